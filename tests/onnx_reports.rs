@@ -58,7 +58,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "once this is fixed, 1 more condition holds as well: height >= 5",
                 "  works         x: f32[7, 3, 11, 9]",
                 "fix 1         height = Dim('height', min=6)",
-                "              a spec, for --spec: an ONNX file cannot declare it",
+                "              a spec, for --spec: an ONNX file declares no ranges of sizes",
                 "fix 2         declare x.shape[2] as 11",
             ][..],
         ),

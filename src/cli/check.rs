@@ -42,8 +42,9 @@ pub struct CheckOptions {
     /// When to use colour.
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
-    /// Write the spec changed by the first fix (as Python if the file ends in .py), and report on the changed spec.
-    #[arg(long, value_name = "FILE", requires = "spec")]
+    /// Write the spec changed by the first fix (as Python if the file ends in .py), and report on the changed spec; it
+    /// needs --spec unless the program is an ONNX model.
+    #[arg(long, value_name = "FILE")]
     pub fix: Option<PathBuf>,
     /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.
     #[arg(long, value_name = "DIR")]
@@ -79,6 +80,9 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
     if let Some(mut model) = loaded.model()? {
         model.backend = options.operators.backend;
         return onnx_model::report(&model, &loaded, options);
+    }
+    if options.fix.is_some() && options.spec.is_none() {
+        return Err(Failure::usage("--fix changes the spec of --spec, which is missing"));
     }
     let mut checked = check_all(options, &loaded)?;
     let relate = match options.format {

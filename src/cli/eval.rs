@@ -28,9 +28,11 @@ pub struct EvalOptions {
 pub fn run(options: &EvalOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
     if let Some(mut model) = loaded.model()? {
+        onnx_model::refuse_operators(&options.operators)?;
         model.backend = options.operators.backend;
         if !options.inputs.is_empty() {
             let request = asked::shapes(&options.inputs, &|_| Some(true))?;
+            onnx_model::all_given(&model, &request)?;
             return asked::evaluated(crate::onnx::query::answer(&model, &request));
         }
         return onnx_model::eval(&model, options.jsonl.jobs);

@@ -7,10 +7,12 @@ use super::programs::Loaded;
 use super::spec::{self, Form};
 use super::{files, jsonl};
 use crate::escape::json_text;
+use crate::fake::Backend;
 use crate::onnx;
-use crate::onnx::check::{ShownSize, declared_spec, shapes};
+use crate::onnx::check::{ShownSize, declared_spec, guarded_shapes, shapes};
 use crate::onnx::query::answer;
 use crate::onnx::read::{Model, is_model};
+use crate::onnx::walk::inputs;
 use crate::query::Fields;
 use crate::report::{Outcome, Style, to_github, to_html, to_json, to_sarif, to_text};
 use crate::spec::{Spec, Tuples};
@@ -38,9 +40,24 @@ pub fn eval(model: &Model, jobs: u16) -> Result<ExitCode> {
     Ok(jsonl::run(jobs, &|request| answer(model, request)))
 }
 
+/// Requires sizes for all inputs that are tensors.
+///
+/// # Errors
+/// When one is missing.
+pub fn all_given(model: &Model, request: &Fields) -> Result<()> {
+    let given = |name: &str| request.get("shapes").is_some_and(|shapes| shapes.get(name).is_some());
+    match inputs(model).iter().find(|input| input.is_tensor && !given(&input.name)) {
+        Some(input) => {
+            let message = format!("no sizes are given for the input `{}`: write {0}=SIZES", input.name);
+            Err(Failure::usage(message))
+        }
+        None => Ok(()),
+    }
+}
+
 /// `show --as shapes`: the shapes of all values.
 pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
-    let shapes = shapes(model);
+    let (shapes, guards) = guarded_shapes(model);
     let symbols: Fields = shapes
         .symbols
         .iter()
@@ -60,7 +77,7 @@ pub fn show(model: &Model, output: Option<&Path>) -> Result<ExitCode> {
         }
         values.insert(name, value);
     }
-    let text = json_text(json!({"symbols": symbols, "values": values}).to_string());
+    let text = json_text(json!({"symbols": symbols, "values": values, "guards": guards}).to_string());
     files::write(output, &(text + "\n"))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -115,13 +132,18 @@ fn refuse(options: &CheckOptions) -> Result<()> {
     }
 }
 
-/// Refuses operators that are declared for exported programs.
+/// Refuses operators that are declared for exported programs, and backends that run no ONNX models.
 ///
 /// # Errors
 /// When there are any.
 pub fn refuse_operators(operators: &Kernels) -> Result<()> {
-    match operators.files.ops.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::usage("--ops is not supported for an ONNX model yet")),
+    if !operators.files.ops.is_empty() {
+        return Err(Failure::usage("--ops is not supported for an ONNX model yet"));
+    }
+    match operators.backend {
+        Backend::Cpu | Backend::Any => Ok(()),
+        Backend::Cuda => {
+            Err(Failure::usage("an ONNX model runs on --backend onnxruntime or any, not on cuda"))
+        }
     }
 }

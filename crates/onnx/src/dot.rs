@@ -16,7 +16,7 @@ fn shape(shapes: &Shapes, name: &str) -> String {
     let Some(shown) = shapes.values.get(name) else { return String::new() };
     let size = |size: &ShownSize| match size {
         ShownSize::Number(number) => number.to_string(),
-        ShownSize::Text(text) => text.clone(),
+        ShownSize::Text(text) => text.to_string(),
         ShownSize::Open(..) => "?".to_owned(),
     };
     let dtype = shown.dtype.map_or("", |dtype| dtype.name());

@@ -87,9 +87,9 @@ fn declaration(name: &str, shown: &ShownValue, shapes: &Shapes) -> Option<ValueI
                 shapes
                     .symbols
                     .iter()
-                    .find(|named| named.name == *text)
+                    .find(|named| *named.name == **text)
                     .and_then(|named| named.declared.clone())
-                    .unwrap_or_else(|| text.clone()),
+                    .unwrap_or_else(|| text.to_string()),
             )),
             ShownSize::Open(..) => None,
         },

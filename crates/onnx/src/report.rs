@@ -1,11 +1,11 @@
 //! What a check of a model found, as the report that a check of an exported program makes.
 use crate::check as model;
 use crate::check::{
-    Condition, Findings, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict, Violation,
-    WrongOutput, check_within,
+    Condition, Data, Findings, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict,
+    Violation, WrongOutput, check_within,
 };
 use crate::read::Model;
-use crate::walk::inputs;
+use crate::walk::{Input, inputs};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{hash, tool};
@@ -43,22 +43,23 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
     };
     let found = check_within(model, limits.as_ref(), budget);
     let value = |name: &str| info(name, found.shapes.values.get(name));
+    let types = inputs(model);
     Report {
         verdict: match found.verdict {
             Verdict::Ok => Outcome::Ok,
             Verdict::Violated => Outcome::Violated,
             Verdict::Unknown => Outcome::Unknown,
         },
-        inputs: inputs(model).iter().map(|input| value(&input.name)).collect(),
+        inputs: types.iter().map(|input| value(&input.name)).collect(),
         outputs: model.graph.output.iter().map(|output| value(&output.name)).collect(),
         symbols: found.shapes.symbols.iter().map(symbol).collect(),
-        guards: guards(&found),
+        guards: guards(&found, &types),
         minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
-        mismatches: found.wrong_outputs.iter().map(mismatch).collect(),
+        mismatches: found.wrong_outputs.iter().map(|wrong| mismatch(wrong, &types)).collect(),
         unsupported: found.unknown.iter().map(unsupported).collect(),
         fixes: found.fixes.iter().map(|each| fix(each, found.spec.as_ref(), limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
-        diagnostics: stated(&found),
+        diagnostics: stated(&found).into_iter().chain(incomplete(&found)).collect(),
         needs: Some(needs(&found)),
         ..Report::new(tool(), program, assumed)
     }
@@ -80,12 +81,17 @@ fn versions(model: &Model) -> String {
 }
 
 /// The conditions with their verdicts: broken ones, undecided ones, and those that the declaration implies.
-fn guards(found: &Findings) -> Vec<GuardReport> {
+fn guards(found: &Findings, types: &[Input]) -> Vec<GuardReport> {
     let of = |condition: &Condition, verdict| guard(condition, verdict);
     let violated = found.violations.iter().map(|violation| GuardReport {
         inputs: Some(shown(&violation.inputs)),
         witness: Some(witness(violation, &found.shapes)),
-        consequence: Some(format!("the model refuses it: {}", violation.message)),
+        values: violation.data.map(|data| elements(data, types)),
+        consequence: Some(format!(
+            "the model refuses it{}: {}",
+            with_elements(violation.data, types),
+            violation.message
+        )),
         follows: violation.follows,
         works: found.works.as_ref().map(shown),
         ..of(&violation.condition, GuardVerdict::Violated)
@@ -110,6 +116,21 @@ fn guard(condition: &Condition, verdict: GuardVerdict) -> GuardReport {
     }
 }
 
+/// What every element of each input is, as `values` of `eval`.
+fn elements(data: Data, types: &[Input]) -> IndexMap<String, Json> {
+    let tensors = types.iter().filter(|input| input.is_tensor);
+    tensors.filter_map(|input| Some((input.name.clone(), data.element(input.dtype?)?))).collect()
+}
+
+/// `, every element being: c true, x 0.5`.
+fn with_elements(data: Option<Data>, types: &[Input]) -> String {
+    let Some(data) = data else { return String::new() };
+    let elements = elements(data, types);
+    let shown: Vec<String> = elements.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let (first, more) = (shown.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>(), shown.len() > MAX_NAMED);
+    format!(", every element being: {}{}", first.join(", "), if more { ", ..." } else { "" })
+}
+
 /// The values of symbols that a counterexample gives.
 fn witness(violation: &Violation, shapes: &Shapes) -> IndexMap<String, Json> {
     let value = |named: &Named| {
@@ -122,12 +143,16 @@ fn witness(violation: &Violation, shapes: &Shapes) -> IndexMap<String, Json> {
 /// What else can be done, where no declaration was found under which the model is right.
 fn help(found: &Findings, has_spec: bool) -> Vec<String> {
     let own = found.violations.iter().filter(|violation| !violation.follows);
-    let own: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
+    let own: Vec<&Condition> = own.map(|violation| &violation.condition).collect();
     let mut help = Vec::new();
     if !own.is_empty() && found.fixes.is_empty() {
         let more = if own.len() > MAX_NAMED { " and more" } else { "" };
-        let named = own[..own.len().min(MAX_NAMED)].join(" and ");
+        let named: Vec<&str> = own.iter().take(MAX_NAMED).map(|condition| condition.shown.as_str()).collect();
+        let named = named.join(" and ");
         help.push(match has_spec {
+            _ if own.iter().any(|condition| !condition.on_sizes) => {
+                "no fix: no condition on sizes is known under which the model runs".to_owned()
+            }
             true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),
             false => {
                 let what = "an ONNX file declares names and numbers of sizes and no other conditions";
@@ -151,7 +176,7 @@ fn fix(fix: &model::Fix, before: Option<&Json>, has_spec: bool) -> Fix {
     };
     let cost = fix.rejects.then(|| "also rejects sizes at which the model runs".to_owned());
     // An ONNX file has names and numbers for sizes, and no ranges.
-    let note = "a spec, for --spec: an ONNX file cannot declare it".to_owned();
+    let note = "a spec, for --spec: an ONNX file declares no ranges of sizes".to_owned();
     let note = Some(note).filter(|_| fix.spec.is_some() && !has_spec);
     Fix { text, spec: fix.spec.clone(), proved: true, cost, note }
 }
@@ -183,17 +208,19 @@ fn needs(found: &Findings) -> Needs {
     };
     Needs {
         conditions: found.conditions.iter().map(needed).collect(),
+        conditions_complete: found.is_complete(),
         stated: found.stated.iter().map(stated).collect(),
         stated_suffices: found.suffices,
     }
 }
 
-fn mismatch(wrong: &WrongOutput) -> MismatchReport {
+fn mismatch(wrong: &WrongOutput, types: &[Input]) -> MismatchReport {
     MismatchReport {
         node: wrong.output.clone(),
         value: format!("{}.shape[{}]", wrong.output, wrong.dim),
         recorded: wrong.declared.clone(),
-        derived: wrong.derived.clone(),
+        derived: format!("{}{}", wrong.derived, with_elements(wrong.data, types)),
+        values: wrong.data.map(|data| elements(data, types)),
         inputs: Some(shown(&wrong.inputs)),
         stack: Vec::new(),
     }
@@ -217,6 +244,14 @@ fn stated(found: &Findings) -> Vec<Diagnostic> {
     let suffices = (found.suffices == Some(false))
         .then(|| note("what the file states does not suffice for the model to run".to_owned()));
     found.stated.iter().filter_map(of).chain(suffices).collect()
+}
+
+/// That conditions do not say all, where a model refuses sizes at which they hold.
+fn incomplete(found: &Findings) -> Option<Diagnostic> {
+    let node = found.refuses.as_ref()?;
+    let message = format!("the conditions are not complete: {node} refuses sizes at which all of them hold");
+    let has_conditions = found.conditions.iter().any(|condition| condition.on_sizes);
+    has_conditions.then(|| Diagnostic::new("conditions-incomplete", Level::Note, message))
 }
 
 fn symbol(named: &Named) -> (String, SymbolReport) {

@@ -337,6 +337,7 @@ impl<'p> Examination<'_, 'p> {
                 recorded: mismatch.recorded.clone(),
                 derived: mismatch.derived.clone(),
                 inputs: shapes.as_ref().map(shapes_json),
+                values: None,
                 stack: place::stack(step),
             });
             self.lower(Outcome::Violated);

@@ -47,6 +47,7 @@ impl GuardReport {
             because: Vec::new(),
             witness: None,
             inputs: None,
+            values: None,
             clause: None,
             code: None,
             consequence: None,

@@ -175,7 +175,8 @@ fn example(out: &mut String, report: &Report, guard: &GuardReport, style: Style)
     if let Some(inputs) = &guard.inputs {
         let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
         let (shown, rest) = changed(report, guard, inputs);
-        let rest = if rest { ", the others as traced" } else { "" };
+        let example = if report.program.onnx.is_some() { "in the example" } else { "traced" };
+        let rest = if rest { format!(", the others as {example}") } else { String::new() };
         let names = style.faint(&visible(&names));
         let _ = writeln!(out, "  for example   {}{rest}   {names}", shapes(report, &shown));
     }

@@ -202,6 +202,9 @@ pub struct GuardReport {
     pub witness: Option<IndexMap<String, Json>>,
     /// The input shapes at the witness.
     pub inputs: Option<IndexMap<String, Json>>,
+    /// What every element of an input is at the witness, if others need not break the condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<IndexMap<String, Json>>,
     /// The condition in the user's own names.
     pub shown: String,
     /// The clause of the operator.
@@ -323,6 +326,9 @@ pub struct MismatchReport {
     pub derived: String,
     /// Input shapes at which both differ.
     pub inputs: Option<IndexMap<String, Json>>,
+    /// What every element of an input is then, if both need not differ with others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub values: Option<IndexMap<String, Json>>,
     /// The calls on the way to the node, innermost first; torch's own are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame>,

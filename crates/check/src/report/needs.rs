@@ -6,6 +6,8 @@ use serde::Serialize;
 pub struct Needs {
     /// The conditions under which the model runs, but for those that its declaration implies.
     pub conditions: Vec<Needed>,
+    /// Whether the model is known to run wherever all of these conditions hold.
+    pub conditions_complete: bool,
     /// The conditions that the file states for itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<StatedReport>,

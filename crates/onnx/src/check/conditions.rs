@@ -1,5 +1,6 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
 mod contract;
+mod data;
 mod fixes;
 mod narrow;
 mod nearby;
@@ -8,9 +9,9 @@ mod samples;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;
-use super::evaluate::evaluate;
+use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{Walked, walked};
-use super::findings::{Condition, Findings, Verdict, Violation, WrongOutput};
+use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation, WrongOutput};
 use super::limits::Limits;
 use super::names;
 use super::shapes::shapes_of;
@@ -39,6 +40,8 @@ struct Check<'m> {
     report: Findings,
     /// Violated conditions, with their places in `report.violations`.
     broken: Vec<(usize, Expr)>,
+    /// The conditions on sizes that do not hold at the example.
+    failed: Vec<Expr>,
     /// The work that a condition may take.
     budget: Budget,
     /// How many more inputs are tried.
@@ -65,8 +68,8 @@ pub fn check_within(model: &Model, limits: Option<&Limits>, budget: &Budget) -> 
 fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Check<'m> {
     let Walked { symbolic, walk, results } = walked(model, limits);
     let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
-    let (report, broken) = (Findings::default(), Vec::new());
-    let mut check = Check { model, symbolic, walk, report, broken, budget: budget.clone(), tries };
+    let (report, broken, failed) = (Findings::default(), Vec::new(), Vec::new());
+    let mut check = Check { model, symbolic, walk, report, broken, failed, budget: budget.clone(), tries };
     check.demands();
     check.failures();
     check.guards();
@@ -88,21 +91,21 @@ impl Check<'_> {
     fn condition(&self, step: usize, expr: String, because: String) -> Condition {
         let step = self.walk.steps.get(step);
         let (node, op) = step.map_or_else(Default::default, |step| (step.node().to_owned(), step.op()));
-        Condition { shown: expr.clone(), expr, node, op, because }
+        Condition { shown: expr.clone(), expr, node, op, because, on_sizes: false }
     }
 
     /// The condition `e` of a step.
     fn condition_on(&self, step: usize, e: Expr, because: String) -> Condition {
         let pool = &self.walk.env.pool;
         let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
-        Condition { shown, ..self.condition(step, print::expression(pool, e), because) }
+        Condition { shown, on_sizes: true, ..self.condition(step, print::expression(pool, e), because) }
     }
 
     /// Looks for sizes that the model accepts: those of the example.
     fn works(&mut self) {
         if let Some(example) = self.example()
             && !self.report.violations.is_empty()
-            && self.refusal(&example).is_none()
+            && evaluate(self.model, &example, &FxHashMap::default()).is_ok()
         {
             self.report.works = Some(self.ordered(example));
         }
@@ -114,33 +117,32 @@ impl Check<'_> {
         names.filter_map(|name| Some((name.clone(), sizes.remove(&name)?))).collect()
     }
 
-    /// The message of the model's refusal of sizes, if it does refuse them.
-    fn refusal(&self, sizes: &FxHashMap<String, Vec<i64>>) -> Option<String> {
-        let refused = evaluate(self.model, sizes, &FxHashMap::default()).err()?;
-        (!refused.is_unsupported).then_some(refused.message)
-    }
-
     /// Nodes that refuse even the example.
     fn failures(&mut self) {
         for failure in std::mem::take(&mut self.walk.failures) {
             let KernelError::Invalid { clause, message, condition } = &failure.error else { continue };
             let because = clause.name().to_owned();
-            let condition = match *condition {
-                Some(e) => self.condition_on(failure.step, e, because),
+            let condition = match condition.filter(|e| e.as_literal_bool().is_none()) {
+                Some(e) => {
+                    self.failed.push(e);
+                    self.condition_on(failure.step, e, because)
+                }
                 // There is no condition on sizes to show, but the one of the operator.
-                None => Condition {
-                    shown: because.clone(),
-                    ..self.condition(failure.step, "False".to_owned(), because)
-                },
+                None => {
+                    let condition = self.condition(failure.step, "False".to_owned(), because.clone());
+                    self.report.refuses.get_or_insert_with(|| condition.node.clone());
+                    Condition { shown: because, ..condition }
+                }
             };
             self.report.conditions.push(condition.clone());
             let example = self.symbolic.at(|symbol| self.symbolic.hint(symbol));
             match example.and_then(|sizes| Some((self.refusal(&sizes)?, sizes))) {
-                Some((_, sizes)) => {
+                Some(((_, data), sizes)) => {
                     let inputs = self.ordered(sizes);
                     self.report.violations.push(Violation {
                         condition,
                         inputs,
+                        data,
                         message: message.clone(),
                         follows: false,
                     });
@@ -160,8 +162,13 @@ impl Check<'_> {
             let pool = &self.symbolic.env.pool;
             let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
             let because = format!("the model declares {input}.shape[{dim}] as a number");
-            let condition =
-                Condition { shown, expr: print::expression(pool, e), because, ..Condition::default() };
+            let condition = Condition {
+                shown,
+                expr: print::expression(pool, e),
+                because,
+                on_sizes: true,
+                ..Condition::default()
+            };
             self.decide(condition, e);
         }
     }
@@ -212,11 +219,11 @@ impl Check<'_> {
                 return self.lower(Verdict::Unknown);
             }
             self.tries -= 1;
-            let Some(message) = self.refusal(&sizes) else { continue };
+            let Some((message, data)) = self.refusal(&sizes) else { continue };
             self.lower(Verdict::Violated);
             let inputs = self.ordered(sizes);
             self.broken.push((self.report.violations.len(), broken));
-            self.report.violations.push(Violation { condition, inputs, message, follows: false });
+            self.report.violations.push(Violation { condition, inputs, data, message, follows: false });
             return;
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
@@ -322,7 +329,7 @@ impl Check<'_> {
                 _ => None,
             })
             .collect();
-        let made = evaluate(self.model, &example, &FxHashMap::default()).ok();
+        let made = evaluate_for_any_data(self.model, &example).ok();
         let made = made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take));
         let hint = |symbol| self.symbolic.hint(symbol);
         let expected = |(given, stated): (&Given, &Option<Expr>)| match given {
@@ -337,13 +344,13 @@ impl Check<'_> {
         let Some(made) = made else { return self.lower(Verdict::Unknown) };
         if made.len() != sizes.len() {
             let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
-            return self.wrong(name, 0, ranks, example);
+            return self.wrong(name, 0, ranks, (example, None));
         }
         for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
             if let (&Some(stated), Some(made)) = (stated, made.number())
                 && stated != made
             {
-                return self.wrong(name, dim, (stated.to_string(), made.to_string()), example);
+                return self.wrong(name, dim, (stated.to_string(), made.to_string()), (example, None));
             }
         }
         self.lower(Verdict::Unknown);
@@ -369,7 +376,7 @@ impl Check<'_> {
             found.or_else(|| self.symbolic.hint(symbol))
         };
         let Some(sizes) = self.symbolic.at(value) else { return self.lower(Verdict::Unknown) };
-        let evaluated = evaluate(self.model, &sizes, &FxHashMap::default()).ok();
+        let evaluated = evaluate_for_any_data(self.model, &sizes).ok();
         let made = evaluated.and_then(|evaluated| evaluated.outputs.get(at)?.as_ref()?.get(dim)?.number());
         if made.is_none() || made == self.symbolic.value(expected, &value) {
             return self.lower(Verdict::Unknown);
@@ -380,13 +387,13 @@ impl Check<'_> {
             Given::Open => "?".to_owned(),
         };
         let derived = print::expression(&env.pool, size);
-        self.wrong(name, dim, (stated, derived), sizes);
+        self.wrong(name, dim, (stated, derived), (sizes, None));
     }
 
     /// An output that is wrong at all sizes.
     fn wrong_anywhere(&mut self, output: &str, texts: (String, String)) {
         match self.example() {
-            Some(example) => self.wrong(output, 0, texts, example),
+            Some(example) => self.wrong(output, 0, texts, (example, None)),
             None => self.lower(Verdict::Unknown),
         }
     }
@@ -396,11 +403,11 @@ impl Check<'_> {
         output: &str,
         dim: usize,
         (declared, derived): (String, String),
-        inputs: FxHashMap<String, Vec<i64>>,
+        (inputs, data): (FxHashMap<String, Vec<i64>>, Option<Data>),
     ) {
         let inputs = self.ordered(inputs);
         let output = output.to_owned();
-        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs });
+        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs, data });
         self.lower(Verdict::Violated);
     }
 
@@ -415,7 +422,7 @@ impl Check<'_> {
             for assert in self.walk.env.runtime_asserts().to_vec() {
                 let because = assert.clause.name().to_owned();
                 let condition = self.condition_on(assert.origin.0 as usize, assert.condition, because);
-                self.report.undecided.push((condition, "data decide it".to_owned()));
+                self.report.undecided.push((condition, DATA_DECIDE.to_owned()));
             }
             self.lower(Verdict::Unknown);
         }

@@ -2,7 +2,7 @@
 use super::size::ShownSize;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
-use crate::walk::{Given, Input, Step, Walk, filling, inputs, value};
+use crate::walk::{Branches, Given, Input, Step, Walk, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -51,6 +51,51 @@ pub fn evaluate(
     sizes: &FxHashMap<String, Vec<i64>>,
     filled: &FxHashMap<String, Filled>,
 ) -> Result<Evaluated, Refused> {
+    evaluate_and_trace(model, sizes, filled).0
+}
+
+/// As [`evaluate`], with the branches that were taken.
+pub(super) fn evaluate_and_trace(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    filled: &FxHashMap<String, Filled>,
+) -> (Result<Evaluated, Refused>, Branches) {
+    let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
+    let mut taken = Branches::default();
+    let found = evaluated(model, sizes, fill, &mut taken);
+    (found, taken)
+}
+
+/// Evaluates a model on sizes for each input, whatever their elements are. What only data decide is left open.
+///
+/// # Errors
+/// When the model refuses the sizes with all data, or it is not known whether it does.
+pub(super) fn evaluate_for_any_data(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+) -> Result<Evaluated, Refused> {
+    evaluate_along(model, sizes, Branches::default())
+}
+
+/// Evaluates a model on sizes for each input, for all data with which it takes these branches.
+///
+/// # Errors
+/// When the model refuses the sizes with all such data, or it is not known whether it does.
+pub(super) fn evaluate_along(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    mut branches: Branches,
+) -> Result<Evaluated, Refused> {
+    evaluated(model, sizes, |_, tensor, _| tensor, &mut branches)
+}
+
+/// Evaluates a model along the branches, and replaces them with those that were taken.
+fn evaluated(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
+    branches: &mut Branches,
+) -> Result<Evaluated, Refused> {
     let mut env = ShapeEnv::new();
     let mut values = Vec::new();
     for input in inputs(model) {
@@ -65,13 +110,15 @@ pub fn evaluate(
         fits(&input, &given)?;
         let shape: Vec<Expr> = given.iter().map(|&size| env.pool.int(size)).collect();
         let value = match value(&input, shape) {
-            Value::Tensor(tensor) => filled_tensor(&mut env, tensor, filled.get(&input.name)).into(),
+            Value::Tensor(tensor) => fill(&mut env, tensor, &input.name).into(),
             other => other,
         };
         values.push((input.name, value));
     }
     let mut walk = Walk::new(model, env, true);
+    walk.follows = std::mem::take(branches);
     let results = walk.run(values);
+    *branches = std::mem::take(&mut walk.taken);
     if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
         let node = walk.steps.get(step).map(|step| step.node().to_owned());
         return Err(Refused { message, node, expr: None, is_unsupported: true });

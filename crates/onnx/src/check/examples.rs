@@ -1,5 +1,5 @@
 //! Walks over symbols, at example sizes that a model accepts.
-use super::evaluate::evaluate;
+use super::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use super::limits::Limits;
 use super::symbolic::Symbolic;
 use crate::read::Model;
@@ -30,6 +30,16 @@ const EXAMPLES: &[(i64, i64)] = &[
     (2, 0),
 ];
 
+/// The first size and by how much each further symbol's size is greater.
+pub(super) const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64, 0), (5, 2), (7, 4), (16, 3)];
+
+/// The size of a symbol in a sample, within its range.
+pub(super) fn sampled(symbolic: &Symbolic, (first, step): (i64, i64), symbol: Symbol) -> Option<i64> {
+    let at = symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
+    let (min, max) = (symbolic.symbols[at].1.min, symbolic.symbols[at].1.max);
+    Some((first + step * at as i64).min(max.unwrap_or(i64::MAX)).max(min))
+}
+
 /// A walk over symbols for the sizes of inputs.
 pub(super) struct Walked<'m> {
     pub symbolic: Symbolic,
@@ -46,16 +56,30 @@ fn hint(example: usize) -> impl Fn(usize) -> i64 {
 
 /// Walks a model at hints that it accepts, if such hints are found.
 pub(super) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m> {
-    let walked = |symbolic: Symbolic| {
-        let mut walk = Walk::new(model, symbolic.env.clone(), false);
+    found(model, limits, true)
+}
+
+/// As [`walked`], but the environment without what the walk has added may be gone.
+pub(super) fn walked_for_shapes(model: &Model) -> Walked<'_> {
+    found(model, None, false)
+}
+
+fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'m> {
+    let walked = |mut symbolic: Symbolic, keeps: bool| {
+        let env = if keeps { symbolic.env.clone() } else { std::mem::take(&mut symbolic.env) };
+        let mut walk = Walk::new(model, env, false);
         let results = walk.run(symbolic.values());
         Walked { symbolic, walk, results }
     };
-    let once = walked(Symbolic::new(model, limits, &hint(0)));
+    let mut once = walked(Symbolic::new(model, limits, &hint(0)), keeps);
     // Most models accept the first example.
     if once.results.is_some() && once.walk.failures.is_empty() && once.walk.unknown.is_empty() {
         return once;
     }
+    if !keeps {
+        once.symbolic = Symbolic::new(model, limits, &hint(0));
+    }
+    let walked = |symbolic| walked(symbolic, keeps);
     match accepted(model, limits, &once.symbolic) {
         Some(0) => once,
         Some(at) => walked(Symbolic::new(model, limits, &hint(at))),
@@ -63,23 +87,26 @@ pub(super) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m
     }
 }
 
-/// The first example that a model accepts, or of which it is not known; `first` has the hints of the first one.
+/// The first example that a model accepts, or of which it is not known; `first` has the hints of the first one. Sizes
+/// that the data of `eval` suit show the most.
 fn accepted(model: &Model, limits: Option<&Limits>, first: &Symbolic) -> Option<usize> {
-    (0..EXAMPLES.len()).find(|&example| {
-        let sizes = match limits {
-            _ if example == 0 => first.at(|symbol| first.hint(symbol)),
-            // The symbols are the same in all examples: only their hints differ.
-            None => first.at(|symbol| first.hint_by(symbol, &hint(example))),
-            Some(_) => {
-                let symbolic = Symbolic::new(model, limits, &hint(example));
-                symbolic.at(|symbol| symbolic.hint(symbol))
-            }
-        };
-        sizes.is_some_and(|sizes| {
-            let refused = evaluate(model, &sizes, &FxHashMap::default()).err();
-            refused.is_none_or(|refused| refused.is_unsupported)
-        })
-    })
+    let sizes = |example: usize| match limits {
+        _ if example == 0 => first.at(|symbol| first.hint(symbol)),
+        // The symbols are the same in all examples: only their hints differ.
+        None => first.at(|symbol| first.hint_by(symbol, &hint(example))),
+        Some(_) => {
+            let symbolic = Symbolic::new(model, limits, &hint(example));
+            symbolic.at(|symbol| symbolic.hint(symbol))
+        }
+    };
+    let accepts =
+        |evaluated: Result<Evaluated, Refused>| evaluated.err().is_none_or(|refused| refused.is_unsupported);
+    let with_given = |sizes| accepts(evaluate(model, &sizes, &FxHashMap::default()));
+    let with_any = |sizes| accepts(evaluate_for_any_data(model, &sizes));
+    let mut examples = 0..EXAMPLES.len();
+    examples
+        .find(|&example| sizes(example).is_some_and(with_given))
+        .or_else(|| (0..EXAMPLES.len()).find(|&example| sizes(example).is_some_and(with_any)))
 }
 
 /// Hints that satisfy the conditions which the walk meets, one after the other.

@@ -1,7 +1,11 @@
 //! What a check of a model finds.
 use super::Sizes;
 use super::shapes::Shapes;
+use crate::shape::Dtype;
 use serde_json::Value as Json;
+
+/// The reason why a condition is left to run time.
+pub const DATA_DECIDE: &str = "data decide it";
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -28,6 +32,29 @@ pub struct Condition {
     pub op: String,
     /// The condition of the operator's specification.
     pub because: String,
+    /// Whether it is a condition on the sizes of inputs, and not only the name of one.
+    pub on_sizes: bool,
+}
+
+/// Elements of all inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Those of `eval`: 1, 0.5, true and "a".
+    Usual,
+    /// 0 and false.
+    Zeros,
+}
+
+impl Data {
+    /// The elements of a type, unless these are the same as usual.
+    pub fn element(self, dtype: Dtype) -> Option<Json> {
+        match self {
+            _ if dtype == Dtype::Bool => Some(Json::from(self == Data::Usual)),
+            Data::Usual if dtype.is_float() => Some(Json::from(0.5)),
+            _ if dtype.is_float() || dtype.is_integer() => Some(Json::from(i64::from(self == Data::Usual))),
+            _ => None,
+        }
+    }
 }
 
 /// A condition that the declaration does not imply.
@@ -37,6 +64,8 @@ pub struct Violation {
     pub condition: Condition,
     /// Sizes that the model declares and refuses, by input.
     pub inputs: Sizes,
+    /// The elements with which it refuses them, where it accepts them with others.
+    pub data: Option<Data>,
     /// What the node says of them.
     pub message: String,
     /// Whether it follows from the declaration and the other violated conditions that are no consequences.
@@ -56,6 +85,8 @@ pub struct WrongOutput {
     pub derived: String,
     /// Sizes of inputs at which both differ.
     pub inputs: Sizes,
+    /// The elements with which they differ, where they need not with others.
+    pub data: Option<Data>,
 }
 
 /// What a check finds.
@@ -69,6 +100,8 @@ pub struct Findings {
     pub proved: Vec<Condition>,
     /// The conditions under which the model runs, in the order of its nodes.
     pub conditions: Vec<Condition>,
+    /// The node that refuses sizes at which all of these conditions hold, if one was found.
+    pub refuses: Option<String>,
     /// The sizes of the example, where the model accepts them.
     pub works: Option<Sizes>,
     /// Declarations and specs under which the model is right, where such were found, the best first.
@@ -87,6 +120,14 @@ pub struct Findings {
     pub stated: Vec<(String, Stated)>,
     /// Whether the conditions of the model follow from those that the file states; `None` if it states none.
     pub suffices: Option<bool>,
+}
+
+impl Findings {
+    /// Whether the model is known to run wherever all conditions hold.
+    pub fn is_complete(&self) -> bool {
+        let is_closed = |(_, reason): &(Condition, String)| reason != DATA_DECIDE;
+        self.refuses.is_none() && self.unknown.is_empty() && self.undecided.iter().all(is_closed)
+    }
 }
 
 /// What is known of a condition that a file states.

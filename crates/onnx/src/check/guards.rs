@@ -1,14 +1,21 @@
 //! The conditions under which a model runs, as a checker of sizes checks them.
-use super::examples::{Walked, walked};
+use super::evaluate::{evaluate, evaluate_for_any_data};
+use super::examples::{SAMPLES, Walked, sampled, walked};
+use super::symbolic::Symbolic;
 use crate::read::Model;
+use rustc_hash::FxHashMap;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, without_redundant};
 
 /// Of larger sets of conditions, none is removed for following from others.
 const MAX_CONDITIONS: usize = 48;
+
+/// The most nodes of the main graph that are visited for samples, and the least number of samples.
+const MAX_SAMPLED: usize = 20_000;
+const MIN_SAMPLES: usize = 2;
 
 /// Why a model has no checker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +23,14 @@ pub enum NoGuards {
     /// A node refuses the model's inputs whatever their sizes are, as far as is known.
     #[error("no sizes are known that the model accepts: {node}: {message}")]
     Refuses {
+        /// The node.
+        node: String,
+        /// What it says.
+        message: String,
+    },
+    /// A node refuses sizes at which all known conditions hold.
+    #[error("the conditions are not all known: {node} refuses sizes at which those hold that are: {message}")]
+    Incomplete {
         /// The node.
         node: String,
         /// What it says.
@@ -53,6 +68,11 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         conditions: Vec::new(),
         left_open: Vec::new(),
     };
+    unexplained(
+        model,
+        &symbolic,
+        &walk.env.guards().iter().map(|guard| guard.condition).collect::<Vec<_>>(),
+    )?;
     let mut sizes = Vec::new();
     for (input, of_input) in symbolic.sizes.iter().filter(|(input, _)| input.is_tensor) {
         if input.shape.is_none() {
@@ -91,4 +111,31 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         _ => conditions,
     };
     Ok(set)
+}
+
+/// Tries a few sizes at which all conditions hold.
+///
+/// # Errors
+/// When a node refuses one of them with all data.
+fn unexplained(model: &Model, symbolic: &Symbolic, conditions: &[Expr]) -> Result<(), NoGuards> {
+    let count = (MAX_SAMPLED / model.graph.node.len().max(1)).max(MIN_SAMPLES);
+    for &sample in SAMPLES.iter().take(count) {
+        let size = |symbol| sampled(symbolic, sample, symbol);
+        let number = |symbol| size(symbol).map(|size| Value::Int(size.into()));
+        let mut evaluator = Evaluator::new(&symbolic.env.pool, number);
+        if conditions.iter().any(|&condition| evaluator.truth(condition) == Ok(false)) {
+            continue;
+        }
+        let Some(sizes) = symbolic.at(size) else { continue };
+        if evaluate(model, &sizes, &FxHashMap::default()).is_ok() {
+            continue;
+        }
+        if let Err(refused) = evaluate_for_any_data(model, &sizes)
+            && !refused.is_unsupported
+            && let Some(node) = refused.node
+        {
+            return Err(NoGuards::Incomplete { node, message: refused.message });
+        }
+    }
+    Ok(())
 }

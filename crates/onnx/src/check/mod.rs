@@ -1,11 +1,15 @@
 //! What models do with inputs: for given sizes, and for all.
 mod conditions;
+#[cfg(test)]
+mod data_tests;
 mod evaluate;
 mod examples;
 mod explain;
 mod findings;
 mod guards;
 mod limits;
+#[cfg(test)]
+mod load_tests;
 mod names;
 mod shapes;
 mod size;
@@ -17,10 +21,10 @@ mod written;
 pub use conditions::{check, check_within, declared_spec, widen};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
-pub use findings::{Condition, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
+pub use findings::{Condition, Data, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
 pub use guards::{NoGuards, guard_set};
 pub use limits::Limits;
-pub use shapes::{Shapes, ShownValue, shapes};
+pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};
 pub use size::ShownSize;
 pub use symbolic::Named;
 

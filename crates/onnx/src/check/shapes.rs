@@ -1,15 +1,16 @@
 //! The shapes of all values of a model.
-use super::examples::{Walked, walked};
+use super::examples::{Walked, walked_for_shapes};
 use super::size::ShownSize;
-use super::symbolic::{Named, Symbolic};
+use super::symbolic::{Named, Symbolic, hint_in};
 use crate::read::Model;
 use crate::shape::{Dtype, Value};
 use crate::walk::Walk;
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
+use sizewise_kernels::KernelError;
 
 /// The shapes of a model's values.
 #[derive(Debug, Clone, Default)]
@@ -32,8 +33,24 @@ pub struct ShownValue {
 
 /// The shapes of all values of the main graph.
 pub fn shapes(model: &Model) -> Shapes {
-    let Walked { symbolic, mut walk, .. } = walked(model, None);
+    let Walked { symbolic, mut walk, .. } = walked_for_shapes(model);
     shapes_of(model, &symbolic, &mut walk)
+}
+
+/// The shapes of all values, and the conditions on sizes under which they hold.
+pub fn guarded_shapes(model: &Model) -> (Shapes, Vec<String>) {
+    let Walked { symbolic, mut walk, .. } = walked_for_shapes(model);
+    let shapes = shapes_of(model, &symbolic, &mut walk);
+    let known = |symbol: &Symbol| symbolic.symbols.iter().any(|(known, _)| known == symbol);
+    let mut conditions: IndexSet<Expr> = walk.env.guards().iter().map(|guard| guard.condition).collect();
+    conditions.extend(walk.failures.iter().filter_map(|failure| match &failure.error {
+        KernelError::Invalid { condition, .. } => *condition,
+        _ => None,
+    }));
+    let pool = &walk.env.pool;
+    conditions.retain(|&e| pool.free_symbols(&[e]).iter().all(known));
+    let conditions = conditions.into_iter().map(|e| print::expression(pool, e)).collect();
+    (shapes, conditions)
 }
 
 /// The shapes that a walk found.
@@ -59,7 +76,7 @@ pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> 
         };
         values.insert(name.clone(), shown);
     }
-    let named = |(symbol, named): &(Symbol, Named)| Named { hint: symbolic.hint(*symbol), ..named.clone() };
+    let named = |(symbol, named): &(Symbol, Named)| Named { hint: hint_in(env, *symbol), ..named.clone() };
     Shapes { symbols: symbolic.symbols.iter().map(named).collect(), values }
 }
 
@@ -68,7 +85,7 @@ fn shown_size(env: &mut ShapeEnv, known: &FxHashSet<Symbol>, size: Expr) -> Show
         return ShownSize::Number(number);
     }
     if env.pool.free_symbols(&[size]).iter().all(|symbol| known.contains(symbol)) {
-        return ShownSize::Text(print::expression(&env.pool, size));
+        return ShownSize::Text(print::expression(&env.pool, size).into());
     }
     ShownSize::Open(env.upper_bound(size).map(|bound| bound.to_string()))
 }

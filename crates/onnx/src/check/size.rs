@@ -1,5 +1,6 @@
 //! A size as answers show it.
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// A size.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -7,7 +8,7 @@ pub enum ShownSize {
     /// A number.
     Number(i64),
     /// An expression in the symbols.
-    Text(String),
+    Text(Arc<str>),
     /// Data decide it; with the greatest that it can be, if that is known.
     Open(Option<String>),
 }
@@ -17,7 +18,7 @@ impl ShownSize {
     pub fn json(&self) -> Json {
         match self {
             ShownSize::Number(number) => json!(number),
-            ShownSize::Text(text) => json!(text),
+            ShownSize::Text(text) => json!(**text),
             ShownSize::Open(_) => Json::Null,
         }
     }

@@ -429,9 +429,14 @@ impl Symbolic {
 
     /// The hint of a symbol.
     pub fn hint(&self, symbol: Symbol) -> Option<i64> {
-        match self.env.symbol(symbol)?.hint.as_ref()? {
-            Number::Int(value) => value.to_i64(),
-            _ => None,
-        }
+        hint_in(&self.env, symbol)
+    }
+}
+
+/// The hint of a symbol of an environment.
+pub(super) fn hint_in(env: &ShapeEnv, symbol: Symbol) -> Option<i64> {
+    match env.symbol(symbol)?.hint.as_ref()? {
+        Number::Int(value) => value.to_i64(),
+        _ => None,
     }
 }

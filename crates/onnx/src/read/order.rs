@@ -85,7 +85,8 @@ pub(super) fn nodes(list: &mut Vec<NodeProto>, known: &Scope, graph_name: &str) 
     if uses.iter().any(|(maker, user)| maker >= user) {
         let order = order(list, &uses, graph_name)?;
         let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
-        list.extend(order.into_iter().filter_map(|at| taken[at].take()));
+        // Each is taken once.
+        list.extend(order.into_iter().map(|at| taken[at].take().unwrap_or_default()));
     }
     within(list, known)
 }

@@ -265,6 +265,17 @@ impl<'c, 'a> Checked<'c, 'a> {
         !self.call.is_static && self.tensor(at).is_some_and(|tensor| !tensor.constant)
     }
 
+    /// Whether the rank of an input is sure to be known when the model loads.
+    pub fn is_ranked_at_load(&self, at: usize) -> bool {
+        let is_known = |tensor: &Tensor| tensor.constant || tensor.is_ranked_at_load;
+        !self.is_in_model() || self.tensor(at).is_some_and(is_known)
+    }
+
+    /// Whether the call is a node of a model, so that other nodes may use what it makes.
+    pub fn is_in_model(&self) -> bool {
+        self.call.is_static
+    }
+
     /// Whether an input is given.
     pub fn has(&self, at: usize) -> bool {
         self.input(at).is_some()
@@ -343,6 +354,25 @@ impl<'c, 'a> Checked<'c, 'a> {
             format!("axis {axis} is not within [-{most}, {most})")
         })?;
         Ok(if axis < 0 { axis + most } else { axis } as usize)
+    }
+
+    /// The number that a size is, on which the rank of a result depends: other sizes make another rank.
+    ///
+    /// # Errors
+    /// When it is not known to be one.
+    pub fn fixed_size(&self, cx: &mut Cx, size: Expr, what: &str) -> Result<i64, KernelError> {
+        if let Some(number) = size.as_inline() {
+            return Ok(number);
+        }
+        let hint = cx.env.hint_int(size).and_then(|hint| hint.to_i64());
+        if let Some(number) = hint {
+            let same = cx.int(number);
+            let same = cx.eq(size, same);
+            if cx.surely(same) {
+                return Ok(number);
+            }
+        }
+        Err(open(self.op(), what))
     }
 
     /// The integers that an input holds: attributes of older versions became inputs.

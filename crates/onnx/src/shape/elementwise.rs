@@ -250,9 +250,20 @@ fn shift(cx: &mut Cx, call: &Checked) -> Outcome {
     folded(cx, call, false)
 }
 
-/// (C1) The slope broadcasts to the input.
+/// (C1) The slope broadcasts to the input. onnxruntime broadcasts both, but infers the shape of the input: what nodes
+/// behind it make of the difference is not known.
 fn prelu(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = meet(cx, call)?;
+    let x = call.shape(0)?;
+    let same = |cx: &mut Cx, (&a, &b): (&Expr, &Expr)| {
+        let same = cx.eq(a, b);
+        cx.surely(same)
+    };
+    let is_inferred = shape.len() == x.len() && shape.iter().zip(x).all(|pair| same(cx, pair));
+    if call.is_in_model() && !is_inferred {
+        let message = "PRelu: onnxruntime makes another shape than it infers, that of the input".to_owned();
+        return Err(KernelError::Unsupported(message));
+    }
     call.one(shape)
 }
 

@@ -2,7 +2,7 @@
 use super::call::{Checked, Outcome};
 use super::elements::{Grid, build, indices, place};
 use super::value::{Element, Elements, Places, Tensor};
-use super::{Dtype, Family};
+use super::{Dtype, Family, spans};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) fn inside(
     let known: Vec<Element> = match &indices.elements {
         Some(Elements::Fill(element)) if indices.count() != Some(0) => vec![element.clone()],
         Some(Elements::List(list)) => list.to_vec(),
-        _ => return Ok(()),
+        _ => return spans::inside(cx, indices, indices.span(), size, clause),
     };
     // Of none there is no index that could be out of range.
     let count = cx.product(indices.shape.clone().unwrap_or_default());
@@ -170,6 +170,10 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             let column = list.iter().skip(dim).step_by(length).copied().collect();
             inside(cx, &Tensor::of_ints(Dtype::I64, column), size, "GatherND.C3")?;
         }
+    }
+    let columns = call.given(1)?.spans.as_deref().filter(|spans| length > 1 && spans.len() == length);
+    for (span, &size) in columns.unwrap_or_default().iter().zip(&sizes[batch..]) {
+        spans::inside(cx, call.given(1)?, span.as_ref(), size, "GatherND.C3")?;
     }
     places_inside(cx, call.given(1)?, &sizes[batch..batch + length], "GatherND.C3")?;
     let mut result = call.output(0, result)?;

@@ -112,22 +112,33 @@ fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) ->
     call.one(shape)
 }
 
-/// (C6) onnxruntime interpolates linearly along the last two or three dimensions, or of four the middle two.
-fn linear_scales(cx: &Cx, mode: &str, scales: &[Element]) -> Result<(), KernelError> {
-    let ones = |list: &[Element]| list.iter().all(|scale| scale.number().is_none_or(|scale| scale == 1.0));
-    let fine = match scales {
-        [_, _] | [_, _, _] => true,
-        [first, .., last] if scales.len() == 4 => {
-            ones(&scales[..2]) || ones(std::slice::from_ref(first)) && ones(std::slice::from_ref(last))
-        }
-        _ => scales.len() == 5 && ones(&scales[..2]),
-    };
-    super::policy::onnxruntime_checks(cx, mode != "linear" || fine, "Upsample.C6", || {
-        "scales that linear interpolation does not take".to_owned()
-    })
+/// For each axis whether its scale is 1, as far as scales are known.
+fn kept_by_scales(cx: &Cx, scales: &[Element]) -> Vec<Expr> {
+    let is_one = |scale: &Element| scale.number().is_none_or(|scale| scale == 1.0);
+    scales.iter().map(|scale| cx.env.pool.bool(is_one(scale))).collect()
 }
 
-/// (C3) In versions before 9 scales are an attribute.
+/// onnxruntime interpolates linearly along the last dimensions, at most three, or of four the middle two. Cubic
+/// interpolation takes two or four dimensions. `kept` says of each axis whether it keeps its size.
+fn interpolates(cx: &mut Cx, mode: &str, kept: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+    if mode == "nearest" || !cx.on_cpu() {
+        return Ok(());
+    }
+    let pool = cx.pool();
+    let fine = match (mode, kept) {
+        (_, [_, _]) | ("linear", [_, _, _]) => pool.bool(true),
+        (_, &[first, second, _, last]) => {
+            let last_two = pool.and(&[first, second]);
+            let middle_two = pool.and(&[first, last]);
+            pool.or(&[last_two, middle_two])
+        }
+        ("linear", &[first, second, _, _, _]) => pool.and(&[first, second]),
+        _ => pool.bool(false),
+    };
+    cx.require(fine, clause, |_| format!("{mode} interpolation does not take these scales"))
+}
+
+/// (C3) In versions before 9 scales are an attribute. (C6) onnxruntime interpolates along the axes that are scaled.
 fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "nearest");
@@ -138,12 +149,14 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let at_least_one = scales.iter().filter_map(Element::number).all(|scale| scale >= 1.0);
     call.check(at_least_one, "Resize.C2", || "a scale is less than 1".to_owned())?;
-    linear_scales(cx, mode, &scales)?;
+    let kept = kept_by_scales(cx, &scales);
+    interpolates(cx, mode, &kept, "Upsample.C6")?;
     by_scales(cx, call, &sizes, &scales)
 }
 
 /// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
-/// positive. (C4) The modes are known. (C5) Axes are within the rank, each once.
+/// positive. (C4) The modes are known. (C5) Axes are within the rank, each once. (C7) onnxruntime interpolates along the
+/// axes that are scaled.
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "nearest");
@@ -198,6 +211,8 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         for (&at, scale) in axes.iter().zip(scales) {
             all[at] = scale;
         }
+        let kept = kept_by_scales(cx, &all);
+        interpolates(cx, mode, &kept, "Resize.C7")?;
         return by_scales(cx, call, &sizes, &all);
     }
     let stated = stated.unwrap_or_default();
@@ -214,6 +229,9 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         policy @ ("not_larger" | "not_smaller") => keep_ratio(cx, call, &axes, &stated, policy, &mut shape)?,
         other => return Err(KernelError::invalid("Resize.C4", format!("no policy is named {other}"))),
     }
+    let pairs = sizes.iter().zip(&shape);
+    let kept: Vec<Expr> = pairs.map(|(&before, &after)| cx.eq(before, after)).collect();
+    interpolates(cx, mode, &kept, "Resize.C7")?;
     call.one(shape)
 }
 

@@ -79,7 +79,7 @@ pub(super) fn sizes_of(
     call.check(shape.len() == 1, clause, || {
         format!("its shape is to have 1 dimension, not {}", shape.len())
     })?;
-    let length = cx.literal(shape[0], clause)?;
+    let length = call.fixed_size(cx, shape[0], "the sizes")?;
     let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
     let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
     let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length]);

@@ -39,6 +39,7 @@ mod sequence;
 mod signal;
 mod slicing;
 mod sorting;
+mod spans;
 mod strings;
 #[cfg(test)]
 mod tests;
@@ -46,6 +47,7 @@ mod tests;
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
 pub use schema::{is_known, operators};
+pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
 use call::Outcome;

@@ -35,6 +35,10 @@ pub(super) fn vector(
 /// (C1) The input has channels. (C2) Scale, bias, mean and variance have an element for each. The statistics are
 /// outputs when training.
 fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
+    if call.int("spatial", 1) == 0 {
+        let message = "BatchNormalization: statistics of each place have no shape function".to_owned();
+        return Err(KernelError::Unsupported(message));
+    }
     let sizes = call.shape(0)?.to_vec();
     let channels = match sizes.as_slice() {
         [] => return Err(KernelError::invalid("BatchNormalization.C1", "the input is a scalar")),

@@ -1,8 +1,13 @@
 //! Arithmetic on the elements of small tensors.
 use super::dtype::Dtype;
 use super::value::{Element, Tensor};
-use sizewise_expr::Expr;
+use sizewise_expr::range::{Bounds, Congruence, Domain, ValueRange};
+use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
+
+/// Numbers that are computed from sizes are followed if they fit into their type at sizes up to these: in 64 and in 32
+/// bits. Larger sizes may make them wrap around.
+const USUAL_SIZES: (i64, i64) = (4_096, 1_024);
 
 /// A float as its type stores it; `None` for types that are not followed.
 pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
@@ -13,14 +18,35 @@ pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
     }
 }
 
-/// An integer element, if its type can hold the value. Sizes that are no literals are taken to fit into 64 bits.
-fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
+/// An integer element, if its type can hold the value.
+pub fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
     let Some((least, most)) = dtype.integer_range() else { return Element::Open };
     let fits = match cx.pool().as_int(e) {
         Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
-        None => matches!(dtype, Dtype::I64 | Dtype::I32),
+        None => match dtype {
+            Dtype::I64 => fits_usually(cx, e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
+            Dtype::I32 => fits_usually(cx, e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
+            _ => false,
+        },
     };
     if fits { Element::Int(e) } else { Element::Open }
+}
+
+/// Whether an expression over sizes fits between two numbers where sizes are no greater than `usual`, or no greater
+/// than their least value if that is more.
+fn fits_usually(cx: &mut Cx, e: Expr, (least, most): (i64, i64), usual: i64) -> bool {
+    let (facts, pool) = (cx.env.known_facts(), &cx.env.pool);
+    let size = |e: Expr| {
+        let range = facts.range(pool.as_symbol(e)?);
+        let lower = range.map_or_else(|| Some(Int::ZERO), ValueRange::lower).unwrap_or(Int::from(-usual));
+        let upper =
+            range.and_then(ValueRange::upper).map_or(Int::from(usual), |upper| upper.min(usual.into()));
+        let upper = if upper < lower { lower.clone() } else { upper };
+        Domain::new(ValueRange::between(lower, upper), Congruence::multiples_of(1))
+    };
+    let range = Bounds::new(pool, size).domain(e).range;
+    range.lower().is_none_or(|lower| lower >= Int::from(least))
+        && range.upper().is_none_or(|upper| upper <= Int::from(most))
 }
 
 fn float(value: f64, dtype: Dtype) -> Element {

@@ -55,6 +55,10 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
     if rank == 0 && !loaded {
         return Ok(flags);
     }
+    if rank == 0 && !axes.is_empty() && !call.is_ranked_at_load(0) {
+        let message = format!("{}: whether the rank is known when the model loads is not known", call.op());
+        return Err(KernelError::Unsupported(message));
+    }
     for &axis in axes {
         let inside = (-(rank as i64)..rank as i64).contains(&axis);
         if is_empty(sizes) && if inside { axis < 0 } else { !loaded } {

@@ -80,7 +80,7 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
         call.check(shape.len() == 1, "Slice.C1", || {
             format!("{name} is to have 1 dimension, not {}", shape.len())
         })?;
-        let length = cx.literal(shape[0], "Slice.C1")?;
+        let length = call.fixed_size(cx, shape[0], name)?;
         match tensor.list_of(usize::try_from(length).unwrap_or(0)) {
             Some(list) => Ok(list.iter().map(|e| e.int().map_or(Bound::Open, Bound::Known)).collect()),
             None if length <= 64 => Ok(vec![Bound::Open; usize::try_from(length).unwrap_or(0)]),

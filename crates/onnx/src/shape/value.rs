@@ -42,10 +42,25 @@ pub struct Tensor {
     pub elements: Option<Elements>,
     /// Whether it is the same in every run: an initializer that no input replaces.
     pub constant: bool,
+    /// Whether onnxruntime is sure to know its rank when it loads the model.
+    pub is_ranked_at_load: bool,
     /// Whether its elements are computed from sizes alone and not followed: sizes decide what is made of them, not data.
     pub from_sizes: bool,
     /// For the places of elements in another tensor what is known of them.
     pub places: Option<Arc<Places>>,
+    /// Where integers lie that are not followed one by one.
+    pub spans: Option<Arc<[Option<Span>]>>,
+}
+
+/// Where the elements of a tensor lie, or those at one place of its last axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Span {
+    /// The least that they can be.
+    pub least: Expr,
+    /// The greatest that they can be.
+    pub most: Expr,
+    /// Whether there are elements that are the least and the greatest, unless there are none at all.
+    pub is_attained: bool,
 }
 
 /// The places of elements in a tensor, such as those that are not 0.
@@ -104,12 +119,22 @@ impl Element {
 impl Tensor {
     /// A tensor of which nothing but its shape is known.
     pub fn new(dtype: Dtype, shape: Vec<Expr>) -> Tensor {
-        Tensor { dtype, shape: Some(shape), elements: None, constant: false, from_sizes: false, places: None }
+        Tensor { shape: Some(shape), ..Tensor::unranked(dtype) }
     }
 
     /// A tensor of unknown rank.
     pub fn unranked(dtype: Dtype) -> Tensor {
-        Tensor { dtype, shape: None, elements: None, constant: false, from_sizes: false, places: None }
+        let (constant, is_ranked_at_load, from_sizes) = (false, false, false);
+        Tensor {
+            dtype,
+            shape: None,
+            elements: None,
+            constant,
+            is_ranked_at_load,
+            from_sizes,
+            places: None,
+            spans: None,
+        }
     }
 
     /// A tensor of these integers, with one dimension.
@@ -138,6 +163,14 @@ impl Tensor {
             return Some(0);
         }
         sizes.into_iter().try_fold(1u64, u64::checked_mul)
+    }
+
+    /// Where all elements lie, if that is known of all in the same way.
+    pub fn span(&self) -> Option<&Span> {
+        match self.spans.as_deref() {
+            Some([span]) => span.as_ref(),
+            _ => None,
+        }
     }
 
     /// The elements one by one, if they are followed and not too many.

@@ -20,6 +20,11 @@ pub(super) fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m Attri
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 
+/// A node's place in the memory of the model.
+fn place(node: &NodeProto) -> usize {
+    std::ptr::from_ref(node) as usize
+}
+
 pub(super) type Results = Result<Vec<Value>, Ended>;
 
 impl<'m> Walk<'m> {
@@ -51,7 +56,10 @@ impl<'m> Walk<'m> {
             Some(Element::Bool(condition)) => Some(condition),
             _ => None,
         };
-        if let Some(value) = condition.and_then(|condition| self.env.statically(condition)) {
+        let known = condition.and_then(|condition| self.env.statically(condition));
+        if let Some(value) = known.or_else(|| self.follows.get(&place(node)).copied().flatten()) {
+            let taken = self.taken.entry(place(node)).or_insert(Some(value));
+            *taken = taken.filter(|&taken| taken == value);
             let graph = if value { then } else { other };
             let step = self.steps.len() - 1;
             let results = self.graph(graph, Vec::new(), scope, frame)?;
@@ -88,6 +96,14 @@ impl<'m> Walk<'m> {
             else {
                 continue;
             };
+            if stated.len() != shape.len() {
+                // What is inferred counts, if something is.
+                if !value.tensor().is_some_and(|tensor| tensor.is_ranked_at_load) {
+                    let message = "a branch declares another rank than it makes".to_owned();
+                    self.failed(step, KernelError::Unsupported(message))?;
+                }
+                continue;
+            }
             for (stated, &size) in stated.iter().zip(shape) {
                 let Given::Size(number) = stated else { continue };
                 let mut cx = Cx::on(&mut self.env, self.model.backend);

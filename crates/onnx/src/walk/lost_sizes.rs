@@ -3,7 +3,7 @@
 //! Sizes decide them, not data, so what an operator requires of them is no matter of run time: it has to hold for all
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
-use crate::shape::{Call, Dtype, Element, Elements, Tensor, Value, infer};
+use crate::shape::{Call, Dtype, Element, Elements, Tensor, Value, are_settled, infer};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -75,13 +75,11 @@ type Seen = Result<Vec<Option<Vec<Expr>>>, ()>;
 
 impl Walk<'_> {
     /// Whether a call has an input whose elements are computed from sizes and not followed.
-    pub(super) fn reads_lost_sizes(&self, call: &Call) -> bool {
+    pub(super) fn reads_lost_sizes(&mut self, call: &Call) -> bool {
+        let is_lost = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.from_sizes);
         !self.stops
-            && call
-                .inputs
-                .iter()
-                .flatten()
-                .any(|value| value.tensor().is_some_and(|tensor| tensor.from_sizes))
+            && call.inputs.iter().flatten().any(is_lost)
+            && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
     }
 
     /// Notes that nothing is known if the call depends on numbers that are not followed. `before` is the environment

@@ -1,6 +1,7 @@
 //! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
 mod control;
 mod inputs;
+mod load;
 mod lost_sizes;
 mod scan;
 
@@ -8,7 +9,8 @@ pub use inputs::{Given, Input, declared, filling, inputs, value};
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
-use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, unknown_outputs};
+use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, mark_spans, unknown_outputs};
+use load::{mark_declared, mark_ranks};
 use lost_sizes::mark_lost_sizes;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_env::{Origin, ShapeEnv};
@@ -84,6 +86,9 @@ impl<'m> Frame<'m> {
     }
 }
 
+/// The branches that were taken at nodes of the model, by the address of the node; `None` where a node took both.
+pub type Branches = FxHashMap<usize, Option<bool>>;
+
 /// A walk.
 pub struct Walk<'m> {
     model: &'m Model,
@@ -99,6 +104,10 @@ pub struct Walk<'m> {
     pub unsupported: Option<(usize, String)>,
     /// The values of the main graph.
     pub values: FxHashMap<&'m str, Value>,
+    /// The branches that were taken.
+    pub taken: Branches,
+    /// The branches to take where nothing else decides which.
+    pub follows: Branches,
     /// Whether the walk ends at the first failure.
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
@@ -117,6 +126,7 @@ impl<'m> Walk<'m> {
     pub fn new(model: &'m Model, env: ShapeEnv, stops: bool) -> Walk<'m> {
         let (steps, failures, unknown) = (Vec::new(), Vec::new(), Vec::new());
         let values = FxHashMap::default();
+        let (taken, follows) = (Branches::default(), Branches::default());
         Walk {
             model,
             env,
@@ -125,6 +135,8 @@ impl<'m> Walk<'m> {
             unknown,
             unsupported: None,
             values,
+            taken,
+            follows,
             stops,
             keeps: !stops,
             visits: 0,
@@ -153,7 +165,9 @@ impl<'m> Walk<'m> {
         let by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
         for input in &model.graph.input {
             if let Some(value) = by_name.get(&input.name) {
-                scope.values.insert(&input.name, value.clone());
+                let mut value = value.clone();
+                mark_declared(&mut value, input);
+                scope.values.insert(&input.name, value);
             }
         }
         let results = self.nodes(&model.graph.node, &mut scope, &frame).ok().map(|()| {
@@ -181,7 +195,8 @@ impl<'m> Walk<'m> {
             let value = tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
             scope.values.insert(&message.name, value);
         }
-        for (input, value) in graph.input.iter().zip(inputs) {
+        for (input, mut value) in graph.input.iter().zip(inputs) {
+            mark_declared(&mut value, input);
             scope.values.insert(&input.name, value);
         }
         self.nodes(&graph.node, &mut scope, &frame.within())?;
@@ -280,18 +295,21 @@ impl<'m> Walk<'m> {
         let (op, attributes, inputs, outputs) = (node.op_type.as_str(), &attributes, &inputs, &outputs);
         let call = Call { domain, op, version, attributes, inputs, outputs, is_static: true };
         let before = self.reads_lost_sizes(&call).then(|| self.env.clone());
-        let values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
+        let mut values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
             Ok(values) => {
                 if let Some(before) = before {
                     self.ask_of_lost_sizes(step, &call, before);
                 }
-                mark_lost_sizes(&call, values)
+                let mut values = mark_lost_sizes(&call, values);
+                mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
+                values
             }
             Err(error) => {
                 self.failed(step, error)?;
                 unknown_outputs(&call)
             }
         };
+        mark_ranks(domain, node, inputs, &mut values);
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
     }
 

@@ -1,5 +1,6 @@
 //! `Scan` and `SequenceMap`: a graph for each slice of tensors, and for each item of sequences.
 use super::control::{Results, attribute, body, without_elements};
+use super::load::has_ranked_outputs;
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::NodeProto;
 use crate::shape::{Sequence, Tensor, Value};
@@ -16,6 +17,12 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Results {
         let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
+        if self.version("", frame).is_some_and(|version| version < 9) {
+            // Inputs had batches, and lengths in front of the states.
+            let message = "Scan of version 8 has no shape function".to_owned();
+            self.failed(self.steps.len() - 1, KernelError::Unsupported(message))?;
+            return Ok(vec![Value::Unknown; node.output.len()]);
+        }
         let scans = attribute(node, "num_scan_inputs").map_or(0, |a| usize::try_from(a.i).unwrap_or(0));
         let Some(states) = inputs.len().checked_sub(scans).filter(|_| scans > 0) else {
             return self.missing(node, "scan inputs");
@@ -53,7 +60,8 @@ impl<'m> Walk<'m> {
                     }
                 }
             }
-            values.push(Tensor::new(tensor.dtype, shape).into());
+            let is_ranked_at_load = tensor.is_ranked_at_load || tensor.constant;
+            values.push(Tensor { is_ranked_at_load, ..Tensor::new(tensor.dtype, shape) }.into());
         }
         let length = match length {
             Some(length) => length,
@@ -64,6 +72,10 @@ impl<'m> Walk<'m> {
         }
         let known = self.env.unbacked().len();
         let results = self.graph(graph, values, scope, frame)?;
+        if !has_ranked_outputs(graph, &results) {
+            let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
+            self.failed(step, KernelError::Unsupported(message.to_owned()))?;
+        }
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {

@@ -4,7 +4,8 @@ use crate::check::findings::{Fix, Verdict};
 use crate::check::symbolic::Named;
 use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::escape::is_identifier;
+use sizewise_expr::{Expr, Func, Node, Poly, Pool, Symbol};
 
 /// What a size is to be declared as.
 #[derive(Clone)]
@@ -83,6 +84,9 @@ impl Check<'_> {
         }
         places.sort_unstable();
         let symbols: Vec<Symbol> = places.iter().map(|&at| self.symbolic.symbols[at].0).collect();
+        if let Some((text, replaced, is_all)) = self.expression(condition, &symbols) {
+            return Some(Remedy { kept: Declared::Name(text), replaced, is_all });
+        }
         // A clone is a handle of the same pool.
         let mut pool = self.walk.env.pool.clone();
         let (kept, value, replaced) = match *symbols.as_slice() {
@@ -100,6 +104,81 @@ impl Check<'_> {
         };
         let size = pool.symbol_expr(replaced);
         Some(Remedy { kept, replaced, is_all: pool.eq(size, value) == condition })
+    }
+
+    /// The expression over names that a size has to be, `4*_h` or `past + q`, and whether the condition holds at no
+    /// other sizes.
+    fn expression(&self, condition: Expr, symbols: &[Symbol]) -> Option<(String, Symbol, bool)> {
+        let name = |symbol| self.declared_name(symbol).filter(|name| is_identifier(name));
+        let multiple = |symbol, factor, offset| {
+            let root = self.new_name(&name(symbol).unwrap_or_else(|| "k".to_owned()));
+            let plus = if offset == 0 { String::new() } else { format!(" + {offset}") };
+            format!("{factor}*{root}{plus}")
+        };
+        if let [only] = *symbols {
+            let (factor, offset) = self.regular(condition, only)?;
+            return Some((multiple(only, factor, offset), only, true));
+        }
+        match self.walk.env.pool.node(condition) {
+            Some(Node::Call(Func::IsZero, args)) => {
+                let (text, replaced) = self.solved(*args.first()?)?;
+                Some((text, replaced, true))
+            }
+            Some(Node::Call(Func::Or, parts)) => {
+                let solved = |&part: &Expr| match self.walk.env.pool.node(part) {
+                    Some(Node::Call(Func::IsZero, args)) => self.solved(*args.first()?),
+                    _ => None,
+                };
+                let (text, replaced) = parts.iter().find_map(solved)?;
+                Some((text, replaced, false))
+            }
+            _ => None,
+        }
+    }
+
+    /// What one symbol is by names of others, where a difference is 0: a sum of them.
+    fn solved(&self, difference: Expr) -> Option<(String, Symbol)> {
+        // A clone is a handle of the same pool.
+        let mut pool = self.walk.env.pool.clone();
+        let poly = without_common_factor(&mut pool, difference);
+        let name = |symbol| self.declared_name(symbol).filter(|name| is_identifier(name));
+        let solved = |at: usize| {
+            let replaced = pool.as_symbol(poly.terms[at].0)?;
+            let rest = poly.solved_for(at)?;
+            let constant = rest.constant.to_i64().filter(|&constant| constant >= 0)?;
+            // Two sizes that are equal get one name.
+            if constant == 0 && matches!(rest.terms.as_slice(), [(_, factor)] if factor.is_one()) {
+                return None;
+            }
+            let mut parts = Vec::new();
+            for (term, factor) in &rest.terms {
+                let name = name(pool.as_symbol(*term)?)?;
+                match factor.to_i64()? {
+                    1 => parts.push(name),
+                    factor if factor > 1 => parts.push(format!("{factor}*{name}")),
+                    _ => return None,
+                }
+            }
+            parts.extend((constant > 0).then(|| constant.to_string()));
+            Some((parts.join(" + "), replaced))
+        };
+        // A size without a name is the first to get one.
+        let mut found: Vec<_> = (0..poly.terms.len()).rev().filter_map(solved).collect();
+        found.sort_by_key(|(_, replaced)| self.declared_name(*replaced).is_some());
+        found.into_iter().next()
+    }
+
+    /// A name that nothing in the model has.
+    fn new_name(&self, name: &str) -> String {
+        let is_taken = |new: &str| {
+            let named = &self.symbolic.symbols;
+            named.iter().any(|(_, named)| named.name == new || named.declared.as_deref() == Some(new))
+        };
+        let mut new = format!("_{name}");
+        while is_taken(&new) {
+            new.insert(0, '_');
+        }
+        new
     }
 
     /// The name that the model declares for a size.
@@ -144,4 +223,28 @@ impl Check<'_> {
         };
         self.symbolic.symbols.iter().find(|(_, named)| is_it(named)).map(|(symbol, _)| *symbol)
     }
+}
+
+/// A difference that is 0 where this one is, at sizes of at least 1: without the sizes that all its terms have.
+fn without_common_factor(pool: &mut Pool, difference: Expr) -> Poly {
+    let mut poly = pool.poly(difference);
+    while poly.constant.is_zero() && poly.terms.len() > 1 {
+        let monomials: Vec<_> = poly.terms.iter().map(|(term, _)| pool.monomial(*term)).collect();
+        let has = |factor: Expr| monomials.iter().all(|m| m.iter().any(|(own, _)| *own == factor));
+        let common = monomials[0].iter().map(|(factor, _)| *factor);
+        let Some(common) = common.into_iter().find(|&factor| pool.as_symbol(factor).is_some() && has(factor))
+        else {
+            break;
+        };
+        let mut terms = Vec::new();
+        for (monomial, (_, coefficient)) in monomials.iter().zip(&poly.terms) {
+            let left = monomial.iter().map(|&(own, power)| (own, power - u32::from(own == common)));
+            let left: Vec<(Expr, u32)> = left.filter(|(_, power)| *power > 0).collect();
+            let (term, coefficient) = (pool.from_monomial(&left), pool.int(coefficient.clone()));
+            terms.push(pool.mul(term, coefficient));
+        }
+        let sum = pool.sum(terms);
+        poly = pool.poly(sum);
+    }
+    poly
 }

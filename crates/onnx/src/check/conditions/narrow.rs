@@ -50,7 +50,10 @@ impl Check<'_> {
             if check.report.verdict == Verdict::Ok {
                 break;
             }
-            if !check.report.wrong_outputs.is_empty() || !check.walk.failures.is_empty() {
+            if !check.report.wrong_outputs.is_empty()
+                || !check.failed.is_empty()
+                || check.report.refuses.is_some()
+            {
                 return None;
             }
             let own = |check: &Check| {
@@ -163,7 +166,7 @@ impl Check<'_> {
             let (factor, offset) = (second - first, first % (second - first));
             let least = (first - offset) / factor;
             let most = max.map(|max| (max - offset).div_euclid(factor));
-            let is_regular = (min..=end).all(|size| (size % factor == offset) == holding.contains(&size));
+            let is_regular = self.regular(condition, symbol) == Some((factor, offset));
             remedies.push(one(Change::Multiple { factor, offset, min: least, max: most }, !is_regular));
         }
         let hint = self.symbolic.hint(symbol).filter(|&hint| self.holds_at(condition, symbol, hint));
@@ -171,6 +174,20 @@ impl Check<'_> {
             remedies.push(one(Change::Number(number), true));
         }
         remedies
+    }
+
+    /// The factor and the offset of the multiples at which, and only at which, a condition on one size holds.
+    pub(super) fn regular(&self, condition: Expr, symbol: Symbol) -> Option<(i64, i64)> {
+        let (min, max) = self.range(symbol);
+        let end = max.unwrap_or(i64::MAX).min(min.saturating_add(WINDOW));
+        let mut holding = (min..=end).filter(|&size| self.holds_at(condition, symbol, size));
+        let (first, second) = (holding.next()?, holding.next()?);
+        let factor = second - first;
+        let offset = first.rem_euclid(factor);
+        let is_regular = factor > 1
+            && first - min < factor
+            && (min..=end).all(|size| (size % factor == offset) == self.holds_at(condition, symbol, size));
+        is_regular.then_some((factor, offset))
     }
 
     /// The first size above one that was tried at which a condition holds, if it holds from there on.

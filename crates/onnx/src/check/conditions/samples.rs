@@ -1,56 +1,103 @@
 //! Declared inputs of a few sizes: whatever the conditions say, a model that refuses one of them is wrong.
 use super::{Check, Condition, Verdict, Violation};
-use crate::check::evaluate::{Evaluated, Refused, evaluate};
+use crate::check::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
+use crate::check::examples::{SAMPLES, sampled};
+use crate::check::findings::{DATA_DECIDE, Data};
 use crate::check::names;
-use crate::walk::{Given, Step, declared};
+use crate::shape::Dtype;
+use crate::walk::{Given, Input, Step, declared};
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Pool};
+use sizewise_expr::{Evaluator, Expr, Pool, Symbol, Value};
 
 /// The most nodes of the main graph that are visited for samples.
 const MAX_SAMPLED: usize = 20_000;
 /// The least number of samples, for models of any size.
 const MIN_SAMPLES: usize = 2;
 
-/// The first size and by how much each further symbol's size is greater.
-const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64, 0), (5, 2), (7, 4), (16, 3)];
-
 impl Check<'_> {
-    /// Evaluates the model at a few declared inputs, and says what is wrong with the first that is not as declared.
+    /// Evaluates the model at a few declared inputs, and says what is wrong with the first that is not as declared. If
+    /// the model is violated anyway, those are evaluated at which all its conditions hold.
     pub(super) fn samples(&mut self) {
         let count = (MAX_SAMPLED / self.model.graph.node.len().max(1)).max(MIN_SAMPLES);
-        for &(first, step) in SAMPLES.iter().take(count) {
-            if self.report.verdict == Verdict::Violated {
-                return;
+        let mut left_open = Vec::new();
+        for &sample in SAMPLES.iter().take(count) {
+            let is_violated = self.report.verdict == Verdict::Violated;
+            let size = |symbol| sampled(&self.symbolic, sample, symbol);
+            if self.report.refuses.is_some() || is_violated && self.breaks_condition(&size) {
+                continue;
             }
-            let size = |symbol| {
-                let at = self.symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
-                let (min, max) = (self.symbolic.symbols[at].1.min, self.symbolic.symbols[at].1.max);
-                Some((first + step * at as i64).min(max.unwrap_or(i64::MAX)).max(min))
-            };
             let Some(sizes) = self.symbolic.at(size) else { continue };
-            match evaluate(self.model, &sizes, &FxHashMap::default()) {
-                Ok(evaluated) => {
+            match evaluate_for_any_data(self.model, &sizes) {
+                Ok(evaluated) if !is_violated => {
                     let names = &self.symbolic.names;
                     let known =
                         |(name, &e): (&String, &Expr)| Some((name.clone(), self.symbolic.value(e, &size)?));
                     let named = names.iter().filter_map(known).collect();
-                    self.as_declared(sizes, named, &evaluated);
+                    self.left_to_data(&sizes);
+                    self.as_declared((&sizes, None), &named, &evaluated);
+                    if self.data_decide_outputs(&evaluated) {
+                        left_open.push((sizes, named));
+                    }
                 }
-                Err(refused) => self.refused(sizes, refused),
+                Ok(_) => self.left_to_data(&sizes),
+                Err(refused) => self.refused((sizes, None), refused),
             }
         }
+        self.as_declared_for_data(&left_open);
     }
 
-    fn refused(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
+    /// Notes that data decide whether sizes are accepted, where the data of `eval` are refused.
+    fn left_to_data(&mut self, sizes: &FxHashMap<String, Vec<i64>>) {
+        let is_float = |input: &Input| input.dtype.is_some_and(Dtype::is_float);
+        if self.symbolic.sizes.iter().all(|(input, _)| is_float(input)) {
+            return;
+        }
+        if let Some((refused, data)) = self.refusal_on_a_branch(sizes) {
+            return self.refused((sizes.clone(), Some(data)), refused);
+        }
+        if self.report.undecided.iter().any(|(_, reason)| reason == DATA_DECIDE) {
+            return;
+        }
+        let Some(refused) = evaluate(self.model, sizes, &FxHashMap::default()).err() else { return };
+        let Some((node, expr)) = refused.node.zip(refused.expr).filter(|_| !refused.is_unsupported) else {
+            return;
+        };
+        let op = self.op_of(&node);
+        let condition =
+            Condition { shown: expr.clone(), because: expr.clone(), expr, node, op, on_sizes: false };
+        self.report.undecided.push((condition, DATA_DECIDE.to_owned()));
+        self.lower(Verdict::Unknown);
+    }
+
+    /// The operator of a node.
+    fn op_of(&self, node: &str) -> String {
+        self.walk.steps.iter().find(|step| step.node() == node).map(Step::op).unwrap_or_default()
+    }
+
+    /// Whether one of the model's conditions on sizes does not hold.
+    fn breaks_condition(&self, size: &impl Fn(Symbol) -> Option<i64>) -> bool {
+        let mut evaluator = Evaluator::new(&self.symbolic.env.pool, |symbol| {
+            size(symbol).map(|size| Value::Int(size.into()))
+        });
+        let guards = self.walk.env.guards().iter().map(|guard| guard.condition);
+        let demands = self.symbolic.demands.iter().map(|demand| demand.condition);
+        let failed = self.failed.iter().copied();
+        guards.chain(demands).chain(failed).any(|condition| evaluator.truth(condition) == Ok(false))
+    }
+
+    /// Notes a refusal of sizes at which all conditions hold that are known.
+    fn refused(&mut self, (sizes, data): (FxHashMap<String, Vec<i64>>, Option<Data>), refused: Refused) {
         let Some(node) = refused.node.filter(|_| !refused.is_unsupported) else { return };
-        let step = self.walk.steps.iter().find(|step| step.node() == node);
-        let op = step.map(Step::op).unwrap_or_default();
+        let op = self.op_of(&node);
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
-        let condition = Condition { shown: expr.clone(), expr, node, op, because: "an example".to_owned() };
+        self.report.refuses = Some(node.clone());
+        let because = "an example".to_owned();
+        let condition = Condition { shown: expr.clone(), expr, node, op, because, on_sizes: false };
         let inputs = self.ordered(sizes);
         self.report.violations.push(Violation {
             condition,
             inputs,
+            data,
             message: refused.message,
             follows: false,
         });
@@ -59,19 +106,19 @@ impl Check<'_> {
 
     /// Compares the sizes of outputs with those that are declared: numbers, and names of inputs or of outputs
     /// before them.
-    fn as_declared(
+    pub(super) fn as_declared(
         &mut self,
-        sizes: FxHashMap<String, Vec<i64>>,
-        mut named: FxHashMap<String, i64>,
+        (sizes, data): (&FxHashMap<String, Vec<i64>>, Option<Data>),
+        named: &FxHashMap<String, i64>,
         evaluated: &Evaluated,
     ) {
-        let model = self.model;
+        let (model, mut named) = (self.model, named.clone());
         for (message, made) in model.graph.output.iter().zip(&evaluated.outputs) {
             let output = declared(&message.name, message.r#type.as_ref());
             let (Some(stated), Some(made)) = (&output.shape, made) else { continue };
             if stated.len() != made.len() {
                 let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
-                return self.wrong(&output.name, 0, ranks, sizes);
+                return self.wrong(&output.name, 0, ranks, (sizes.clone(), data));
             }
             for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
                 let Some(made) = made.number() else { continue };
@@ -88,7 +135,8 @@ impl Check<'_> {
                     Given::Open => continue,
                 };
                 if made != expected {
-                    return self.wrong(&output.name, dim, (text, made.to_string()), sizes);
+                    let texts = (text, made.to_string());
+                    return self.wrong(&output.name, dim, texts, (sizes.clone(), data));
                 }
             }
         }

@@ -1,0 +1,86 @@
+//! What a model does with some data: the branches that data choose, and the sizes that data decide.
+//!
+//! A condition that speaks of elements, such as that an index is within its dimension, is left to run time. A node that
+//! data merely choose to run, and that refuses the sizes whatever its data are, is a violation. So is an output that
+//! has another size than declared: data that make it so are as good as any.
+use super::{Check, Data, Verdict};
+use crate::check::ShownSize;
+use crate::check::evaluate::{
+    Evaluated, Filled, Refused, evaluate, evaluate_along, evaluate_and_trace, evaluate_for_any_data,
+};
+use crate::read::message::ValueInfoProto;
+use crate::walk::{Given, declared};
+use rustc_hash::FxHashMap;
+
+type Sizes = FxHashMap<String, Vec<i64>>;
+
+const ALL_DATA: [Data; 2] = [Data::Usual, Data::Zeros];
+
+fn is_refusal(refused: &Refused) -> bool {
+    !refused.is_unsupported
+}
+
+impl Check<'_> {
+    fn filled(&self, data: Data) -> FxHashMap<String, Filled> {
+        let inputs = self.symbolic.sizes.iter().map(|(input, _)| input.name.clone());
+        match data {
+            Data::Usual => FxHashMap::default(),
+            Data::Zeros => inputs.map(|name| (name, Filled::All(0.0))).collect(),
+        }
+    }
+
+    /// The message of the model's refusal of sizes, if it does refuse them: whatever the data are, or all data that
+    /// take the branches which these data take.
+    pub(super) fn refusal(&self, sizes: &Sizes) -> Option<(String, Option<Data>)> {
+        // Most sizes that are accepted with all data are accepted with the data of `eval`.
+        let (given, branches) = evaluate_and_trace(self.model, sizes, &FxHashMap::default());
+        if given.err().filter(is_refusal).is_some()
+            && let Some(refused) = evaluate_for_any_data(self.model, sizes).err().filter(is_refusal)
+        {
+            return Some((refused.message, None));
+        }
+        if branches.is_empty() {
+            return None;
+        }
+        let (refused, data) = self.refusal_on_a_branch(sizes)?;
+        Some((refused.message, Some(data)))
+    }
+
+    /// The refusal of sizes by a branch that some data take, with these data.
+    pub(super) fn refusal_on_a_branch(&self, sizes: &Sizes) -> Option<(Refused, Data)> {
+        ALL_DATA.into_iter().find_map(|data| {
+            let (found, branches) = evaluate_and_trace(self.model, sizes, &self.filled(data));
+            found.err().filter(is_refusal)?;
+            let refused = evaluate_along(self.model, sizes, branches).err().filter(is_refusal)?;
+            Some((refused, data))
+        })
+    }
+
+    /// Whether data decide a size or the rank of an output of which something is declared.
+    pub(super) fn data_decide_outputs(&self, made: &Evaluated) -> bool {
+        let is_open = |(message, made): (&ValueInfoProto, &Option<Vec<ShownSize>>)| {
+            let stated = declared(&message.name, message.r#type.as_ref()).shape;
+            stated.is_some_and(|stated| match made {
+                None => true,
+                Some(made) => {
+                    let mut pairs = stated.iter().zip(made);
+                    pairs.any(|(stated, made)| *stated != Given::Open && made.number().is_none())
+                }
+            })
+        };
+        self.model.graph.output.iter().zip(&made.outputs).any(is_open)
+    }
+
+    /// Compares the outputs with what is declared of them for some data, at sizes and with the sizes of names.
+    pub(super) fn as_declared_for_data(&mut self, samples: &[(Sizes, FxHashMap<String, i64>)]) {
+        for (data, (sizes, named)) in ALL_DATA.iter().flat_map(|&data| samples.iter().map(move |s| (data, s)))
+        {
+            if self.report.verdict == Verdict::Violated {
+                return;
+            }
+            if let Ok(evaluated) = evaluate(self.model, sizes, &self.filled(data)) {
+                self.as_declared((sizes, Some(data)), named, &evaluated);
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! What data decide, and what conditions on sizes leave out.
+use super::{Data, NoGuards, Verdict, check, guard_set, guarded_shapes};
+use crate::read::Model;
+
+fn model(graph: &str) -> Model {
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
+    Model::read(text.into_bytes()).expect(graph)
+}
+
+#[test]
+fn numbers_that_may_wrap_around_are_not_followed() {
+    let sizes = "s = Shape<start = 0, end = 1>(x)";
+    for (body, verdict) in [
+        (
+            "h = Constant<value_ints = [9223372036854775807]>() k = Add(s, h) z = ConstantOfShape(k)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [4294967296]>() q = Add(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
+             z = ConstantOfShape(k)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [4611686018427387904]>() q = Mul(s, h) k = Mul(q, q) z = ConstantOfShape(k)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [-9223372036854775807]>() k = Sub(h, s) n = Neg(k) z = Expand(x, n)",
+            Verdict::Unknown,
+        ),
+        (
+            "h = Constant<value_ints = [64]>() q = Mul(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
+          z = ConstantOfShape(k)",
+            Verdict::Ok,
+        ),
+        ("k = Mul(s, s) z = ConstantOfShape(k)", Verdict::Ok),
+    ] {
+        let report = check(&model(&format!("g (float[a,b] x) => (z) {{ {sizes} {body} }}")));
+        assert_eq!(report.verdict, verdict, "{body}\n{report:?}");
+    }
+}
+
+#[test]
+fn elements_of_inputs_may_be_anything() {
+    for (graph, verdict, violated) in [
+        // Indices of 0 are within every size.
+        ("g (float[A,8] a, int64[I] i) => (float[I,8] g) { g = Gather(a, i) }", Verdict::Unknown, vec![]),
+        // As many sizes as the input has elements.
+        (
+            "g (float[a,b] x, float[c] y, int64[k] s) => (r, z) { r = Reshape(x, s) z = Add(x, y) }",
+            Verdict::Violated,
+            vec!["b == c or c == 1"],
+        ),
+        (
+            "g (float[a,b] x, int64[k] s) => (float r) { t = Reshape(x, s) r = ReduceSum<keepdims = 0>(t) }",
+            Verdict::Unknown,
+            vec![],
+        ),
+    ] {
+        let report = check(&model(graph));
+        assert_eq!(report.verdict, verdict, "{graph}\n{report:?}");
+        let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
+        assert_eq!(shown, violated, "{graph}");
+        let conditions: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+        assert!(conditions.iter().all(|shown| violated.contains(shown)), "{graph}: {conditions:?}");
+        assert!(!report.is_complete(), "{graph}");
+    }
+}
+
+#[test]
+fn a_branch_that_data_choose_and_that_refuses_sizes_is_violated() {
+    let (fails, runs) = ("= t () => (p) { p = Add(x, y) }", "= e () => (q) { q = Identity(x) }");
+    for (then, other, data) in [(fails, runs, Data::Usual), (runs, fails, Data::Zeros)] {
+        let graph = format!(
+            "g (bool c, float[a] x, float[b] y) => (z) {{ z = If(c)<then_branch {then}, else_branch {other}> }}"
+        );
+        let report = check(&model(&graph));
+        let found: Vec<_> = report.violations.iter().map(|v| (v.condition.op.as_str(), v.data)).collect();
+        assert_eq!(found, [("Add", Some(data))], "{report:?}");
+        assert_eq!(report.verdict, Verdict::Violated);
+    }
+}
+
+#[test]
+fn an_index_on_a_branch_is_left_to_run_time() {
+    let graph = "g (bool c, int64[1] i, float[a] x) => (z) { z = If(c)<then_branch = t () => (p) { p = Gather(x, i) }, \
+                 else_branch = e () => (q) { o = Constant<value_ints = [0]>() q = Gather(x, o) }> }";
+    let report = check(&model(graph));
+    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+}
+
+#[test]
+fn outputs_that_some_data_make_otherwise_than_declared_are_wrong() {
+    for graph in [
+        "g (float[a, b] x) => (int64[2, a] z) { z = NonZero(x) }",
+        "g (bool c, float[a, b] x) => (float[a, b] z) { o = Constant<value_ints = [-1]>() \
+         z = If(c)<then_branch = t () => (p) { p = Identity(x) }, else_branch = e () => (q) { q = Reshape(x, o) }> }",
+    ] {
+        let report = check(&model(graph));
+        assert!(report.wrong_outputs.iter().all(|wrong| wrong.data.is_some()), "{report:?}");
+        assert_eq!((report.verdict, report.wrong_outputs.len()), (Verdict::Violated, 1), "{report:?}");
+    }
+}
+
+#[test]
+fn what_fails_with_all_data_is_violated() {
+    for graph in [
+        "g (float[2] x, int64[3] s) => (z) { o = Constant<value_ints = [7]>() z = Reshape(x, o) }",
+        "g (float[a] x, int64[k] i) => (z) { n = Identity(i) z = Gather<axis = 1>(x, n) }",
+        "g (float[a] x, int64[2] s) => (z) { z = Concat<axis = 0>(s, s, x) }",
+    ] {
+        assert_eq!(check(&model(graph)).verdict, Verdict::Violated, "{graph}");
+    }
+}
+
+#[test]
+fn conditions_that_are_not_complete_say_so() {
+    // The position is outside where there is one item.
+    let graph = "g (float[a,b] x) => (z) { p = Constant<value_int = 1>() q = SplitToSequence<axis = 0>(x) \
+                 z = SequenceAt(q, p) }";
+    let report = check(&model(graph));
+    assert_eq!((report.verdict, report.is_complete()), (Verdict::Violated, false), "{report:?}");
+    assert!(report.violations.iter().all(|violation| !violation.condition.on_sizes), "{report:?}");
+    let refused = guard_set(&model(graph), "m").err().expect("no checker");
+    assert!(matches!(&refused, NoGuards::Incomplete { node, .. } if node == "z"), "{refused}");
+    let graph = "g (float[a,b] x, float[c] y) => (z) { z = Add(x, y) }";
+    let report = check(&model(graph));
+    assert!(report.is_complete() && report.violations.iter().all(|v| v.condition.on_sizes), "{report:?}");
+    assert!(guard_set(&model(graph), "m").is_ok());
+}
+
+#[test]
+fn what_always_fails_is_no_condition_on_sizes() {
+    let graph = "g (float[a] x) => (v, rows) { n = Constant<value_int = 3>() v, rows = Loop(n, \"\", x)<body = b \
+                 (int64 i, bool k, float[] c) => (bool k2, float[] w, float[] row) { k2 = Identity(k) w = Identity(c) \
+                 o = Constant<value_ints = [-1]>() l = Reshape(i, o) row = ConstantOfShape(l) }> }";
+    let report = check(&model(graph));
+    assert_eq!(report.verdict, Verdict::Violated);
+    assert!(
+        report.violations.iter().all(|v| v.condition.shown != "False" && !v.condition.on_sizes),
+        "{report:?}"
+    );
+}
+
+#[test]
+fn a_scan_runs_only_if_the_ranks_of_its_results_are_known_when_the_model_loads() {
+    let scan = "v, rows = Scan(z, y)<body = b (float[] s, float[] e) => (float[] n, float[] row) \
+                { n = Mul(s, e) row = Identity(e) }, num_scan_inputs = 1>";
+    for (before, verdict) in [
+        ("q = SequenceConstruct(x) z = ConcatFromSequence<axis = 0>(q)", Verdict::Unknown),
+        ("z = Identity(x)", Verdict::Ok),
+    ] {
+        let graph = format!("g (float[a] x, float[c] y) => (v) {{ {before} {scan} }}");
+        assert_eq!(check(&model(&graph)).verdict, verdict, "{graph}");
+    }
+}
+
+#[test]
+fn a_slope_that_is_larger_than_the_input_is_not_followed() {
+    for (x, slope, verdict) in
+        [("2, a", "a", Verdict::Ok), ("", "1", Verdict::Unknown), ("1", "3", Verdict::Unknown)]
+    {
+        let x = if x.is_empty() { "float x".to_owned() } else { format!("float[{x}] x") };
+        let graph = format!("g ({x}, float[{slope}] s) => (y) {{ p = PRelu(x, s) y = Neg(p) }}");
+        assert_eq!(check(&model(&graph)).verdict, verdict, "{graph}");
+    }
+}
+
+#[test]
+fn there_may_be_fewer_labels_than_scores() {
+    let graph = "g (float[n, 5] x, int64[m] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }";
+    let report = check(&model(graph));
+    let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
+    assert_eq!(shown, ["m <= n"], "{report:?}");
+    let graph = "g (float[3, 5] x, int64[2] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }";
+    assert_eq!(check(&model(graph)).verdict, Verdict::Violated);
+}
+
+#[test]
+fn shapes_come_with_the_conditions_under_which_they_hold() {
+    let (shapes, conditions) = guarded_shapes(&model("g (float[a] x, float[b] y) => (z) { z = Add(x, y) }"));
+    assert!(shapes.values.contains_key("z"));
+    assert_eq!(conditions.len(), 1, "{conditions:?}");
+    let (_, conditions) = guarded_shapes(&model("g (float[a] x, float[a] y) => (z) { z = Add(x, y) }"));
+    assert!(conditions.is_empty(), "{conditions:?}");
+}
+
+#[test]
+fn positions_from_a_range_have_to_be_within_the_table() {
+    let positions = "s = Shape<start = 1, end = 2>(x) n = Squeeze(s) o = Constant<value_int = 0>() \
+                     i = Constant<value_int = 1>() r = Range(o, n, i)";
+    for (rest, verdict, conditions) in [
+        ("z = Gather(w, r)", Verdict::Violated, vec!["s <= 64"]),
+        // Each number meets itself alone, so that the greatest product is not known.
+        ("t = Sub(r, r) z = Gather(w, t)", Verdict::Unknown, vec![]),
+        ("t = Add(r, i) u = Add(t, i) z = Gather(w, u)", Verdict::Violated, vec!["s <= 62"]),
+        (
+            "a = Constant<value_ints = [0]>() u = Unsqueeze(r, a) z = Gather(w, u)",
+            Verdict::Violated,
+            vec!["s <= 64"],
+        ),
+        // Positions in the input itself are always within it.
+        ("z = Gather<axis = 1>(x, r)", Verdict::Ok, vec![]),
+        // A part need not have the greatest position.
+        (
+            "a = Constant<value_ints = [0]>() e = Constant<value_ints = [5]>() t = Slice(r, a, e) z = Gather(w, t)",
+            Verdict::Unknown,
+            vec![],
+        ),
+    ] {
+        let graph = format!("g (float[b, s] x, float[64, 8] w) => (z) {{ {positions} {rest} }}");
+        let report = check(&model(&graph));
+        let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+        assert_eq!((report.verdict, shown), (verdict, conditions), "{graph}");
+    }
+}
+
+#[test]
+fn tuples_of_positions_are_within_what_they_choose_from() {
+    let graph = "g (float[b, s] x) => (z) { o = Constant<value_int = 0>() i = Constant<value_int = 1>() \
+                 l = Constant<value_ints = [-1]>() k = Constant<value_ints = [1]>() h = Shape(x) \
+                 sb = Shape<start = 0, end = 1>(x) ss = Shape<start = 1, end = 2>(x) nb = Squeeze(sb) ns = Squeeze(ss) \
+                 rb = Range(o, nb, i) rs = Range(o, ns, i) ub = Unsqueeze(rb, k) eb = Expand(ub, h) es = Expand(rs, h) \
+                 cb = Unsqueeze(eb, l) cs = Unsqueeze(es, l) t = Concat<axis = -1>(cb, cs) z = GatherND(x, t) }";
+    let report = check(&model(graph));
+    assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
+    let turned = graph.replace("(cb, cs)", "(cs, cb)");
+    let report = check(&model(&turned));
+    let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+    assert_eq!((report.verdict, shown), (Verdict::Violated, vec!["b >= s", "b <= s"]), "{report:?}");
+}

@@ -1,0 +1,94 @@
+//! What onnxruntime refuses or takes by what it knows when it loads a model.
+use super::{Verdict, check};
+use crate::read::Model;
+
+fn verdict(graph: &str) -> Verdict {
+    verdict_of(18, graph)
+}
+
+fn verdict_of(version: i64, graph: &str) -> Verdict {
+    let text = format!("<ir_version: 8, opset_import: [\"\" : {version}]>\n{graph}");
+    check(&Model::read(text.into_bytes()).expect(graph)).verdict
+}
+
+#[test]
+fn images_are_interpolated_along_the_axes_that_are_scaled() {
+    for (rank, mode, scales, expected) in [
+        ("a,b,c", "cubic", "1.0, 2.0, 2.0", Verdict::Violated),
+        ("a,b", "cubic", "2.0, 2.0", Verdict::Ok),
+        ("a,b,c,d", "cubic", "1.0, 1.0, 2.0, 2.0", Verdict::Ok),
+        ("a,b,c,d", "cubic", "1.0, 2.0, 2.0, 1.0", Verdict::Ok),
+        ("a,b,c,d", "cubic", "2.0, 1.0, 2.0, 2.0", Verdict::Violated),
+        ("a,b,c,d,e", "cubic", "1.0, 1.0, 1.0, 2.0, 2.0", Verdict::Violated),
+        ("a", "linear", "2.0", Verdict::Violated),
+        ("a,b,c", "linear", "1.0, 2.0, 2.0", Verdict::Ok),
+        ("a,b,c,d", "linear", "1.0, 2.0, 2.0, 2.0", Verdict::Violated),
+        ("a,b,c,d,e", "linear", "1.0, 1.0, 2.0, 2.0, 2.0", Verdict::Ok),
+        ("a,b,c,d,e", "nearest", "2.0, 1.0, 2.0, 2.0, 2.0", Verdict::Ok),
+    ] {
+        let graph = format!(
+            "g (float[{rank}] x) => (z) {{ s = Constant<value_floats = [{scales}]>() z = Resize<mode = \"{mode}\">(x, , s) }}"
+        );
+        assert_eq!(verdict(&graph), expected, "{graph}");
+    }
+    // Of sizes the scales are those that they make.
+    for (axes, expected) in [("2, 3", Verdict::Ok), ("1, 3", Verdict::Violated)] {
+        let graph = format!(
+            "g (float[n,c,a,b] x) => (z) {{ s = Constant<value_ints = [7, 9]>() \
+             z = Resize<mode = \"linear\", axes = [{axes}]>(x, , , s) }}"
+        );
+        assert_eq!(verdict(&graph), expected, "{graph}");
+    }
+}
+
+#[test]
+fn a_branch_that_declares_another_rank_than_is_inferred_runs() {
+    let graph = "g (bool c, float[a,b] x) => (z) { z = If(c)<then_branch = t () => (float[2] p) { p = Relu(x) }, \
+                 else_branch = e () => (float[a,b] q) { q = Identity(x) }> }";
+    assert_eq!(verdict(graph), Verdict::Ok);
+}
+
+#[test]
+fn axes_of_a_scalar_matter_where_its_rank_is_known_at_load() {
+    let of = |input: &str| format!("g ({input}) => (z) {{ z = ReduceMax<axes = [0], keepdims = 0>(x) }}");
+    assert_eq!(verdict_of(17, &of("float[a] x")), Verdict::Ok);
+    assert_eq!(verdict_of(17, &of("float x")), Verdict::Violated);
+    let graph = "g (float x) => (z) { q = SequenceConstruct(x) i = Constant<value_int = 0>() y = SequenceAt(q, i) \
+                 z = ReduceMax<axes = [0], keepdims = 0>(y) }";
+    assert_eq!(verdict_of(17, graph), Verdict::Unknown);
+}
+
+#[test]
+fn statistics_of_each_place_are_not_followed() {
+    let graph =
+        "g (float[n,c,a] x, float[c,a] w) => (z) { z = BatchNormalization<spatial = 0>(x, w, w, w, w) }";
+    assert_eq!(verdict_of(8, graph), Verdict::Unknown);
+}
+
+#[test]
+fn fixes_declare_expressions_where_these_are_what_a_condition_asks_for() {
+    let inputs = "float[b, past] p, float[b, q] n, float[b, t] m";
+    let join = "c = Concat<axis = 1>(p, n)";
+    for (graph, fix, rejects) in [
+        (
+            "g (float[4, h] x) => (z) { s = Constant<value_ints = [4, -1, 8]>() z = Reshape(x, s) }"
+                .to_owned(),
+            ("x", 1, "8*_h"),
+            false,
+        ),
+        (
+            format!("g ({inputs}) => (z) {{ {join} s = Shape(c) z = Reshape(m, s) }}"),
+            ("m", 1, "past + q"),
+            false,
+        ),
+        (format!("g ({inputs}) => (z) {{ {join} z = Add(c, m) }}"), ("m", 1, "past + q"), true),
+    ] {
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
+        let report = check(&Model::read(text.into_bytes()).expect("a model"));
+        let (input, dim, size) = fix;
+        let expected = vec![(input.to_owned(), dim, size.to_owned())];
+        let found = report.fixes.iter().find(|fix| fix.spec.is_none());
+        let found = found.map(|fix| (fix.changes.clone(), fix.rejects));
+        assert_eq!(found, Some((expected, rejects)), "{graph}");
+    }
+}
