@@ -70,14 +70,15 @@ def arguments(program, inputs, shapes):
     return pytree.tree_unflatten(flat, program.call_spec.in_spec)
 
 
-def corners(report):
-    """The shapes of the inputs at the corners of a spec; those that the spec leaves to the program are not given."""
+def corners(report, traced):
+    """The shapes of the inputs at the corners of a spec; sizes that the spec leaves to the program are as `traced`."""
     for corner in itertools.islice(widen.corners(widen.dims(report)), MOST_CORNERS):
         shapes = {}
         for entry in report["inputs"]:
             sizes = [size if isinstance(size, int) else named(size, corner) for size in entry["shape"] or []]
-            if entry["shape"] is not None and None not in sizes:
-                shapes[entry["name"]] = sizes
+            if entry["shape"] is not None and any(size is not None for size in sizes):
+                known = traced[entry["name"]]
+                shapes[entry["name"]] = [known[i] if size is None else size for i, size in enumerate(sizes)]
         if all(math.prod(sizes) <= MOST_ELEMENTS for sizes in shapes.values()):
             yield corner, shapes
 
@@ -103,7 +104,8 @@ def one(binary, folder):
         module(*args, **kwargs)
     except Exception as error:
         return "left out", f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120]}"
-    for corner, shapes in corners(fixed):
+    traced = {entry["name"]: entry.get("shape") for entry in truth["inputs"]}
+    for corner, shapes in corners(fixed, traced):
         args, kwargs = arguments(loaded, truth["inputs"], shapes)
         try:
             module(*args, **kwargs)

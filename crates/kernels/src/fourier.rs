@@ -137,7 +137,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] unless the dimensions are distinct and not empty, the operand is `complex64` or
-    /// `complex128`, and its last dimension has the `last_size // 2 + 1` elements of a one-sided spectrum (or as many
+    /// `complex128`, `last_size` is not negative, and the last dimension of the operand has the `last_size // 2 + 1` elements of a one-sided spectrum (or as many
     /// as the library takes for them).
     pub fn fft_c2r(
         &mut self,
@@ -156,6 +156,8 @@ impl Cx<'_> {
         if let Some(size) = sizes.get_mut(last) {
             *size = last_size;
         }
+        let natural = self.ge(last_size, 0);
+        self.require(natural, clause, |cx| format!("a negative size {}", cx.show(last_size)))?;
         let dtype = promote::to_real(x.dtype);
         if !self.check_transform(&x, &[last], &sizes, clause)? {
             return Ok(self.contiguous(sizes, dtype, &x.device));

@@ -222,7 +222,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::DataDependent`] when that depends on sizes that only data decides.
-    pub fn has_one_run(&mut self, tensor: &Tensor) -> Result<Expr, KernelError> {
+    pub fn is_viewable_flat(&mut self, tensor: &Tensor) -> Result<Expr, KernelError> {
         self.env.need_strides();
         let numel = self.numel(tensor);
         match self.view_strides(tensor, &[numel]) {

@@ -45,8 +45,7 @@ fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     let dropout = literal_dropout(cx, args)?;
     let kind = cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2");
     // Where both ways lead to the same sizes, the conditions are asked only where there is something.
-    let alike =
-        kind.is_ok() && dropout == Some(0.0) && has_the_querys_lead(q, k) && has_the_querys_lead(q, v);
+    let alike = kind.is_ok() && dropout == Some(0.0) && has_batch_of(q, k) && has_batch_of(q, v);
     let empty = if alike { cx.surely(nothing) } else { cx.branch_or(nothing, false, "sdpa.nothing") };
     if empty {
         let mut sizes = q.sizes.clone();
@@ -86,7 +85,7 @@ fn has_nothing(cx: &mut Cx, query: &Tensor, value: &Tensor) -> Expr {
 }
 
 /// Whether the leading sizes of `t` broadcast to the query's whatever they are: they are the query's, or 1.
-fn has_the_querys_lead(query: &Tensor, t: &Tensor) -> bool {
+fn has_batch_of(query: &Tensor, t: &Tensor) -> bool {
     let (query, own) = (&query.sizes[..query.rank() - 2], &t.sizes[..t.rank() - 2]);
     own.len() <= query.len()
         && own.iter().rev().zip(query.iter().rev()).all(|(&size, &whole)| size == whole || size == Expr::ONE)

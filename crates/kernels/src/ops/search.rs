@@ -115,15 +115,15 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     if let Operand::Tensor(among) = operands[1] {
         let elements = cx.product(sizes.iter().copied());
-        viewed_where_few(cx, elements, among)?;
+        require_viewable_flat(cx, elements, among)?;
     }
     one(cx.contiguous(sizes, Dtype::Bool, &device.unwrap_or_else(Device::cpu)))
 }
 
 /// (C10) of [`isin`].
-fn viewed_where_few(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<(), KernelError> {
-    let one_run = cx.has_one_run(among)?;
-    if cx.surely(one_run) {
+fn require_viewable_flat(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<(), KernelError> {
+    let viewable = cx.is_viewable_flat(among)?;
+    if cx.surely(viewable) {
         return Ok(());
     }
     let sought = cx.numel(among);
@@ -133,7 +133,7 @@ fn viewed_where_few(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<(), K
     let limit = pool.mul(ten, power);
     let limit = pool.float_to_int(Func::Trunc, limit);
     let (many, none) = (cx.ge(sought, limit), cx.eq(elements, 0));
-    let condition = cx.any(&[one_run, none, many]);
+    let condition = cx.any(&[viewable, none, many]);
     cx.require(condition, "search.C10", |cx| {
         let (sizes, strides) = (cx.show_all(&among.sizes), cx.show_all(&among.strides));
         format!("test elements of shape {sizes} with strides {strides} cannot be viewed in one dimension")

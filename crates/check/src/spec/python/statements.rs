@@ -164,13 +164,18 @@ impl Reader<'_> {
         }
     }
 
-    /// The names of `a, b = ...`, with the `=`; nothing is taken where no assignment begins.
+    /// The names of `a, b = ...` or `a: int = ...`, with the `=`; nothing is taken where no assignment begins.
     fn targets(&mut self) -> Option<Vec<String>> {
         let start = self.at;
         let mut names = Vec::new();
         while let Token::Name(name) = self.token() {
             names.push(name.clone());
             self.advance();
+            if names.len() == 1 && self.is(":") {
+                while !ends(self.token()) && !self.is("=") {
+                    self.advance();
+                }
+            }
             if self.take("=") {
                 return Some(names);
             }

@@ -54,6 +54,7 @@ fn scripts_are_read_for_their_spec() {
     for (text, expected) in [
         ("D = torch.export.Dim\nb = D('b', min=2, max=64)\n{'x': [b]}", x(b.clone())),
         ("import torch.export as te, os\n{'x': [te.Dim('b', min=2, max=64)]}", x(b.clone())),
+        ("b: Dim = Dim('b', min=2, max=64)\ndynamic_shapes: dict[str, list] = {'x': [b]}", x(b.clone())),
         ("from torch.export import (Dim as D, export)\n{'x': [D.AUTO]}", x(json!("AUTO"))),
         ("import torch as t\ne = t.export\nD = e.Dim\n{'x': [D('b', min=2, max=64)]}", x(b.clone())),
         (
