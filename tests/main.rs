@@ -30,6 +30,7 @@ mod normal_forms;
 mod onnx;
 mod onnx_guards;
 mod onnx_operators;
+mod onnx_random;
 mod onnx_reports;
 mod onnx_specs;
 mod ops_corpus;

@@ -74,10 +74,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
         (
             "g (float[a] x, float[b] w, float[c, d] v) => (float[e] y) { s = Concat<axis = 0>(x, w) y = MatMul(s, v) }",
             1,
-            &[
-                "no fix        an ONNX file declares names and numbers of sizes and no other conditions; serve the \
-                 model only where c == a + b",
-            ][..],
+            &["fix 1         declare v.shape[0] as a + b"][..],
         ),
         (
             "g (float[batch] x) => (float[4] y) { y = Relu(x) }",

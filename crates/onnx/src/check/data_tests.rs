@@ -229,3 +229,34 @@ fn tuples_of_positions_are_within_what_they_choose_from() {
     let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
     assert_eq!((report.verdict, shown), (Verdict::Violated, vec!["b >= s", "b <= s"]), "{report:?}");
 }
+
+#[test]
+fn an_index_that_is_computed_from_sizes_is_a_condition_on_them() {
+    let graph = "g (float[a, b] x) => (z) { s = Shape<start = 1, end = 2>(x) o = Constant<value_ints = [1]>() \
+                 i = Sub(s, o) z = Gather(x, i) }";
+    let report = check(&model(graph));
+    let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+    assert_eq!((report.verdict, shown), (Verdict::Violated, vec!["a >= b"]), "{report:?}");
+}
+
+#[test]
+fn a_row_that_no_round_makes_may_have_no_rank() {
+    let loops = |row: &str| {
+        format!(
+            "g (float[a] x) => (z, rows) {{ n = Constant<value_int = 0>() z, rows = Loop(n, \"\", x)<body = b \
+             (int64 i, bool k, float[] c) => (bool k2, float[] w, {row} r) \
+             {{ k2 = Identity(k) w = Identity(c) r = Identity(c) }}> }}"
+        )
+    };
+    assert_eq!(check(&model(&loops("float[]"))).verdict, Verdict::Unknown);
+    assert_eq!(check(&model(&loops("float[n]"))).verdict, Verdict::Ok);
+}
+
+#[test]
+fn numbers_that_constants_make_and_that_are_not_followed_are_no_data() {
+    let graph = "g (float[a, b] x) => (z) { s = Shape<start = 0, end = 1>(x) h = Cast<to = 10>(s) \
+                 c = Constant<value_floats = [2.0]>() d = Cast<to = 10>(c) q = Div(h, d) k = Cast<to = 7>(q) \
+                 z, i = TopK<axis = 0>(x, k) }";
+    let report = check(&model(graph));
+    assert_eq!(report.verdict, Verdict::Unknown, "{report:?}");
+}

@@ -1,7 +1,7 @@
 //! Operators that take elements by their indices.
 use super::call::{Checked, Outcome};
 use super::elements::{Grid, build, indices, place};
-use super::value::{Element, Elements, Places, Tensor};
+use super::value::{Element, Elements, Places, Span, Tensor};
 use super::{Dtype, Family, spans};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -17,7 +17,11 @@ pub(super) const KERNELS: Family = &[
     ("ReverseSequence", reverse_sequence),
 ];
 
-/// Requires literal indices to lie in a dimension: `-size <= index < size`. Other indices are data.
+/// The most indices of one tensor that are computed from sizes and looked at.
+const MAX_COMPUTED: usize = 64;
+
+/// Requires literal indices, and those computed from sizes, to lie in a dimension: `-size <= index < size`. Other
+/// indices are data.
 pub(super) fn inside(
     cx: &mut Cx,
     indices: &Tensor,
@@ -45,6 +49,14 @@ pub(super) fn inside(
         let fits = cx.ge(size, needed);
         let fine = cx.any(&[none, fits]);
         cx.require(fine, clause, |cx| format!("an index is out of range for the size {}", cx.show(size)))?;
+    }
+    // Indices that are computed from sizes.
+    let computed = known.iter().filter_map(Element::int).filter(|index| index.as_inline().is_none());
+    for index in computed.take(MAX_COMPUTED) {
+        if cx.env.hint_int(index).is_some() {
+            let span = Span { least: index, most: index, is_attained: true };
+            spans::inside(cx, indices, Some(&span), size, clause)?;
+        }
     }
     Ok(())
 }

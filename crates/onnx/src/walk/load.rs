@@ -64,9 +64,12 @@ pub(super) fn mark_ranks(
     }
 }
 
-/// Whether onnxruntime is sure to know the ranks of what a graph makes: it declares them, or they are inferred.
+/// Whether onnxruntime is sure to know the rank of a graph's output: it is declared, or inferred.
+pub(super) fn has_known_rank(output: &ValueInfoProto, value: &Value) -> bool {
+    is_ranked(value) || declared(&output.name, output.r#type.as_ref()).shape.is_some()
+}
+
+/// Whether onnxruntime is sure to know the ranks of all that a graph makes.
 pub(super) fn has_ranked_outputs(graph: &GraphProto, results: &[Value]) -> bool {
-    graph.output.iter().zip(results).all(|(output, value)| {
-        is_ranked(value) || declared(&output.name, output.r#type.as_ref()).shape.is_some()
-    })
+    graph.output.iter().zip(results).all(|(output, value)| has_known_rank(output, value))
 }

@@ -11,6 +11,9 @@ use sizewise_kernels::{Cx, KernelError};
 /// Numbers that are tried in the place of those that are not followed.
 const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
 
+/// The most elements of a tensor that is computed of constants and may say sizes.
+const MAX_NUMBERS: u64 = 64;
+
 /// What is known of the elements of a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Origin {
@@ -45,12 +48,18 @@ pub(super) fn mark_lost_sizes(call: &Call, mut values: Vec<Option<Value>>) -> Ve
     let origins = || call.inputs.iter().flatten().map(|value| origin(value));
     // The elements of `Shape` and `Size` never depend on data.
     let reads_sizes = matches!((call.domain, call.op), ("", "Shape" | "Size"));
-    if !reads_sizes && (origins().any(|o| o == Origin::Data) || !origins().any(|o| o == Origin::Sizes)) {
+    let is_drawn =
+        call.op.starts_with("Random") || matches!(call.op, "Bernoulli" | "Dropout" | "Multinomial");
+    if !reads_sizes && (is_drawn || origins().any(|o| o == Origin::Data)) {
         return values;
     }
+    // What is computed of constants alone is the same in every run. Large tensors are weights.
+    let is_constant = !reads_sizes && !origins().any(|o| o == Origin::Sizes);
+    let is_small = |tensor: &Tensor| tensor.count().is_some_and(|count| count <= MAX_NUMBERS);
     for value in values.iter_mut().flatten() {
         if origin(value) == Origin::Data
             && let Value::Tensor(tensor) = value
+            && (!is_constant || is_small(tensor))
         {
             tensor.from_sizes = true;
         }
@@ -77,8 +86,7 @@ impl Walk<'_> {
     /// Whether a call has an input whose elements are computed from sizes and not followed.
     pub(super) fn reads_lost_sizes(&mut self, call: &Call) -> bool {
         let is_lost = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.from_sizes);
-        !self.stops
-            && call.inputs.iter().flatten().any(is_lost)
+        call.inputs.iter().flatten().any(is_lost)
             && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
     }
 
@@ -86,6 +94,7 @@ impl Walk<'_> {
     /// from before the call.
     pub(super) fn ask_of_lost_sizes(&mut self, step: usize, call: &Call, before: ShapeEnv) {
         let mut first: Option<(Seen, usize)> = None;
+        let is_index = self.stops && matches!(call.op, "Gather" | "GatherElements" | "GatherND");
         for &number in TRIED {
             let mut env = before.clone();
             let tried: Vec<Option<Value>> = call
@@ -109,9 +118,15 @@ impl Walk<'_> {
                 Err(_) => Err(()),
             };
             let seen = (seen, env.guards().len());
+            if is_index && seen.0.is_err() {
+                // As with data, it is not known to be refused.
+                continue;
+            }
             if seen.0.is_err() || first.get_or_insert_with(|| seen.clone()) != &seen {
                 let reason = format!("{} depends on numbers that are computed from sizes", call.op);
-                self.unknown.push((step, format!("{reason}, which are not followed")));
+                let reason = format!("{reason}, which are not followed");
+                self.unsupported.get_or_insert((step, reason.clone()));
+                self.unknown.push((step, reason));
                 return;
             }
         }

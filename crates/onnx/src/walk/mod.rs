@@ -2,6 +2,7 @@
 mod control;
 mod inputs;
 mod load;
+mod loops;
 mod lost_sizes;
 mod scan;
 

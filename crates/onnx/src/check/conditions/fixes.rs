@@ -147,7 +147,8 @@ impl Check<'_> {
             let rest = poly.solved_for(at)?;
             let constant = rest.constant.to_i64().filter(|&constant| constant >= 0)?;
             // Two sizes that are equal get one name.
-            if constant == 0 && matches!(rest.terms.as_slice(), [(_, factor)] if factor.is_one()) {
+            let is_name = matches!(rest.terms.as_slice(), [(_, factor)] if factor.is_one());
+            if rest.terms.is_empty() || constant == 0 && is_name {
                 return None;
             }
             let mut parts = Vec::new();

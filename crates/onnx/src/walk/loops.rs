@@ -1,0 +1,334 @@
+//! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
+use super::control::{Results, body, without_elements};
+use super::load::has_known_rank;
+use super::{Ended, Frame, Given, Scope, Walk, declared};
+use crate::read::message::{GraphProto, NodeProto};
+use crate::shape::{Dtype, Element, Tensor, Value};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+/// Loops of up to this many rounds are walked round by round: over symbols, and with sizes that are given.
+const MAX_ROUNDS: (i64, i64) = (64, 4_096);
+/// How often the shapes of carried values are tried before their sizes are left open.
+const MAX_TRIES: usize = 4;
+
+impl<'m> Walk<'m> {
+    /// `Loop`: the carried values, and what each round adds, one behind the other.
+    pub(super) fn repeated(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<&Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
+        self.expect_outputs(node, graph, 1)?;
+        let single = |at: usize| match inputs.get(at) {
+            Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
+            Some(Some(_)) => Some(None),
+            _ => None,
+        };
+        let trips = single(0).map(|trips| trips.and_then(|trips| trips.int()));
+        let goes = match single(1) {
+            None => Some(true),
+            Some(Some(Element::Bool(condition))) => self.env.statically(condition),
+            Some(_) => None,
+        };
+        let carried: Vec<Value> =
+            inputs.iter().skip(2).map(|value| value.cloned().unwrap_or(Value::Unknown)).collect();
+        let literal = match trips {
+            Some(Some(trips)) => trips.as_inline(),
+            _ => None,
+        };
+        if goes == Some(false) {
+            return self.no_round(node, graph, carried, scope, frame);
+        }
+        match literal {
+            Some(0) => return self.no_round(node, graph, carried, scope, frame),
+            Some(trips) if goes == Some(true) && trips <= self.max_rounds() => {
+                let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+                if let Some(results) = self.unrolled(graph, Some(trips), carried.clone(), scope, frame)? {
+                    return Ok(results);
+                }
+                self.taken_back(before);
+            }
+            None if trips.is_none() && goes == Some(true) => {
+                let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+                if let Some(results) = self.unrolled(graph, None, carried.clone(), scope, frame)? {
+                    return Ok(results);
+                }
+                self.taken_back(before);
+            }
+            _ => {}
+        }
+        self.any_rounds(graph, trips.flatten(), goes == Some(true), carried, (scope, frame))
+    }
+
+    fn max_rounds(&self) -> i64 {
+        if self.stops { MAX_ROUNDS.1 } else { MAX_ROUNDS.0 }
+    }
+
+    fn taken_back(&mut self, before: (ShapeEnv, usize, usize, usize)) {
+        self.env = before.0;
+        self.steps.truncate(before.1);
+        self.failures.truncate(before.2);
+        self.unknown.truncate(before.3);
+    }
+
+    /// A round's inputs: its number, the condition, and the carried values.
+    fn round(&mut self, number: Option<i64>, carried: &[Value]) -> Vec<Value> {
+        let trip = Tensor::new(Dtype::I64, Vec::new());
+        let trip = match number {
+            Some(number) => trip.with(vec![Element::Int(self.env.pool.int(number))]),
+            None => trip,
+        };
+        let yes = self.env.pool.bool(true);
+        let condition = Tensor::new(Dtype::Bool, Vec::new()).with(vec![Element::Bool(yes)]);
+        // Rounds may change the ranks of carried values, so that none is inferred from the first.
+        let carried = carried.iter().cloned().map(without_rank_at_load);
+        [trip.into(), condition.into()].into_iter().chain(carried).collect()
+    }
+
+    /// Walks each round; `None` where the number of rounds turns out not to be known.
+    fn unrolled(
+        &mut self,
+        graph: &'m GraphProto,
+        trips: Option<i64>,
+        mut carried: Vec<Value>,
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Result<Option<Vec<Value>>, Ended> {
+        // The loop's own step is the last one before its rounds.
+        let step = self.steps.len() - 1;
+        let mut added: Vec<Vec<Value>> = Vec::new();
+        for number in 0..trips.unwrap_or(self.max_rounds()) {
+            let inputs = self.round(Some(number), &carried);
+            let results = self.graph(graph, inputs, scope, frame)?;
+            let mut results = results.into_iter();
+            let condition = results.next();
+            carried = results.by_ref().take(carried.len()).collect();
+            added.push(results.collect());
+            match condition {
+                Some(Value::Tensor(tensor)) => match tensor.single() {
+                    Some(Element::Bool(condition)) => match self.env.statically(condition) {
+                        Some(true) => {}
+                        Some(false) => return self.with_rows(step, carried, &added).map(Some),
+                        None => return Ok(None),
+                    },
+                    _ => return Ok(None),
+                },
+                _ => return Ok(None),
+            }
+        }
+        if trips.is_none() {
+            return Ok(None);
+        }
+        self.with_rows(step, carried, &added).map(Some)
+    }
+
+    /// The carried values, and what rounds have added.
+    fn with_rows(
+        &mut self,
+        step: usize,
+        mut carried: Vec<Value>,
+        added: &[Vec<Value>],
+    ) -> Result<Vec<Value>, Ended> {
+        let Some(first) = added.first() else { return Ok(carried) };
+        let count = self.env.pool.int(added.len() as i64);
+        for (at, value) in first.iter().enumerate() {
+            let mut row = value.clone();
+            for round in added.iter().skip(1) {
+                row = self.same_row(step, &row, &round[at])?;
+            }
+            carried.push(stacked(count, &row));
+        }
+        Ok(carried)
+    }
+
+    /// The row of two rounds of a loop. (Loop.C1) Their shapes are equal.
+    fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
+        let shapes = match (a, b) {
+            (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),
+            _ => None,
+        };
+        let Some((x, y)) = shapes else {
+            self.unknown.push((step, "the rows that rounds add may differ in shape".to_owned()));
+            return Ok(self.widened(a, b));
+        };
+        if let Err(error) = Cx::on(&mut self.env, self.model.backend).require_same_shape(y, x, "Loop.C1") {
+            self.failed(step, error)?;
+        }
+        Ok(without_elements(a))
+    }
+
+    /// Notes that nothing is known if the shape of a row has sizes that were not there before the loop: each round may
+    /// have other ones.
+    pub(super) fn expect_equal_rows(&mut self, step: usize, rows: &[Value], known: usize) {
+        let fresh: Vec<_> = self.env.unbacked().iter().skip(known).copied().collect();
+        let varies = |row: &Value| match row {
+            Value::Tensor(Tensor { shape: Some(shape), .. }) => {
+                self.env.pool.free_symbols(shape).iter().any(|symbol| fresh.contains(symbol))
+            }
+            _ => true,
+        };
+        if rows.iter().any(varies) {
+            self.unknown.push((step, "the rows that rounds add may differ in shape".to_owned()));
+        }
+    }
+
+    /// A loop without a round: values stay, and nothing is added.
+    fn no_round(
+        &mut self,
+        node: &'m NodeProto,
+        graph: &'m GraphProto,
+        carried: Vec<Value>,
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let rest = node.output.len().saturating_sub(carried.len());
+        let inputs = self.round(None, &carried);
+        let mut results = carried;
+        if rest > 0 {
+            // The body says of what rank rows would be.
+            let outside = self.env.clone();
+            let stops = std::mem::replace(&mut self.stops, false);
+            let (failures, unknown) = (self.failures.len(), self.unknown.len());
+            let made = self.graph(graph, inputs, scope, frame);
+            self.stops = stops;
+            self.env = outside;
+            self.failures.truncate(failures);
+            self.unknown.truncate(unknown);
+            let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
+            let stated = graph.output.iter().skip(1 + results.len());
+            if !rows.iter().zip(stated.clone()).all(|(row, output)| has_known_rank(output, row)) {
+                let message = "the rank of a row that no round makes may not be known when the model loads";
+                self.failed(self.steps.len() - 1, KernelError::Unsupported(message.to_owned()))?;
+            }
+            let empty = rows.iter().zip(stated).map(|(row, stated)| {
+                // Of a row that is never made, onnxruntime knows only the sizes that the body states as numbers.
+                let stated = declared(&stated.name, stated.r#type.as_ref()).shape;
+                let mut row = row.clone();
+                if let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row {
+                    for (at, size) in shape.iter_mut().enumerate() {
+                        let is_stated =
+                            stated.as_ref().is_some_and(|s| matches!(s.get(at), Some(Given::Size(_))));
+                        *size = if is_stated { *size } else { Expr::ZERO };
+                    }
+                }
+                stacked(Expr::ZERO, &row)
+            });
+            results.extend(empty.collect::<Vec<_>>());
+        }
+        Ok(results)
+    }
+
+    /// A loop of any number of rounds: sizes that a round changes are open.
+    fn any_rounds(
+        &mut self,
+        graph: &'m GraphProto,
+        trips: Option<Expr>,
+        goes: bool,
+        mut carried: Vec<Value>,
+        (scope, frame): (&Scope<'_>, &Frame<'m>),
+    ) -> Results {
+        // What a round makes of elements is not followed.
+        carried = carried.iter().map(without_elements).collect();
+        let initial = carried.clone();
+        let (step, known) = (self.steps.len() - 1, self.env.unbacked().len());
+        for attempt in 0..=MAX_TRIES {
+            let inputs = self.round(None, &carried);
+            let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+            let results = self.graph(graph, inputs, scope, frame)?;
+            let after: Vec<Value> =
+                results[1.min(results.len())..].iter().take(carried.len()).cloned().collect();
+            let stays = carried.iter().zip(&after).all(|(a, b)| same_shape(a, b));
+            if stays || attempt == MAX_TRIES {
+                let rows = results.get(1 + carried.len()..).unwrap_or_default();
+                self.expect_equal_rows(step, rows, known);
+                let always = matches!(results.first(), Some(Value::Tensor(tensor))
+                    if matches!(tensor.single(), Some(Element::Bool(c)) if c.as_literal_bool() == Some(true)));
+                let count = match trips {
+                    Some(trips) if always && goes => Cx::on(&mut self.env, self.model.backend).max(trips, 0),
+                    _ => self.open_size(),
+                };
+                let some = Cx::on(&mut self.env, self.model.backend).ge(count, 1);
+                let never_empty = self.env.statically(some) == Some(true);
+                let mut rows: Vec<Value> = Vec::new();
+                for (at, row) in results.iter().enumerate().skip(1 + carried.len()) {
+                    let has_rank = graph.output.get(at).is_some_and(|output| has_known_rank(output, row));
+                    let row = match (never_empty, has_rank) {
+                        (true, _) => row.clone(),
+                        (false, true) => self.perhaps_unmade(graph, at, row),
+                        (false, false) => {
+                            self.unknown
+                                .push((step, "without a round, rows may have another rank".to_owned()));
+                            Value::Unknown
+                        }
+                    };
+                    rows.push(stacked(count, &row));
+                }
+                let kept = carried
+                    .iter()
+                    .zip(&initial)
+                    .map(|(a, b)| if a == b { without_elements(a) } else { a.clone() });
+                let kept: Vec<Value> =
+                    if stays { kept.collect() } else { vec![Value::Unknown; carried.len()] };
+                return Ok(kept.into_iter().chain(rows).collect());
+            }
+            self.taken_back(before);
+            carried = carried
+                .iter()
+                .zip(&after)
+                .map(|(a, b)| if same_shape(a, b) { without_elements(a) } else { self.widened(a, b) })
+                .collect();
+        }
+        Ok(Vec::new())
+    }
+
+    /// A row of a loop that may have no round: without one, its sizes are those of [`unmade`].
+    fn perhaps_unmade(&mut self, graph: &GraphProto, at: usize, row: &Value) -> Value {
+        let without = unmade(&mut self.env, graph, at, row);
+        self.either(None, row.clone(), without)
+    }
+}
+
+/// Values of a shape, as many as `count`, one behind the other.
+fn stacked(count: Expr, row: &Value) -> Value {
+    match row {
+        Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
+            Tensor::new(*dtype, [&[count], shape.as_slice()].concat()).into()
+        }
+        other => without_elements(other),
+    }
+}
+
+/// A row that no round makes, as onnxruntime has it: the numbers that the body declares stay, other sizes are 0.
+fn unmade(env: &mut ShapeEnv, graph: &GraphProto, at: usize, row: &Value) -> Value {
+    let declared = graph.output.get(at).map(|output| declared(&output.name, output.r#type.as_ref()));
+    match (row, declared.and_then(|declared| declared.shape)) {
+        (Value::Tensor(tensor), Some(shape)) => {
+            let size = |given: &Given| match given {
+                Given::Size(size) => env.pool.int(*size),
+                _ => Expr::ZERO,
+            };
+            Tensor::new(tensor.dtype, shape.iter().map(size).collect()).into()
+        }
+        _ => row.clone(),
+    }
+}
+
+fn without_rank_at_load(mut value: Value) -> Value {
+    if let Value::Tensor(tensor) = &mut value {
+        tensor.is_ranked_at_load = false;
+    }
+    value
+}
+
+fn same_shape(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Tensor(a), Value::Tensor(b)) => a.dtype == b.dtype && a.shape == b.shape,
+        (Value::Sequence(a), Value::Sequence(b)) => a == b,
+        _ => a == b,
+    }
+}
