@@ -71,9 +71,32 @@ fn result(
     bias: Option<&Tensor>,
 ) -> Result<Tensor, KernelError> {
     let sizes = conv.sizes(cx, x, w, bias.map(|b| b.sizes.as_slice()))?;
+    Ok(shaped(cx, conv, (x, w), sizes))
+}
+
+/// [`result`] as the operators have it that choose an implementation: without input channels there are no channels, but
+/// for a transposed convolution, which needs some.
+fn chosen(
+    cx: &mut Cx,
+    conv: &Conv,
+    x: &Tensor,
+    w: &Tensor,
+    bias: Option<&Tensor>,
+) -> Result<Tensor, KernelError> {
+    let mut sizes = conv.sizes(cx, x, w, bias.map(|b| b.sizes.as_slice()))?;
+    if !conv.transposed {
+        let channels = cx.mul(w.size(1), conv.groups);
+        let none = cx.eq(channels, 0);
+        sizes[1] = cx.pool().ite(none, Expr::ZERO, sizes[1]);
+    }
+    Ok(shaped(cx, conv, (x, w), sizes))
+}
+
+/// The result of a convolution with these sizes, in the memory format of its operands.
+fn shaped(cx: &mut Cx, conv: &Conv, (x, w): (&Tensor, &Tensor), sizes: Sizes) -> Tensor {
     let format = conv.memory_format(cx, x, w);
     let strides = cx.format_strides(&sizes, format);
-    Ok(cx.strided(sizes, strides, x.dtype, &x.device))
+    cx.strided(sizes, strides, x.dtype, &x.device)
 }
 
 /// `aten::convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[]
@@ -83,7 +106,7 @@ fn convolution(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
     dtypes(cx, &conv, x, w, false)?;
-    let output = result(cx, &conv, x, w, bias.map(|b| &**b))?;
+    let output = chosen(cx, &conv, x, w, bias.map(|b| &**b))?;
     conv.require_cpu_bias(cx, x, w, bias.map(|b| &**b))?;
     one(output)
 }
@@ -126,7 +149,7 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
     let mut output = if mode.as_deref() == Some("same") {
         same(cx, &conv, &input, w, bias.map(|b| &**b))?
     } else {
-        result(cx, &conv, &input, w, bias.map(|b| &**b))?
+        chosen(cx, &conv, &input, w, bias.map(|b| &**b))?
     };
     if missing {
         output.sizes.remove(0);
@@ -177,7 +200,7 @@ fn same(
         let reach = cx.mul(conv.dilation[i], reach);
         padded.sizes[i + 2] = cx.add(x.sizes[i + 2], reach);
     }
-    let mut output = result(cx, conv, &padded, w, bias)?;
+    let mut output = chosen(cx, conv, &padded, w, bias)?;
     let format = conv.memory_format(cx, x, w);
     output.sizes.truncate(2);
     output.sizes.extend_from_slice(&x.sizes[2..]);
