@@ -81,6 +81,7 @@ fn what_is_wrong_with_a_question_is_said() {
         (&["bounds", "f(s0)"], "`expr`: "),
         (&["entail", "=> x.shape[0] >"], "`goal`: line 1, column 13: expected an operand"),
         (&["eval", "examples/area.pt2", "x"], "`x`: expected an input and its sizes, such as `x=3,8`"),
+        (&["eval", "examples/area.pt2", "x=2,,8"], "`x=2,,8`: expected an input and its sizes"),
         (&["eval", "examples/area.pt2", "x=-3"], "`x=-3`: expected an input and its sizes"),
         (&["eval", "examples/area.pt2", "x=3", "x=4"], "`x=4`: the input `x` is given twice"),
         (&["eval", "examples/area.pt2", "z=3"], "the program has no input `z`; the nearest is `x`"),

@@ -291,7 +291,8 @@ pub(super) fn shapes(words: &[String], is_tensor: &dyn Fn(&str) -> Option<bool>)
     for word in words {
         let wrong = || {
             Failure::usage(format!(
-                "`{word}`: expected an input and its sizes, such as `x=3,8`, or its value"
+                "`{word}`: expected an input and its sizes, such as `x=3,8` (`x=` for a tensor without dimensions), or \
+                 the value of an input that is a number"
             ))
         };
         let (name, value) = word.split_once('=').ok_or_else(wrong)?;
@@ -309,8 +310,10 @@ pub(super) fn shapes(words: &[String], is_tensor: &dyn Fn(&str) -> Option<bool>)
             continue;
         }
         let sizes = value.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')).unwrap_or(value);
-        let sizes: Vec<&str> = sizes.split(',').map(str::trim).filter(|size| !size.is_empty()).collect();
-        let sizes: Option<Vec<u64>> = sizes.into_iter().map(|size| size.parse().ok()).collect();
+        // As in Python, a comma may stand behind the last size.
+        let sizes = sizes.strip_suffix(',').unwrap_or(sizes);
+        let sizes = sizes.split(',').map(str::trim).filter(|_| !sizes.is_empty());
+        let sizes: Option<Vec<u64>> = sizes.map(|size| size.parse().ok()).collect();
         if shapes.insert(name.to_owned(), sizes.ok_or_else(wrong)?.into()).is_some() {
             return Err(Failure::usage(format!("`{word}`: the input `{name}` is given twice")));
         }

@@ -61,17 +61,20 @@ fn head(out: &mut String, report: &Report, style: Style) {
 /// The answer in a line.
 fn verdict(report: &Report, style: Style) -> String {
     let of = |wanted: GuardVerdict| report.guards.iter().filter(|g| g.verdict == wanted).count();
+    let works = match report.runtime_asserts.is_empty() {
+        true => "works",
+        false => "works, if its data satisfy the runtime assertions",
+    };
     match report.verdict {
         Outcome::Ok if report.assumed == Assumed::Contract => {
-            let own = "every input that satisfies the ranges and guards recorded at export works; no spec was given";
-            format!("{}, {own}", style.good("ok"))
+            let own = "every input that satisfies the ranges and guards recorded at export";
+            format!("{}, {own} {works}; no spec was given", style.good("ok"))
         }
         Outcome::Ok if report.assumed == Assumed::Declaration => {
-            let own =
-                "every input that the model declares works; assumed: sizes of at least 1, equal names equal";
-            format!("{}, {own}", style.good("ok"))
+            let assumed = "assumed: sizes of at least 1, equal names equal";
+            format!("{}, every input that the model declares {works}; {assumed}", style.good("ok"))
         }
-        Outcome::Ok => format!("{}, every input that the spec allows works", style.good("ok")),
+        Outcome::Ok => format!("{}, every input that the spec allows {works}", style.good("ok")),
         Outcome::Violated => {
             let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
             let broken = errors.count() + report.mismatches.len();
