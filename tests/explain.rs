@@ -83,8 +83,12 @@ fn the_command_answers_and_says_what_it_does_not_know() {
     let (status, out, _) = run(&["explain", "guard-not-implied"]);
     assert!(status == Some(0) && out.contains("Your spec allows shapes"), "{out}");
     let (status, out, _) = run(&["explain", "search.C10"]);
-    let says = "search.C10\n  A condition on the operands of an operator; crates/kernels/src/ops/search.rs states it.\n  \
-                Operators that have it: aten.isin.Scalar_Tensor, aten.isin.Tensor_Tensor\n";
+    for part in ["can be viewed in one dimension", "aten.isin.Scalar_Tensor, aten.isin.Tensor_Tensor\n"] {
+        assert!(status == Some(0) && out.contains(part), "{out}");
+    }
+    let says = "Gather.C2\n  A condition on the operands of an operator:\n  Indices are within the dimension.\n  \
+                A report that names it says which node needs it.\n";
+    let (status, out, _) = run(&["explain", "Gather.C2"]);
     assert_eq!((status, out.as_str()), (Some(0), says));
     let (status, out, _) = run(&["explain", "sdpa.nothing"]);
     assert!(status == Some(0) && out.contains("one way or another by the sizes of its operands"), "{out}");

@@ -5,6 +5,7 @@ mod autocast;
 mod because;
 mod canonical_forms;
 mod command;
+mod condition_texts;
 mod conformance;
 mod constants;
 mod coverage;

@@ -9,6 +9,7 @@ use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
 use crate::onnx::read::Model;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
+use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -74,23 +75,36 @@ fn is_like_a_clause(text: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// The operators that have a condition.
+/// What the conditions of operators say: a code and its text in each line.
+const CONDITIONS: &str = include_str!("../../data/conditions.txt");
+
+/// What a condition of operators says, and the operators that have it.
 fn clause(code: &str) -> Result<String> {
+    let says = CONDITIONS.lines().filter_map(|line| line.split_once(' ')).find(|(listed, _)| *listed == code);
     let operators = coverage().into_iter().filter(|operator| operator.clauses.contains(&code));
     let found: Vec<(String, &str)> = operators.map(|o| (o.name, o.family.unwrap_or_default())).collect();
-    let Some((_, family)) = found.first() else {
+    if says.is_none() && found.is_empty() {
         let message = "no operator is known to refuse a call by this condition, and there is no such file";
         return Err(Failure::program(format!(
             "`{}`: {message}; docs/coverage.md lists all",
             escape::visible(code)
         )));
-    };
-    let source = format!("crates/kernels/src/ops/{family}.rs");
-    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    Ok(format!(
-        "{code}\n  A condition on the operands of an operator; {source} states it.\n  Operators that have it: {}\n",
-        names.join(", ")
-    ))
+    }
+    let mut text = format!("{code}\n  A condition on the operands of an operator");
+    match says {
+        Some((_, says)) => {
+            let _ = writeln!(text, ":\n  {says}");
+        }
+        None => text.push_str(".\n"),
+    }
+    if let Some((_, family)) = found.first() {
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        let _ = writeln!(text, "  Operators that have it: {}", names.join(", "));
+        let _ = writeln!(text, "  In the source: crates/kernels/src/ops/{family}.rs");
+    } else {
+        text.push_str("  A report that names it says which node needs it.\n");
+    }
+    Ok(text)
 }
 
 fn unknown_code(code: &str) -> Failure {

@@ -76,6 +76,16 @@ pub const CODES: &[(&str, &str)] = &[
         "A result gets more elements than 64 bits can count when an unbounded dimension grows beyond the \
          size named.",
     ),
+    (
+        "stated-condition",
+        "The metadata of an ONNX model state conditions on its sizes. The check found that the model does not \
+         need one of them, could not tell, or that they do not suffice for the model to run.",
+    ),
+    (
+        "conditions-incomplete",
+        "An ONNX model refuses sizes at which all conditions in the report hold: an example shows that, but no \
+         condition on sizes describes it. Do not serve the model by the conditions alone.",
+    ),
 ];
 
 /// What a code means.

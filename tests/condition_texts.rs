@@ -1,0 +1,158 @@
+//! What the conditions of operators say: `data/conditions.txt` has the sentences that the kernels list, for `explain`.
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The sources, in order.
+fn sources() -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders: Vec<PathBuf> = ["crates/kernels/src", "crates/onnx/src/shape"].map(PathBuf::from).into();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") && !is_test(&path) {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+fn is_test(path: &Path) -> bool {
+    path.file_stem().is_some_and(|name| name.to_string_lossy().ends_with("tests"))
+}
+
+/// The sentences behind each number in a comment: `(C2) The sizes agree.` A text behind `(C1) to (C3)` is that of each.
+fn sentences(comment: &str) -> BTreeMap<u32, String> {
+    let comment = comment.split("# Errors").next().unwrap_or_default();
+    let mut found: BTreeMap<u32, String> = BTreeMap::new();
+    let mut waiting: Vec<u32> = Vec::new();
+    for part in comment.split("(C").skip(1) {
+        let Some((number, text)) = part.split_once(')') else { continue };
+        let Ok(number) = number.parse::<u32>() else { continue };
+        let text = text.trim();
+        waiting.push(number);
+        if ["to", ",", "and"].contains(&text) {
+            continue;
+        }
+        let first = waiting.iter().copied().min().unwrap_or(number);
+        for number in first..=number {
+            found.entry(number).or_insert_with(|| plain(text));
+        }
+        waiting.clear();
+    }
+    found
+}
+
+/// A text without links to items, and without a comma that leads to the next condition.
+fn plain(text: &str) -> String {
+    let text = text.replace("[`", "`").replace("`]", "`");
+    text.trim_end_matches([',', ' ']).trim_end_matches(" and").to_owned()
+}
+
+/// The codes in a line: `"mm.C2"`, as the name and the number.
+fn codes(line: &str) -> impl Iterator<Item = (&str, u32)> {
+    let texts = line.split('"').skip(1).step_by(2);
+    texts.filter_map(|text| {
+        let (name, number) = text.rsplit_once(".C")?;
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        Some((name, number.parse().ok().filter(|_| is_name)?))
+    })
+}
+
+/// A function: its name, what its comment says of each condition, and the codes of those that it requires.
+#[derive(Default)]
+struct Function {
+    name: String,
+    says: BTreeMap<u32, String>,
+    requires: Vec<(String, u32)>,
+}
+
+/// The functions of a source file.
+fn functions(text: &str) -> Vec<Function> {
+    let (mut all, mut comment, mut inside) = (Vec::new(), String::new(), Function::default());
+    for line in text.lines() {
+        let code = line.trim_start();
+        if let Some(text) = code.strip_prefix("///") {
+            comment.extend([text.trim(), " "]);
+            continue;
+        }
+        let starts = ["fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn "];
+        if let Some(after) = starts.iter().find_map(|start| code.strip_prefix(start)) {
+            let name = after.split(['(', '<']).next().unwrap_or_default().to_owned();
+            let begun = Function { name, says: sentences(&comment), requires: Vec::new() };
+            all.push(std::mem::replace(&mut inside, begun));
+        } else if line.starts_with('}') {
+            all.push(std::mem::take(&mut inside));
+        }
+        if !code.starts_with("#[") {
+            comment.clear();
+        }
+        inside.requires.extend(codes(line).map(|(name, number)| (name.to_owned(), number)));
+    }
+    all
+}
+
+/// Each code with what the comment of a function says of it that requires it, or of the one to which it refers.
+fn conditions() -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for path in sources() {
+        let functions = functions(&fs::read_to_string(&path).expect("a source file"));
+        let said_by = |name: &str, number: &u32| {
+            let named = functions.iter().find(|function| function.name == name)?;
+            named.says.get(number)
+        };
+        for function in &functions {
+            for (name, number) in &function.requires {
+                let says = function.says.get(number);
+                let other = says.and_then(|says| says.strip_prefix("of `")?.strip_suffix("`."));
+                let says = other.map_or(says, |other| said_by(other, number));
+                if let Some(says) = says.filter(|says| !says.starts_with("As ") && !says.starts_with("of ")) {
+                    all.entry(format!("{name}.C{number}")).or_insert_with(|| says.clone());
+                }
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn the_list_of_conditions_has_what_the_kernels_say() {
+    let found: String = conditions().iter().map(|(code, says)| format!("{code} {says}\n")).collect();
+    if std::env::var_os("SIZEWISE_RECORD").is_some() {
+        fs::write("data/conditions.txt", &found).expect("the list is written");
+    }
+    let listed = fs::read_to_string("data/conditions.txt").expect("the list");
+    let first = found.lines().find(|line| !listed.lines().any(|other| other == *line));
+    assert!(
+        found == listed,
+        "data/conditions.txt is stale at {first:?}: SIZEWISE_RECORD=1 cargo test --test tests condition_texts"
+    );
+}
+
+#[test]
+fn sentences_are_read_as_people_read_them() {
+    for (comment, expected) in [
+        (
+            "A sum. (C1) The sizes agree. (C2) So do the dtypes.",
+            &[(1, "The sizes agree."), (2, "So do the dtypes.")][..],
+        ),
+        (
+            "(C1) to (C3) As [`mm`]. (C5) More.",
+            &[(1, "As `mm`."), (2, "As `mm`."), (3, "As `mm`."), (5, "More.")],
+        ),
+        (
+            "(C1) The depth is one number, (C2) not negative.",
+            &[(1, "The depth is one number"), (2, "not negative.")],
+        ),
+        ("(C1) A. # Errors (C2) fails.", &[(1, "A.")]),
+        ("Nothing (see below).", &[]),
+    ] {
+        let expected: BTreeMap<u32, String> =
+            expected.iter().map(|(n, text)| (*n, (*text).to_owned())).collect();
+        assert_eq!(sentences(comment), expected, "{comment}");
+    }
+}
