@@ -39,9 +39,32 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
         Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
             ", which specializes sizes 0 and 1, from an example of that size"
         }
-        Cause::Record if guard.shown.contains("==") => {
+        Cause::Record if is_number(&guard.shown) => {
             ": the code read this size as a number (int(), range(), a comparison)"
         }
+        Cause::Record if guard.shown.contains("==") => {
+            ": an operator needs these sizes to agree, or the code compared them"
+        }
         _ => " as a range",
+    }
+}
+
+/// Whether a condition says that something is a number.
+fn is_number(shown: &str) -> bool {
+    let right = shown.rsplit_once(" == ").map(|(_, right)| right);
+    right.is_some_and(|right| right.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_number;
+
+    #[test]
+    fn equalities_of_two_sizes_are_no_numbers() {
+        for (shown, number) in
+            [("x.shape[0] == 16", true), ("seq == p + t", false), ("2*n == m", false), ("n >= 2", false)]
+        {
+            assert_eq!(is_number(shown), number, "{shown}");
+        }
     }
 }
