@@ -119,7 +119,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
     // The value of which it is not known whether it is the greatest.
     let mut open: Option<Int> = None;
     let mut unknown = 0;
-    let allowance = Allowance::new(pool, 2 * u64::from(budget.work));
+    let allowance = Allowance::new(pool, budget.work.into());
     let before = facts.work();
     for question in 0..MAX_QUESTIONS {
         if allowance.left(pool, facts.work().since(before)) == 0 {
@@ -137,7 +137,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         // Is the value found the greatest? If not, is a much greater one possible?
         let probe = match &limit {
             _ if question % 2 == 0 && open.as_ref() != Some(value) => value.clone(),
-            Some(limit) => Divisor::TWO.quotient_of(&(value + limit)),
+            Some(limit) => between(value, limit),
             None => {
                 step = &step * &Int::from(4);
                 value + &step
@@ -170,7 +170,40 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
     }
 }
 
+/// A value between one that is taken and a bound: half-way, or of half the length where the bound is very long.
+fn between(value: &Int, limit: &Int) -> Int {
+    if limit.is_positive() && limit.bits() > MAX_BITS {
+        let length = u32::try_from((limit.bits() + MAX_BITS) / 2).unwrap_or(u32::MAX);
+        let shorter = &Int::power_of_two(length) - &Int::ONE;
+        if shorter > *value {
+            return shorter;
+        }
+    }
+    Divisor::TWO.quotient_of(&(value + limit))
+}
+
 fn value_at(pool: &Pool, e: Expr, witness: &Witness) -> Option<Int> {
     let values: FxHashMap<Symbol, &Int> = witness.iter().map(|(s, v)| (*s, v)).collect();
     Evaluator::new(pool, |s| values.get(&s).map(|v| Value::Int((*v).clone()))).int(e).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_bounds_are_shortened_by_length() {
+        let power = |n: u32| Int::power_of_two(n);
+        for (value, limit, expected) in [
+            (Int::from(3), Int::from(9), Int::from(6)),
+            (Int::from(-9), Int::from(-4), Int::from(-7)),
+            (Int::from(3), power(1_000), &power(533) - &Int::ONE),
+            (Int::from(3), power(66), &power(66) - &Int::ONE),
+            (power(900), power(901), &power(899) + &power(900)),
+        ] {
+            let found = between(&value, &limit);
+            assert_eq!(found, expected, "{value} to {limit}");
+            assert!(value <= found && found < limit);
+        }
+    }
 }
