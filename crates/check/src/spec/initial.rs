@@ -121,7 +121,7 @@ fn entry(contract: &Contract, names: &[(Symbol, String)], width: Width, size: Ex
     let poly = pool.poly(size);
     match poly.terms.as_slice() {
         [(monomial, factor)] if pool.as_symbol(*monomial).is_some() && factor.is_positive() => {
-            let mut text = format!("{factor}*{name}");
+            let mut text = if factor.is_one() { name.to_owned() } else { format!("{factor}*{name}") };
             if poly.constant.is_positive() {
                 text.push_str(&format!(" + {}", poly.constant));
             } else if poly.constant.is_negative() {
