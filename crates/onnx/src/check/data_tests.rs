@@ -260,3 +260,65 @@ fn numbers_that_constants_make_and_that_are_not_followed_are_no_data() {
     let report = check(&model(graph));
     assert_eq!(report.verdict, Verdict::Unknown, "{report:?}");
 }
+
+#[test]
+fn counters_of_rounds_are_indices_as_far_as_sizes_decide_them() {
+    let trips = "sh = Shape<start = 1, end = 2>(x) one = Constant<value_ints = [1]>() yes = Constant<value = bool {1}>()";
+    let row = "(int64 it, bool ci, float[P] v) => (bool co, float[P2] v2, float[R] o) { co = Identity(ci) v2 = Identity(v)";
+    let from_data = "(int64 it, bool ci, float[P] v) => (bool co, float[P2] v2, float[R] o) \
+                     { k = ReduceMax<keepdims = 0>(v) z = Constant<value_float = 0.0>() co = Less(k, z) v2 = Identity(v)";
+    for (declared, count, body, index, verdict) in [
+        ("float[a,a] x, float[c,a] w", "n = Identity(sh)", row, "j = Identity(it)", Verdict::Violated),
+        ("float[a,c] x, float[c,a] w", "n = Identity(sh)", row, "j = Identity(it)", Verdict::Ok),
+        ("float[a,c] x, float[c,a] w", "n = Add(sh, one)", row, "j = Identity(it)", Verdict::Violated),
+        (
+            "float[a,c] x, float[c,a] w",
+            "n = Sub(sh, one)",
+            row,
+            "u = Squeeze(one) j = Add(it, u)",
+            Verdict::Ok,
+        ),
+        // Whether data end the loop before the last index is too great is a matter of run time.
+        ("float[a,a] x, float[c,a] w", "n = Identity(sh)", from_data, "j = Identity(it)", Verdict::Ok),
+        // A number of rounds that sizes decide, but that is not followed.
+        (
+            "float[a,a] x, float[c,a] w",
+            "f = Cast<to = 1>(sh) q = Sqrt(f) n = Cast<to = 7>(q)",
+            row,
+            "j = Identity(it)",
+            Verdict::Unknown,
+        ),
+    ] {
+        let graph = format!(
+            "g ({declared}, float[e] s) => (y) {{ {trips} {count} t = Squeeze(n) \
+             f1, y = Loop(t, yes, s)<body = b {body} {index} o = Gather(w, j) }}> }}"
+        );
+        let report = check(&model(&graph));
+        assert_eq!(report.verdict, verdict, "{graph}\n{report:?}");
+    }
+}
+
+#[test]
+fn carried_counters_are_followed_as_far_as_sizes_decide_them() {
+    for (start, step, by_sizes) in [
+        ("s = Constant<value_int = 0>()", "r = Add(i, u)", true),
+        ("s = ReduceMax<keepdims = 0>(d)", "r = Add(i, u)", false),
+        ("s = Constant<value_int = 0>()", "m = ReduceMax<keepdims = 0>(d) r = Add(i, m)", false),
+    ] {
+        let body = format!("{{ co = Identity(ci) u = Constant<value_int = 1>() {step} o = Gather(w, i) }}");
+        let graph = format!(
+            "g (float[a] x, float[c,3] w, int64[k] d) => (y) {{ n = Shape(x) t = Squeeze(n) \
+             yes = Constant<value = bool {{1}}>() {start} f, y = Loop(t, yes, s)<body = b \
+             (int64 it, bool ci, int64 i) => (bool co, int64 r, float[3] o) {body}> }}"
+        );
+        let report = check(&model(&graph));
+        assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+        let graph = format!(
+            "g (float[a,2] x, float[c,3] w, int64[k] d) => (y) {{ {start} f, y = Scan<num_scan_inputs = 1, body = b \
+             (int64 i, float[2] v) => (int64 r, float[3] o) {}>(s, x) }}",
+            body.replace("co = Identity(ci)", "")
+        );
+        let report = check(&model(&graph));
+        assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+    }
+}
