@@ -1,6 +1,7 @@
 //! What data decide, and what conditions on sizes leave out.
-use super::{Data, NoGuards, Verdict, check, guard_set, guarded_shapes};
+use super::{Data, NoGuards, ShownSize, Verdict, check, evaluate, guard_set, guarded_shapes};
 use crate::read::Model;
+use rustc_hash::FxHashMap;
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
@@ -320,5 +321,35 @@ fn carried_counters_are_followed_as_far_as_sizes_decide_them() {
         );
         let report = check(&model(&graph));
         assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+    }
+}
+
+#[test]
+fn rows_that_no_round_makes_have_the_sizes_that_are_inferred_at_load() {
+    // As onnxruntime 1.31 makes them.
+    let x = "float[c,3] w";
+    for (declared, body, row, before, made) in [
+        (x, "o = Relu(w)", "float[R,S] o", "", [0, 0, 3].as_slice()),
+        (x, "o = Gather(w, it)", "float[R] o", "", &[0, 3]),
+        ("float[c,d] w", "o = Relu(w)", "float[R,S] o", "", &[0, 0, 0]),
+        ("float[5,3] w", "o = Transpose(w)", "float[R,S] o", "", &[0, 3, 5]),
+        (x, "o = Concat<axis = 1>(w, w)", "float[R,S] o", "", &[0, 0, 6]),
+        (x, "sh = Shape(w) o = ConstantOfShape(sh)", "float[R,S] o", "", &[0, 0, 0]),
+        (x, "sh = Shape(w) o = Reshape(w, sh)", "float[R,S] o", "", &[0, 0, 0]),
+        (x, "sh = Constant<value_ints = [-1,3]>() o = Reshape(w, sh)", "float[R,S] o", "", &[0, 0, 3]),
+        (x, "o = Identity(v)", "float[R] o", "", &[0, 0]),
+        (x, "o = MatMul(w, u)", "float[R,S] o", "u = Transpose(w)", &[0, 0, 0]),
+        ("float[5,3] w", "o = MatMul(w, u)", "float[R,S] o", "u = Transpose(w)", &[0, 5, 5]),
+    ] {
+        let graph = format!(
+            "g ({declared}, float[k] s) => (y) {{ {before} n = Constant<value_int = 0>() \
+             yes = Constant<value = bool {{1}}>() f, y = Loop(n, yes, s)<body = b (int64 it, bool ci, float[P] v) => \
+             (bool co, float[P2] v2, {row}) {{ co = Identity(ci) v2 = Identity(v) {body} }}> }}"
+        );
+        let sizes = [("w".to_owned(), vec![5, 3]), ("s".to_owned(), vec![4])];
+        let found = evaluate(&model(&graph), &FxHashMap::from_iter(sizes), &FxHashMap::default());
+        let found = found.expect(&graph).outputs[0].clone().expect("a tensor");
+        let found: Vec<Option<i64>> = found.iter().map(ShownSize::number).collect();
+        assert_eq!(found, made.iter().copied().map(Some).collect::<Vec<_>>(), "{graph}");
     }
 }

@@ -2,7 +2,7 @@
 use super::control::{Results, body, without_elements};
 use super::load::has_known_rank;
 use super::lost_sizes::{are_sizes, marked};
-use super::{Ended, Frame, Given, Scope, Walk, declared};
+use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Span, Tensor, Value};
 use sizewise_env::ShapeEnv;
@@ -56,7 +56,7 @@ impl Followed {
 pub(super) type Before = (ShapeEnv, [usize; 3], Option<(usize, String)>);
 
 /// The number of a round of which nothing is known.
-fn any_number() -> Tensor {
+pub(super) fn any_number() -> Tensor {
     Tensor::new(Dtype::I64, Vec::new())
 }
 
@@ -88,6 +88,9 @@ impl<'m> Walk<'m> {
             Some(Some(trips)) => trips.as_inline(),
             _ => None,
         };
+        if matches!(self.at_load, AtLoad::Finding(_)) {
+            return self.loaded(node, graph, &carried, scope, frame);
+        }
         if goes == Some(false) {
             return self.no_round(node, graph, carried, scope, frame);
         }
@@ -133,7 +136,7 @@ impl<'m> Walk<'m> {
     }
 
     /// A round's inputs: its number, the condition, and the carried values.
-    fn round(&mut self, trip: Tensor, carried: &[Value]) -> Vec<Value> {
+    pub(super) fn round(&mut self, trip: Tensor, carried: &[Value]) -> Vec<Value> {
         let yes = self.env.pool.bool(true);
         let condition = Tensor::new(Dtype::Bool, Vec::new()).with(vec![Element::Bool(yes)]);
         // Rounds may change the ranks of carried values, so that none is inferred from the first.
@@ -253,24 +256,15 @@ impl<'m> Walk<'m> {
             self.unknown.truncate(unknown);
             let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
             let stated = graph.output.iter().skip(1 + results.len());
-            if !rows.iter().zip(stated.clone()).all(|(row, output)| has_known_rank(output, row)) {
+            if !rows.iter().zip(stated).all(|(row, output)| has_known_rank(output, row)) {
                 let message = "the rank of a row that no round makes may not be known when the model loads";
                 self.failed(self.steps.len() - 1, KernelError::Unsupported(message.to_owned()))?;
             }
-            let empty = rows.iter().zip(stated).map(|(row, stated)| {
-                // Of a row that is never made, onnxruntime knows only the sizes that the body states as numbers.
-                let stated = declared(&stated.name, stated.r#type.as_ref()).shape;
-                let mut row = row.clone();
-                if let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row {
-                    for (at, size) in shape.iter_mut().enumerate() {
-                        let is_stated =
-                            stated.as_ref().is_some_and(|s| matches!(s.get(at), Some(Given::Size(_))));
-                        *size = if is_stated { *size } else { Expr::ZERO };
-                    }
-                }
-                stacked(Expr::ZERO, &row)
-            });
-            results.extend(empty.collect::<Vec<_>>());
+            let before = graph.output.len().saturating_sub(rows.len());
+            for (at, row) in rows.iter().enumerate() {
+                let row = self.unmade_row(node, graph, at, row, before);
+                results.push(stacked(Expr::ZERO, &row));
+            }
         }
         Ok(results)
     }
@@ -363,7 +357,7 @@ impl<'m> Walk<'m> {
 }
 
 /// Values of a shape, as many as `count`, one behind the other.
-fn stacked(count: Expr, row: &Value) -> Value {
+pub(super) fn stacked(count: Expr, row: &Value) -> Value {
     match row {
         Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
             Tensor::new(*dtype, [&[count], shape.as_slice()].concat()).into()
