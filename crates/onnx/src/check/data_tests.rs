@@ -394,3 +394,12 @@ fn numbers_that_wrap_around_are_followed_where_they_are_known() {
         }
     }
 }
+
+#[test]
+fn an_input_without_elements_is_resized_to_sizes_of_0() {
+    let model = model("g (float[a,b] x) => (float[p,q] y) { s = Shape(x) y = Resize(x, , , s) }");
+    let given = FxHashMap::from_iter([("x".to_owned(), vec![4, 0])]);
+    let found = evaluate(&model, &given, &FxHashMap::default()).expect("it runs");
+    let sizes: Vec<Option<i64>> = found.outputs[0].iter().flatten().map(ShownSize::number).collect();
+    assert_eq!(sizes, [Some(4), Some(0)]);
+}

@@ -144,6 +144,10 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
         "Min" if !x.is_nan() && !y.is_nan() => x.min(y),
         "Max" if !x.is_nan() && !y.is_nan() => x.max(y),
         "Mod" if fmod && y != 0.0 => x % y,
+        "Pow" if matches!(a, Element::Float(_)) => match exact_power(x, y) {
+            Some(power) => power,
+            None => return Element::Open,
+        },
         "Equal" => return truth_value(cx, x == y),
         "Less" => return truth_value(cx, x < y),
         "LessOrEqual" => return truth_value(cx, x <= y),
@@ -152,6 +156,19 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
         _ => return Element::Open,
     };
     float(result, dtype)
+}
+
+/// A power of a float that is the same however it is computed: a square, or a root that is exact.
+fn exact_power(x: f64, y: f64) -> Option<f64> {
+    if y == 0.0 || y == 1.0 {
+        return Some(if y == 0.0 { 1.0 } else { x });
+    }
+    if y == 2.0 {
+        return Some(x * x);
+    }
+    let root = x.sqrt();
+    // The root of a float in single precision is one, too, if it is exact.
+    (y == 0.5 && x > 0.0 && x.is_finite() && root.mul_add(root, -x) == 0.0).then_some(root)
 }
 
 fn truth_value(cx: &mut Cx, value: bool) -> Element {
