@@ -38,8 +38,10 @@ impl Followed {
     /// Takes back what a round does not bear out, and says whether there was something. `goes` is the condition that
     /// the round makes, `after` what it makes of the carried values.
     fn less(&mut self, goes: Option<&Value>, after: &[Value]) -> bool {
-        let is_true = |element: Element| matches!(element, Element::Bool(condition) if condition.as_literal_bool() == Some(true));
-        let always = goes.and_then(Value::tensor).and_then(Tensor::single).is_some_and(is_true);
+        let always = match goes.and_then(Value::tensor).and_then(Tensor::single) {
+            Some(Element::Bool(condition)) => condition.as_literal_bool() == Some(true),
+            _ => false,
+        };
         let number = self.number && (always || goes.is_some_and(are_sizes));
         let ends_early = self.ends_early || !always;
         let pairs = self.carried.iter().zip(after);

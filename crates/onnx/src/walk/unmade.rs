@@ -83,8 +83,8 @@ impl<'m> Walk<'m> {
         Ok(of_any_size.into_iter().chain(rows).collect())
     }
 
-    /// A row that no round makes: the sizes that the body declares as numbers, and those that are numbers when the model
-    /// loads; others are 0.
+    /// A row that no round makes: the sizes that the body declares as numbers, and those that are numbers when the
+    /// model loads; others are 0.
     pub(super) fn unmade_row(
         &mut self,
         node: &NodeProto,
