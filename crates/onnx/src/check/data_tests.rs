@@ -1,6 +1,7 @@
 //! What data decide, and what conditions on sizes leave out.
-use super::{Data, NoGuards, Verdict, check, guard_set, guarded_shapes};
+use super::{Data, NoGuards, ShownSize, Verdict, check, evaluate, guard_set, guarded_shapes};
 use crate::read::Model;
+use rustc_hash::FxHashMap;
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
@@ -12,8 +13,9 @@ fn numbers_that_may_wrap_around_are_not_followed() {
     let sizes = "s = Shape<start = 0, end = 1>(x)";
     for (body, verdict) in [
         (
+            // Every sum is negative.
             "h = Constant<value_ints = [9223372036854775807]>() k = Add(s, h) z = ConstantOfShape(k)",
-            Verdict::Unknown,
+            Verdict::Violated,
         ),
         (
             "h = Constant<value_ints = [4294967296]>() q = Add(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
@@ -26,7 +28,7 @@ fn numbers_that_may_wrap_around_are_not_followed() {
         ),
         (
             "h = Constant<value_ints = [-9223372036854775807]>() k = Sub(h, s) n = Neg(k) z = Expand(x, n)",
-            Verdict::Unknown,
+            Verdict::Violated,
         ),
         (
             "h = Constant<value_ints = [64]>() q = Mul(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
@@ -259,4 +261,145 @@ fn numbers_that_constants_make_and_that_are_not_followed_are_no_data() {
                  z, i = TopK<axis = 0>(x, k) }";
     let report = check(&model(graph));
     assert_eq!(report.verdict, Verdict::Unknown, "{report:?}");
+}
+
+#[test]
+fn counters_of_rounds_are_indices_as_far_as_sizes_decide_them() {
+    let trips = "sh = Shape<start = 1, end = 2>(x) one = Constant<value_ints = [1]>() yes = Constant<value = bool {1}>()";
+    let row = "(int64 it, bool ci, float[P] v) => (bool co, float[P2] v2, float[R] o) { co = Identity(ci) v2 = Identity(v)";
+    let from_data = "(int64 it, bool ci, float[P] v) => (bool co, float[P2] v2, float[R] o) \
+                     { k = ReduceMax<keepdims = 0>(v) z = Constant<value_float = 0.0>() co = Less(k, z) v2 = Identity(v)";
+    for (declared, count, body, index, verdict) in [
+        ("float[a,a] x, float[c,a] w", "n = Identity(sh)", row, "j = Identity(it)", Verdict::Violated),
+        ("float[a,c] x, float[c,a] w", "n = Identity(sh)", row, "j = Identity(it)", Verdict::Ok),
+        ("float[a,c] x, float[c,a] w", "n = Add(sh, one)", row, "j = Identity(it)", Verdict::Violated),
+        (
+            "float[a,c] x, float[c,a] w",
+            "n = Sub(sh, one)",
+            row,
+            "u = Squeeze(one) j = Add(it, u)",
+            Verdict::Ok,
+        ),
+        // Whether data end the loop before the last index is too great is a matter of run time.
+        ("float[a,a] x, float[c,a] w", "n = Identity(sh)", from_data, "j = Identity(it)", Verdict::Ok),
+        // A number of rounds that sizes decide, but that is not followed.
+        (
+            "float[a,a] x, float[c,a] w",
+            "f = Cast<to = 1>(sh) q = Sqrt(f) n = Cast<to = 7>(q)",
+            row,
+            "j = Identity(it)",
+            Verdict::Unknown,
+        ),
+    ] {
+        let graph = format!(
+            "g ({declared}, float[e] s) => (y) {{ {trips} {count} t = Squeeze(n) \
+             f1, y = Loop(t, yes, s)<body = b {body} {index} o = Gather(w, j) }}> }}"
+        );
+        let report = check(&model(&graph));
+        assert_eq!(report.verdict, verdict, "{graph}\n{report:?}");
+    }
+}
+
+#[test]
+fn carried_counters_are_followed_as_far_as_sizes_decide_them() {
+    for (start, step, by_sizes) in [
+        ("s = Constant<value_int = 0>()", "r = Add(i, u)", true),
+        ("s = ReduceMax<keepdims = 0>(d)", "r = Add(i, u)", false),
+        ("s = Constant<value_int = 0>()", "m = ReduceMax<keepdims = 0>(d) r = Add(i, m)", false),
+    ] {
+        let body = format!("{{ co = Identity(ci) u = Constant<value_int = 1>() {step} o = Gather(w, i) }}");
+        let graph = format!(
+            "g (float[a] x, float[c,3] w, int64[k] d) => (y) {{ n = Shape(x) t = Squeeze(n) \
+             yes = Constant<value = bool {{1}}>() {start} f, y = Loop(t, yes, s)<body = b \
+             (int64 it, bool ci, int64 i) => (bool co, int64 r, float[3] o) {body}> }}"
+        );
+        let report = check(&model(&graph));
+        assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+        let graph = format!(
+            "g (float[a,2] x, float[c,3] w, int64[k] d) => (y) {{ {start} f, y = Scan<num_scan_inputs = 1, body = b \
+             (int64 i, float[2] v) => (int64 r, float[3] o) {}>(s, x) }}",
+            body.replace("co = Identity(ci)", "")
+        );
+        let report = check(&model(&graph));
+        assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+    }
+}
+
+#[test]
+fn rows_that_no_round_makes_have_the_sizes_that_are_inferred_at_load() {
+    // As onnxruntime 1.31 makes them.
+    let x = "float[c,3] w";
+    for (declared, body, row, before, made) in [
+        (x, "o = Relu(w)", "float[R,S] o", "", [0, 0, 3].as_slice()),
+        (x, "o = Gather(w, it)", "float[R] o", "", &[0, 3]),
+        ("float[c,d] w", "o = Relu(w)", "float[R,S] o", "", &[0, 0, 0]),
+        ("float[5,3] w", "o = Transpose(w)", "float[R,S] o", "", &[0, 3, 5]),
+        (x, "o = Concat<axis = 1>(w, w)", "float[R,S] o", "", &[0, 0, 6]),
+        (x, "sh = Shape(w) o = ConstantOfShape(sh)", "float[R,S] o", "", &[0, 0, 0]),
+        (x, "sh = Shape(w) o = Reshape(w, sh)", "float[R,S] o", "", &[0, 0, 0]),
+        (x, "sh = Constant<value_ints = [-1,3]>() o = Reshape(w, sh)", "float[R,S] o", "", &[0, 0, 3]),
+        (x, "o = Identity(v)", "float[R] o", "", &[0, 0]),
+        (x, "o = MatMul(w, u)", "float[R,S] o", "u = Transpose(w)", &[0, 0, 0]),
+        ("float[5,3] w", "o = MatMul(w, u)", "float[R,S] o", "u = Transpose(w)", &[0, 5, 5]),
+    ] {
+        let graph = format!(
+            "g ({declared}, float[k] s) => (y) {{ {before} n = Constant<value_int = 0>() \
+             yes = Constant<value = bool {{1}}>() f, y = Loop(n, yes, s)<body = b (int64 it, bool ci, float[P] v) => \
+             (bool co, float[P2] v2, {row}) {{ co = Identity(ci) v2 = Identity(v) {body} }}> }}"
+        );
+        let sizes = [("w".to_owned(), vec![5, 3]), ("s".to_owned(), vec![4])];
+        let found = evaluate(&model(&graph), &FxHashMap::from_iter(sizes), &FxHashMap::default());
+        let found = found.expect(&graph).outputs[0].clone().expect("a tensor");
+        let found: Vec<Option<i64>> = found.iter().map(ShownSize::number).collect();
+        assert_eq!(found, made.iter().copied().map(Some).collect::<Vec<_>>(), "{graph}");
+    }
+}
+
+#[test]
+fn numbers_that_wrap_around_are_followed_where_they_are_known() {
+    // As onnxruntime 1.31 computes them; `None` is a refusal.
+    for (body, sizes, made) in [
+        ("c = Cast<to = 3>(s) k = Cast<to = 7>(c) y = Reshape(x, k)", [300, 2], None),
+        ("c = Cast<to = 3>(s) k = Cast<to = 7>(c) y = Reshape(x, k)", [1, 256], Some([1, 256])),
+        ("c = Cast<to = 3>(s) k = Cast<to = 7>(c) y = ConstantOfShape(k)", [300, 2], Some([44, 2])),
+        ("c = Cast<to = 3>(s) k = Cast<to = 7>(c) y = ConstantOfShape(k)", [200, 2], None),
+        (
+            "c = Cast<to = 2>(s) m = Mul(c, c) k = Cast<to = 7>(m) y = ConstantOfShape(k)",
+            [17, 2],
+            Some([33, 4]),
+        ),
+        ("c = Cast<to = 3>(s) m = Mul(c, c) k = Cast<to = 7>(m) y = Expand(x, k)", [1, 16], None),
+        (
+            "c = Cast<to = 5>(s) m = Mul(c, c) k = Cast<to = 7>(m) y = ConstantOfShape(k)",
+            [257, 3],
+            Some([513, 9]),
+        ),
+        (
+            "f = Cast<to = 1>(s) c = Cast<to = 2>(f) k = Cast<to = 7>(c) y = ConstantOfShape(k)",
+            [300, 2],
+            Some([44, 2]),
+        ),
+    ] {
+        let graph = format!("g (float[a,b] x) => (float[p,q] y) {{ s = Shape(x) {body} }}");
+        let given = FxHashMap::from_iter([("x".to_owned(), sizes.to_vec())]);
+        let found = evaluate(&model(&graph), &given, &FxHashMap::default());
+        match (found, made) {
+            (Ok(found), Some(made)) => {
+                let sizes: Vec<Option<i64>> =
+                    found.outputs[0].iter().flatten().map(ShownSize::number).collect();
+                assert_eq!(sizes, made.map(Some), "{body} {sizes:?}");
+            }
+            (Err(refused), None) => assert!(!refused.is_unsupported, "{body} {sizes:?}"),
+            (found, _) => panic!("{body} {sizes:?} {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_input_without_elements_is_resized_to_sizes_of_0() {
+    let model = model("g (float[a,b] x) => (float[p,q] y) { s = Shape(x) y = Resize(x, , , s) }");
+    let given = FxHashMap::from_iter([("x".to_owned(), vec![4, 0])]);
+    let found = evaluate(&model, &given, &FxHashMap::default()).expect("it runs");
+    let sizes: Vec<Option<i64>> = found.outputs[0].iter().flatten().map(ShownSize::number).collect();
+    assert_eq!(sizes, [Some(4), Some(0)]);
 }

@@ -1,8 +1,9 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
 use super::size::ShownSize;
+use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
-use crate::walk::{Branches, Given, Input, Step, Walk, filling, inputs, value};
+use crate::walk::{AtLoad, Branches, Given, Input, Step, Walk, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -96,6 +97,42 @@ fn evaluated(
     fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
     branches: &mut Branches,
 ) -> Result<Evaluated, Refused> {
+    let follows = std::mem::take(branches);
+    let run = |at_load: AtLoad| {
+        let (env, values) = given(model, sizes, &fill)?;
+        let mut walk = Walk::new(model, env, true);
+        (walk.follows, walk.at_load) = (follows.clone(), at_load);
+        let results = walk.run(values);
+        Ok((walk, results))
+    };
+    let (mut walk, mut results) = run(AtLoad::Unasked)?;
+    if matches!(walk.at_load, AtLoad::Asked) {
+        (walk, results) = run(inferred(model))?;
+    }
+    *branches = std::mem::take(&mut walk.taken);
+    if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
+        let node = walk.steps.get(step).map(|step| step.node().to_owned());
+        return Err(Refused { message, node, expr: None, is_unsupported: true });
+    }
+    match results {
+        Some(results) => {
+            let size = |e: &Expr| match e.as_inline() {
+                Some(size) => ShownSize::Number(size),
+                None => ShownSize::Open(Some(print::expression(&walk.env.pool, *e))),
+            };
+            let sizes = |value: &Value| Some(value.tensor()?.shape.as_ref()?.iter().map(size).collect());
+            Ok(Evaluated { outputs: results.iter().map(sizes).collect() })
+        }
+        None => Err(reason(&walk)),
+    }
+}
+
+/// The values of the inputs for given sizes.
+fn given(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    fill: &impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
+) -> Result<(ShapeEnv, Vec<(String, Value)>), Refused> {
     let mut env = ShapeEnv::new();
     let mut values = Vec::new();
     for input in inputs(model) {
@@ -115,24 +152,19 @@ fn evaluated(
         };
         values.push((input.name, value));
     }
-    let mut walk = Walk::new(model, env, true);
-    walk.follows = std::mem::take(branches);
-    let results = walk.run(values);
-    *branches = std::mem::take(&mut walk.taken);
-    if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
-        let node = walk.steps.get(step).map(|step| step.node().to_owned());
-        return Err(Refused { message, node, expr: None, is_unsupported: true });
-    }
-    match results {
-        Some(results) => {
-            let size = |e: &Expr| match e.as_inline() {
-                Some(size) => ShownSize::Number(size),
-                None => ShownSize::Open(Some(print::expression(&walk.env.pool, *e))),
-            };
-            let sizes = |value: &Value| Some(value.tensor()?.shape.as_ref()?.iter().map(size).collect());
-            Ok(Evaluated { outputs: results.iter().map(sizes).collect() })
-        }
-        None => Err(reason(&walk)),
+    Ok((env, values))
+}
+
+/// What is inferred of the rows of loops when the model loads.
+fn inferred(model: &Model) -> AtLoad {
+    let symbolic = Symbolic::new(model, None, &|_| 4);
+    let values = symbolic.values();
+    let mut walk = Walk::new(model, symbolic.env, false);
+    walk.at_load = AtLoad::Finding(FxHashMap::default());
+    walk.run(values);
+    match walk.at_load {
+        AtLoad::Finding(rows) => AtLoad::Found(rows),
+        other => other,
     }
 }
 

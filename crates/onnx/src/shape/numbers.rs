@@ -18,18 +18,35 @@ pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
     }
 }
 
-/// An integer element, if its type can hold the value.
-pub fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
-    let Some((least, most)) = dtype.integer_range() else { return Element::Open };
-    let fits = match cx.pool().as_int(e) {
+/// Whether an integer type can hold a value.
+pub fn holds(cx: &mut Cx, e: Expr, dtype: Dtype) -> bool {
+    let Some((least, most)) = dtype.integer_range() else { return false };
+    match cx.pool().as_int(e) {
         Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
         None => match dtype {
             Dtype::I64 => fits_usually(cx, e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
             Dtype::I32 => fits_usually(cx, e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
             _ => false,
         },
+    }
+}
+
+/// An integer element, if its type can hold the value.
+fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
+    if holds(cx, e, dtype) { Element::Int(e) } else { Element::Open }
+}
+
+/// An integer element of a type. Of a number that is out of range the low bits are kept.
+fn wrapped(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
+    let range = dtype.integer_range().filter(|(least, most)| most - least >= i128::from(u8::MAX));
+    let (Some((least, most)), Some(value)) = (range, cx.pool().as_int(e)) else {
+        return integer(cx, e, dtype);
     };
-    if fits { Element::Int(e) } else { Element::Open }
+    let bits = 128 - (most - least).leading_zeros();
+    let least = Int::from(i64::try_from(least).unwrap_or(i64::MIN));
+    let above = (&value - &least).modulo(&Int::power_of_two(bits));
+    let stored = above.and_then(|above| (&above + &least).to_i64());
+    stored.map_or(Element::Open, |stored| Element::Int(cx.int(stored)))
 }
 
 /// Whether an expression over sizes fits between two numbers where sizes are no greater than `usual`, or no greater
@@ -83,6 +100,19 @@ fn quotient(cx: &mut Cx, a: Expr, b: Expr) -> Option<Expr> {
     })
 }
 
+/// As [`binary`] for a reduction, of which it is not known what it makes of numbers that are out of range.
+pub fn folded(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype) -> Element {
+    let whole = match (op, a, b) {
+        ("Add", Element::Int(x), Element::Int(y)) => Some(cx.add(*x, *y)),
+        ("Mul", Element::Int(x), Element::Int(y)) => Some(cx.mul(*x, *y)),
+        _ => None,
+    };
+    match whole {
+        Some(whole) => integer(cx, whole, dtype),
+        None => binary(cx, op, a, b, dtype, false),
+    }
+}
+
 /// The result of a binary operator on two elements of a type.
 pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmod: bool) -> Element {
     if let (Element::Bool(x), Element::Bool(y)) = (a, b) {
@@ -101,7 +131,9 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
             "Pow" => power(cx, x, y),
             _ => return comparison(cx, op, x, y),
         };
-        return result.map_or(Element::Open, |e| integer(cx, e, dtype));
+        let Some(result) = result else { return Element::Open };
+        // `Pow` computes with floats.
+        return if op == "Pow" { integer(cx, result, dtype) } else { wrapped(cx, result, dtype) };
     }
     let (Some(x), Some(y)) = (a.number(), b.number()) else { return Element::Open };
     let result = match op {
@@ -112,6 +144,10 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
         "Min" if !x.is_nan() && !y.is_nan() => x.min(y),
         "Max" if !x.is_nan() && !y.is_nan() => x.max(y),
         "Mod" if fmod && y != 0.0 => x % y,
+        "Pow" if matches!(a, Element::Float(_)) => match exact_power(x, y) {
+            Some(power) => power,
+            None => return Element::Open,
+        },
         "Equal" => return truth_value(cx, x == y),
         "Less" => return truth_value(cx, x < y),
         "LessOrEqual" => return truth_value(cx, x <= y),
@@ -120,6 +156,19 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
         _ => return Element::Open,
     };
     float(result, dtype)
+}
+
+/// A power of a float that is the same however it is computed: a square, or a root that is exact.
+fn exact_power(x: f64, y: f64) -> Option<f64> {
+    if y == 0.0 || y == 1.0 {
+        return Some(if y == 0.0 { 1.0 } else { x });
+    }
+    if y == 2.0 {
+        return Some(x * x);
+    }
+    let root = x.sqrt();
+    // The root of a float in single precision is one, too, if it is exact.
+    (y == 0.5 && x > 0.0 && x.is_finite() && root.mul_add(root, -x) == 0.0).then_some(root)
 }
 
 fn truth_value(cx: &mut Cx, value: bool) -> Element {
@@ -182,12 +231,12 @@ pub fn unary(cx: &mut Cx, op: &str, a: &Element, dtype: Dtype) -> Element {
         ("Not", Element::Bool(condition)) => Element::Bool(cx.not(*condition)),
         ("Neg", Element::Int(e)) => {
             let negative = cx.sub(0, *e);
-            integer(cx, negative, dtype)
+            wrapped(cx, negative, dtype)
         }
         ("Abs" | "Relu", Element::Int(e)) => {
             let negative = if op == "Abs" { cx.sub(0, *e) } else { Expr::ZERO };
             let result = cx.max(*e, negative);
-            integer(cx, result, dtype)
+            wrapped(cx, result, dtype)
         }
         ("Sign", Element::Int(e)) => match e.as_inline() {
             Some(value) => Element::Int(Expr::from(value.signum() as i32)),
@@ -214,7 +263,7 @@ pub fn unary(cx: &mut Cx, op: &str, a: &Element, dtype: Dtype) -> Element {
 /// An element cast to another type.
 pub fn cast(cx: &mut Cx, element: &Element, to: Dtype) -> Element {
     match element {
-        Element::Int(e) if to.is_integer() => integer(cx, *e, to),
+        Element::Int(e) if to.is_integer() => wrapped(cx, *e, to),
         Element::Int(e) if to == Dtype::Bool => Element::Bool(cx.ne(*e, 0)),
         Element::Int(_) | Element::Bool(_) if to.is_float() => {
             element.number().map_or(Element::Open, |value| float(value, to))
@@ -227,7 +276,14 @@ pub fn cast(cx: &mut Cx, element: &Element, to: Dtype) -> Element {
         Element::Float(value) if to.is_float() => float(*value, to),
         Element::Float(value) if to == Dtype::Bool => truth_value(cx, *value != 0.0),
         Element::Float(value) if to.is_integer() && value.abs() < 2f64.powi(62) => {
-            Expr::inline(value.trunc() as i64).map_or(Element::Open, |e| integer(cx, e, to))
+            let Some(whole) = Expr::inline(value.trunc() as i64) else { return Element::Open };
+            // Narrow types are made of 32 bits.
+            match to {
+                Dtype::I8 | Dtype::U8 | Dtype::I16 | Dtype::U16 if holds(cx, whole, Dtype::I32) => {
+                    wrapped(cx, whole, to)
+                }
+                _ => integer(cx, whole, to),
+            }
         }
         Element::Text(_) if to == Dtype::Str => element.clone(),
         _ => Element::Open,

@@ -152,7 +152,7 @@ fn total(cx: &mut Cx, call: &Checked, flags: &[bool], result: &Tensor) -> Option
         let position = kept.zip(&sizes).fold(0, |position, (at, &size)| position * size + at);
         let next = grid.get(&index)?;
         totals[position] = Some(match &totals[position] {
-            Some(so_far) => numbers::binary(cx, op, so_far, next, result.dtype, false),
+            Some(so_far) => numbers::folded(cx, op, so_far, next, result.dtype),
             None => next.clone(),
         });
     }
@@ -210,7 +210,7 @@ fn running(cx: &mut Cx, call: &Checked, at: usize, result: &Tensor) -> Option<El
         let mut before = index.clone();
         before[at] -= 1;
         let (so_far, next) = (grid.get(&before)?.clone(), grid.get(&index)?.clone());
-        *grid.get_mut(&index)? = numbers::binary(cx, "Add", &so_far, &next, result.dtype, false);
+        *grid.get_mut(&index)? = numbers::folded(cx, "Add", &so_far, &next, result.dtype);
     }
     Some(grid.into_elements())
 }

@@ -3,7 +3,7 @@
 //! An index within such a span is a condition on sizes. It is exact where the ends of the span are elements; else it
 //! says nothing unless it holds.
 use super::call::{Attribute, Call};
-use super::value::{Element, Elements, Span, Tensor, Value};
+use super::value::{Elements, Span, Tensor, Value};
 use super::{Dtype, numbers};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -107,7 +107,7 @@ pub fn mark_spans(cx: &mut Cx, call: &Call, values: &mut [Option<Value>]) {
     };
     // Ends that may wrap around say nothing.
     let holds = |span: &Span, cx: &mut Cx, dtype: Dtype| {
-        [span.least, span.most].into_iter().all(|e| numbers::integer(cx, e, dtype) != Element::Open)
+        [span.least, span.most].into_iter().all(|e| numbers::holds(cx, e, dtype))
     };
     let dtype = result.dtype;
     result.spans =

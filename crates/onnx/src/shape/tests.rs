@@ -154,7 +154,10 @@ fn elements_that_compute_shapes_are_followed() {
         ("Div-14 i64[1]=s0 i64[1]=2", "i64[1]=(s0//2)"),
         ("Mod-13 i64[1]=s0 i64[1]=2", "i64[1]=Mod(s0,2)"),
         ("Cast-13 to=6 i64[1]=s0", "i32[1]=s0"),
-        ("Cast-13 to=3 i64[1]=300", "i8[1]=?"),
+        ("Cast-13 to=3 i64[1]=300", "i8[1]=44"),
+        // A power of floats is followed where it is the same however it is computed.
+        ("Pow-13 f32[]=4.0 f32[]=0.5", "f32[]=2"),
+        ("Pow-13 f32[]=3.0 f32[]=0.5", "f32[]=?"),
         ("Equal-13 i64[1]=-1 i64[1]=-1", "bool[1]=True"),
         ("Where-16 bool[2]=true,false i64[2]=s0,s1 i64[2]=1,2", "i64[2]=s0,2"),
         ("ReduceProd-18 keepdims=0 i64[2]=s0,s1", "i64[]=s0*s1"),

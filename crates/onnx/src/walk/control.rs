@@ -16,7 +16,7 @@ pub(super) fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m Attri
 }
 
 /// A node's place in the memory of the model.
-fn place(node: &NodeProto) -> usize {
+pub(super) fn place(node: &NodeProto) -> usize {
     std::ptr::from_ref(node) as usize
 }
 

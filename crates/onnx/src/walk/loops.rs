@@ -1,9 +1,10 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
 use super::control::{Results, body, without_elements};
 use super::load::has_known_rank;
-use super::{Ended, Frame, Given, Scope, Walk, declared};
+use super::lost_sizes::{are_sizes, marked};
+use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
-use crate::shape::{Dtype, Element, Tensor, Value};
+use crate::shape::{Dtype, Element, Span, Tensor, Value};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -12,6 +13,54 @@ use sizewise_kernels::{Cx, KernelError};
 const MAX_ROUNDS: (i64, i64) = (64, 4_096);
 /// How often the shapes of carried values are tried before their sizes are left open.
 const MAX_TRIES: usize = 4;
+
+/// How many rounds a loop has.
+struct Rounds {
+    /// At most so many.
+    trips: Option<Expr>,
+    /// Whether the first round runs, if there may be one.
+    goes: bool,
+    /// Whether sizes decide how many there are, unless a round ends the loop.
+    of_sizes: bool,
+}
+
+/// What is followed of the rounds of a loop.
+struct Followed {
+    /// Whether sizes decide which rounds there are.
+    number: bool,
+    /// Whether a round may end the loop.
+    ends_early: bool,
+    /// Of which carried values sizes decide the elements.
+    carried: Vec<bool>,
+}
+
+impl Followed {
+    /// Takes back what a round does not bear out, and says whether there was something. `goes` is the condition that
+    /// the round makes, `after` what it makes of the carried values.
+    fn less(&mut self, goes: Option<&Value>, after: &[Value]) -> bool {
+        let always = match goes.and_then(Value::tensor).and_then(Tensor::single) {
+            Some(Element::Bool(condition)) => condition.as_literal_bool() == Some(true),
+            _ => false,
+        };
+        let number = self.number && (always || goes.is_some_and(are_sizes));
+        let ends_early = self.ends_early || !always;
+        let pairs = self.carried.iter().zip(after);
+        let carried: Vec<bool> = pairs.map(|(&of, after)| of && number && are_sizes(after)).collect();
+        let now = Followed { number, ends_early, carried };
+        let is_less =
+            (now.number, now.ends_early, &now.carried) != (self.number, self.ends_early, &self.carried);
+        *self = now;
+        is_less
+    }
+}
+
+/// What a walk was before an attempt.
+pub(super) type Before = (ShapeEnv, [usize; 3], Option<(usize, String)>);
+
+/// The number of a round of which nothing is known.
+pub(super) fn any_number() -> Tensor {
+    Tensor::new(Dtype::I64, Vec::new())
+}
 
 impl<'m> Walk<'m> {
     /// `Loop`: the carried values, and what each round adds, one behind the other.
@@ -41,20 +90,23 @@ impl<'m> Walk<'m> {
             Some(Some(trips)) => trips.as_inline(),
             _ => None,
         };
+        if matches!(self.at_load, AtLoad::Finding(_)) {
+            return self.loaded(node, graph, &carried, scope, frame);
+        }
         if goes == Some(false) {
             return self.no_round(node, graph, carried, scope, frame);
         }
         match literal {
             Some(0) => return self.no_round(node, graph, carried, scope, frame),
             Some(trips) if goes == Some(true) && trips <= self.max_rounds() => {
-                let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+                let before = self.before();
                 if let Some(results) = self.unrolled(graph, Some(trips), carried.clone(), scope, frame)? {
                     return Ok(results);
                 }
                 self.taken_back(before);
             }
             None if trips.is_none() && goes == Some(true) => {
-                let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+                let before = self.before();
                 if let Some(results) = self.unrolled(graph, None, carried.clone(), scope, frame)? {
                     return Ok(results);
                 }
@@ -62,27 +114,31 @@ impl<'m> Walk<'m> {
             }
             _ => {}
         }
-        self.any_rounds(graph, trips.flatten(), goes == Some(true), carried, (scope, frame))
+        let of_sizes = |at: usize| inputs.get(at).copied().flatten().is_none_or(are_sizes);
+        let counts =
+            Rounds { trips: trips.flatten(), goes: goes == Some(true), of_sizes: of_sizes(0) && of_sizes(1) };
+        self.any_rounds(graph, &counts, carried, (scope, frame))
     }
 
     fn max_rounds(&self) -> i64 {
         if self.stops { MAX_ROUNDS.1 } else { MAX_ROUNDS.0 }
     }
 
-    fn taken_back(&mut self, before: (ShapeEnv, usize, usize, usize)) {
-        self.env = before.0;
-        self.steps.truncate(before.1);
-        self.failures.truncate(before.2);
-        self.unknown.truncate(before.3);
+    pub(super) fn before(&self) -> Before {
+        let counts = [self.steps.len(), self.failures.len(), self.unknown.len()];
+        (self.env.clone(), counts, self.unsupported.clone())
+    }
+
+    pub(super) fn taken_back(&mut self, (env, [steps, failures, unknown], unsupported): Before) {
+        self.env = env;
+        self.steps.truncate(steps);
+        self.failures.truncate(failures);
+        self.unknown.truncate(unknown);
+        self.unsupported = unsupported;
     }
 
     /// A round's inputs: its number, the condition, and the carried values.
-    fn round(&mut self, number: Option<i64>, carried: &[Value]) -> Vec<Value> {
-        let trip = Tensor::new(Dtype::I64, Vec::new());
-        let trip = match number {
-            Some(number) => trip.with(vec![Element::Int(self.env.pool.int(number))]),
-            None => trip,
-        };
+    pub(super) fn round(&mut self, trip: Tensor, carried: &[Value]) -> Vec<Value> {
         let yes = self.env.pool.bool(true);
         let condition = Tensor::new(Dtype::Bool, Vec::new()).with(vec![Element::Bool(yes)]);
         // Rounds may change the ranks of carried values, so that none is inferred from the first.
@@ -103,7 +159,8 @@ impl<'m> Walk<'m> {
         let step = self.steps.len() - 1;
         let mut added: Vec<Vec<Value>> = Vec::new();
         for number in 0..trips.unwrap_or(self.max_rounds()) {
-            let inputs = self.round(Some(number), &carried);
+            let number = Element::Int(self.env.pool.int(number));
+            let inputs = self.round(any_number().with(vec![number]), &carried);
             let results = self.graph(graph, inputs, scope, frame)?;
             let mut results = results.into_iter();
             let condition = results.next();
@@ -187,7 +244,7 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Results {
         let rest = node.output.len().saturating_sub(carried.len());
-        let inputs = self.round(None, &carried);
+        let inputs = self.round(any_number(), &carried);
         let mut results = carried;
         if rest > 0 {
             // The body says of what rank rows would be.
@@ -201,24 +258,15 @@ impl<'m> Walk<'m> {
             self.unknown.truncate(unknown);
             let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
             let stated = graph.output.iter().skip(1 + results.len());
-            if !rows.iter().zip(stated.clone()).all(|(row, output)| has_known_rank(output, row)) {
+            if !rows.iter().zip(stated).all(|(row, output)| has_known_rank(output, row)) {
                 let message = "the rank of a row that no round makes may not be known when the model loads";
                 self.failed(self.steps.len() - 1, KernelError::Unsupported(message.to_owned()))?;
             }
-            let empty = rows.iter().zip(stated).map(|(row, stated)| {
-                // Of a row that is never made, onnxruntime knows only the sizes that the body states as numbers.
-                let stated = declared(&stated.name, stated.r#type.as_ref()).shape;
-                let mut row = row.clone();
-                if let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row {
-                    for (at, size) in shape.iter_mut().enumerate() {
-                        let is_stated =
-                            stated.as_ref().is_some_and(|s| matches!(s.get(at), Some(Given::Size(_))));
-                        *size = if is_stated { *size } else { Expr::ZERO };
-                    }
-                }
-                stacked(Expr::ZERO, &row)
-            });
-            results.extend(empty.collect::<Vec<_>>());
+            let before = graph.output.len().saturating_sub(rows.len());
+            for (at, row) in rows.iter().enumerate() {
+                let row = self.unmade_row(node, graph, at, row, before);
+                results.push(stacked(Expr::ZERO, &row));
+            }
         }
         Ok(results)
     }
@@ -227,29 +275,36 @@ impl<'m> Walk<'m> {
     fn any_rounds(
         &mut self,
         graph: &'m GraphProto,
-        trips: Option<Expr>,
-        goes: bool,
+        counts: &Rounds,
         mut carried: Vec<Value>,
         (scope, frame): (&Scope<'_>, &Frame<'m>),
     ) -> Results {
-        // What a round makes of elements is not followed.
+        // What a round makes of elements is not followed, but perhaps that sizes decide them.
+        let mut known_of = Followed { number: counts.of_sizes, ends_early: false, carried: Vec::new() };
+        known_of.carried = carried.iter().map(|value| counts.of_sizes && are_sizes(value)).collect();
         carried = carried.iter().map(without_elements).collect();
-        let initial = carried.clone();
         let (step, known) = (self.steps.len() - 1, self.env.unbacked().len());
-        for attempt in 0..=MAX_TRIES {
-            let inputs = self.round(None, &carried);
-            let before = (self.env.clone(), self.steps.len(), self.failures.len(), self.unknown.len());
+        let mut attempt = 0;
+        loop {
+            let before = self.before();
+            let number = self.number_of_round(counts, &known_of);
+            let given = carried.iter().zip(&known_of.carried).map(|(value, &of)| marked(value, of));
+            let inputs = self.round(number, &given.collect::<Vec<_>>());
             let results = self.graph(graph, inputs, scope, frame)?;
             let after: Vec<Value> =
                 results[1.min(results.len())..].iter().take(carried.len()).cloned().collect();
+            if known_of.less(results.first(), &after) {
+                self.taken_back(before);
+                continue;
+            }
             let stays = carried.iter().zip(&after).all(|(a, b)| same_shape(a, b));
             if stays || attempt == MAX_TRIES {
                 let rows = results.get(1 + carried.len()..).unwrap_or_default();
                 self.expect_equal_rows(step, rows, known);
-                let always = matches!(results.first(), Some(Value::Tensor(tensor))
-                    if matches!(tensor.single(), Some(Element::Bool(c)) if c.as_literal_bool() == Some(true)));
-                let count = match trips {
-                    Some(trips) if always && goes => Cx::on(&mut self.env, self.model.backend).max(trips, 0),
+                let count = match counts.trips {
+                    Some(trips) if !known_of.ends_early && counts.goes => {
+                        Cx::on(&mut self.env, self.model.backend).max(trips, 0)
+                    }
                     _ => self.open_size(),
                 };
                 let some = Cx::on(&mut self.env, self.model.backend).ge(count, 1);
@@ -266,24 +321,34 @@ impl<'m> Walk<'m> {
                             Value::Unknown
                         }
                     };
-                    rows.push(stacked(count, &row));
+                    let of = known_of.number && are_sizes(&results[at]);
+                    rows.push(marked(&stacked(count, &row), of));
                 }
-                let kept = carried
-                    .iter()
-                    .zip(&initial)
-                    .map(|(a, b)| if a == b { without_elements(a) } else { a.clone() });
+                let kept = carried.iter().zip(&known_of.carried).map(|(value, &of)| marked(value, of));
                 let kept: Vec<Value> =
                     if stays { kept.collect() } else { vec![Value::Unknown; carried.len()] };
                 return Ok(kept.into_iter().chain(rows).collect());
             }
             self.taken_back(before);
+            attempt += 1;
             carried = carried
                 .iter()
                 .zip(&after)
                 .map(|(a, b)| if same_shape(a, b) { without_elements(a) } else { self.widened(a, b) })
                 .collect();
         }
-        Ok(Vec::new())
+    }
+
+    /// The number of a round: one of `0 .. trips - 1`, and each of them unless a round ends the loop.
+    fn number_of_round(&mut self, counts: &Rounds, known_of: &Followed) -> Tensor {
+        let mut number = any_number();
+        number.from_sizes = known_of.number;
+        number.spans = counts.trips.map(|trips| {
+            let most = Cx::on(&mut self.env, self.model.backend).sub(trips, Expr::ONE);
+            let is_attained = counts.goes && !known_of.ends_early;
+            [Some(Span { least: Expr::ZERO, most, is_attained })].into()
+        });
+        number
     }
 
     /// A row of a loop that may have no round: without one, its sizes are those of [`unmade`].
@@ -294,7 +359,7 @@ impl<'m> Walk<'m> {
 }
 
 /// Values of a shape, as many as `count`, one behind the other.
-fn stacked(count: Expr, row: &Value) -> Value {
+pub(super) fn stacked(count: Expr, row: &Value) -> Value {
     match row {
         Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
             Tensor::new(*dtype, [&[count], shape.as_slice()].concat()).into()

@@ -3,6 +3,7 @@
 //! Sizes decide them, not data, so what an operator requires of them is no matter of run time: it has to hold for all
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
+use super::control::without_elements;
 use crate::shape::{Call, Dtype, Element, Elements, Tensor, Value, are_settled, infer};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -40,6 +41,19 @@ fn origin(value: &Value) -> Origin {
         Some(Elements::Fill(element)) if is_number(element) => Origin::Constant,
         Some(Elements::List(list)) if list.iter().all(is_number) => Origin::Constant,
         _ => Origin::Sizes,
+    }
+}
+
+/// Whether the elements of a value are numbers, or sizes decide them.
+pub(super) fn are_sizes(value: &Value) -> bool {
+    origin(value) != Origin::Data
+}
+
+/// A value of whose elements no more is known than whether sizes decide them.
+pub(super) fn marked(value: &Value, from_sizes: bool) -> Value {
+    match without_elements(value) {
+        Value::Tensor(tensor) => Value::Tensor(Tensor { from_sizes, spans: None, places: None, ..tensor }),
+        other => other,
     }
 }
 

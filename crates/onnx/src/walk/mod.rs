@@ -5,8 +5,10 @@ mod load;
 mod loops;
 mod lost_sizes;
 mod scan;
+mod unmade;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
+pub use unmade::AtLoad;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
@@ -109,6 +111,8 @@ pub struct Walk<'m> {
     pub taken: Branches,
     /// The branches to take where nothing else decides which.
     pub follows: Branches,
+    /// What is inferred of rows when the model loads.
+    pub at_load: AtLoad,
     /// Whether the walk ends at the first failure.
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
@@ -138,6 +142,7 @@ impl<'m> Walk<'m> {
             values,
             taken,
             follows,
+            at_load: AtLoad::default(),
             stops,
             keeps: !stops,
             visits: 0,
@@ -311,6 +316,7 @@ impl<'m> Walk<'m> {
             }
         };
         mark_ranks(domain, node, inputs, &mut values);
+        self.forget_elements(&mut values);
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
     }
 

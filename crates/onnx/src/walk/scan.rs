@@ -1,8 +1,9 @@
 //! `Scan` and `SequenceMap`: a graph for each slice of tensors, and for each item of sequences.
 use super::control::{Results, attribute, body, without_elements};
 use super::load::has_ranked_outputs;
+use super::lost_sizes::{are_sizes, marked};
 use super::{Ended, Frame, Scope, Walk};
-use crate::read::message::NodeProto;
+use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Sequence, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -33,7 +34,7 @@ impl<'m> Walk<'m> {
         let step = self.steps.len() - 1;
         let mut length: Option<Expr> = None;
         let mut values: Vec<Value> =
-            inputs[..states].iter().map(|value| value.map_or(Value::Unknown, without_elements)).collect();
+            inputs[..states].iter().map(|value| value.map_or(Value::Unknown, Value::clone)).collect();
         for (at, value) in inputs[states..].iter().enumerate() {
             let Some(Value::Tensor(tensor)) = value else { return self.missing(node, "tensors to scan") };
             let Some(mut shape) = tensor.shape.clone() else {
@@ -61,7 +62,11 @@ impl<'m> Walk<'m> {
                 }
             }
             let is_ranked_at_load = tensor.is_ranked_at_load || tensor.constant;
-            values.push(Tensor { is_ranked_at_load, ..Tensor::new(tensor.dtype, shape) }.into());
+            // What lies between two numbers does so in every slice.
+            let spans = tensor.span().cloned().map(|span| [Some(span)].into());
+            let from_sizes = value.is_some_and(are_sizes);
+            let slice = Tensor::new(tensor.dtype, shape);
+            values.push(Tensor { is_ranked_at_load, spans, from_sizes, ..slice }.into());
         }
         let length = match length {
             Some(length) => length,
@@ -71,7 +76,7 @@ impl<'m> Walk<'m> {
             self.failed(step, error)?;
         }
         let known = self.env.unbacked().len();
-        let results = self.graph(graph, values, scope, frame)?;
+        let results = self.any_slice(graph, values, states, (scope, frame))?;
         if !has_ranked_outputs(graph, &results) {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
@@ -80,7 +85,8 @@ impl<'m> Walk<'m> {
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {
             if at < states {
-                let initial = inputs[at].map_or(Value::Unknown, without_elements);
+                let initial =
+                    inputs[at].map_or(Value::Unknown, |value| marked(value, are_sizes(&results[at])));
                 outputs.push(self.state(step, initial, value)?);
                 continue;
             }
@@ -97,6 +103,33 @@ impl<'m> Walk<'m> {
             });
         }
         Ok(outputs)
+    }
+
+    /// What the body makes of any of the slices. Of the elements of states no more is known than whether sizes decide
+    /// them in every round.
+    fn any_slice(
+        &mut self,
+        graph: &'m GraphProto,
+        values: Vec<Value>,
+        states: usize,
+        (scope, frame): (&Scope<'_>, &Frame<'m>),
+    ) -> Results {
+        let mut from_sizes: Vec<bool> = values[..states].iter().map(are_sizes).collect();
+        loop {
+            let before = self.before();
+            let given = values.iter().enumerate().map(|(at, value)| match from_sizes.get(at) {
+                Some(&of) => marked(value, of),
+                None => value.clone(),
+            });
+            let results = self.graph(graph, given.collect(), scope, frame)?;
+            let pairs = from_sizes.iter().zip(&results);
+            let still: Vec<bool> = pairs.map(|(&of, after)| of && are_sizes(after)).collect();
+            if still == from_sizes {
+                return Ok(results);
+            }
+            self.taken_back(before);
+            from_sizes = still;
+        }
     }
 
     /// (Scan.C3) onnxruntime's scans take at least one slice.

@@ -1,0 +1,133 @@
+//! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
+use super::control::{Results, place, without_elements};
+use super::{Frame, Given, Scope, Walk, declared};
+use crate::read::message::{GraphProto, NodeProto};
+use crate::shape::{Tensor, Value};
+use rustc_hash::FxHashMap;
+use sizewise_expr::Expr;
+use sizewise_kernels::KernelError;
+
+/// The sizes of a row that are numbers when the model loads; `None` where that is not sure.
+type Row = Option<Vec<Option<i64>>>;
+
+/// The rows of loops, by the address of the node.
+pub type Rows = FxHashMap<usize, Vec<Row>>;
+
+/// What is inferred of rows when the model loads.
+#[derive(Default)]
+pub enum AtLoad {
+    /// Nobody has asked so far.
+    #[default]
+    Unasked,
+    /// A loop without a round has asked for it.
+    Asked,
+    /// The walk finds it, over symbols: elements are followed only if they are constants.
+    Finding(Rows),
+    /// It was found.
+    Found(Rows),
+}
+
+fn row(value: &Value) -> Row {
+    let tensor = value.tensor()?;
+    let sizes: Vec<Option<i64>> = tensor.shape.as_ref()?.iter().map(|size| size.as_inline()).collect();
+    let is_sure = tensor.is_ranked_at_load || tensor.constant || sizes.iter().all(Option::is_none);
+    is_sure.then_some(sizes)
+}
+
+impl<'m> Walk<'m> {
+    /// Takes from results the elements that are not known when the model loads.
+    pub(super) fn forget_elements(&self, values: &mut [Option<Value>]) {
+        if !matches!(self.at_load, AtLoad::Finding(_)) {
+            return;
+        }
+        for value in values.iter_mut().flatten() {
+            if !value.tensor().is_some_and(|tensor| tensor.constant) {
+                *value = without_elements(value);
+            }
+        }
+    }
+
+    /// Notes what of the rows of a loop is inferred when the model loads. Carried values may have any sizes.
+    pub(super) fn loaded(
+        &mut self,
+        node: &'m NodeProto,
+        graph: &'m GraphProto,
+        carried: &[Value],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let mut of_any_size = Vec::with_capacity(carried.len());
+        for value in carried {
+            of_any_size.push(match without_elements(value) {
+                Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
+                    Tensor::new(dtype, shape.iter().map(|_| self.open_size()).collect()).into()
+                }
+                other => other,
+            });
+        }
+        let inputs = self.round(super::loops::any_number(), &of_any_size);
+        let results = self.graph(graph, inputs, scope, frame)?;
+        let made = results.get(1 + carried.len()..).unwrap_or_default();
+        let rows: Vec<Row> = made.iter().map(row).collect();
+        if let AtLoad::Finding(known) = &mut self.at_load {
+            // Calls of one function may differ.
+            let known = known.entry(place(node)).or_insert_with(|| rows.clone());
+            known
+                .iter_mut()
+                .zip(rows)
+                .filter(|(known, row)| *known != row)
+                .for_each(|(known, _)| *known = None);
+        }
+        let count = self.open_size();
+        let rows: Vec<Value> = made.iter().map(|row| super::loops::stacked(count, row)).collect();
+        Ok(of_any_size.into_iter().chain(rows).collect())
+    }
+
+    /// A row that no round makes: the sizes that the body declares as numbers, and those that are numbers when the
+    /// model loads; others are 0.
+    pub(super) fn unmade_row(
+        &mut self,
+        node: &NodeProto,
+        graph: &GraphProto,
+        at: usize,
+        row: &Value,
+        before: usize,
+    ) -> Value {
+        let stated = graph
+            .output
+            .get(before + at)
+            .and_then(|output| declared(&output.name, output.r#type.as_ref()).shape);
+        let mut row = row.clone();
+        let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row else { return row };
+        let is_stated =
+            |dim: usize| stated.as_ref().is_some_and(|s| matches!(s.get(dim), Some(Given::Size(_))));
+        let is_asked =
+            |(dim, size): (usize, &Expr)| !is_stated(dim) && size.as_inline().is_some_and(|size| size != 0);
+        let is_asked = shape.iter().enumerate().any(is_asked);
+        let found: Row = match &self.at_load {
+            AtLoad::Found(rows) => {
+                let row = rows.get(&place(node)).and_then(|rows| rows.get(at)?.clone());
+                row.filter(|row| row.len() == shape.len())
+            }
+            _ => None,
+        };
+        let is_open = is_asked && found.is_none();
+        let found = found.unwrap_or_else(|| vec![None; shape.len()]);
+        for (dim, size) in shape.iter_mut().enumerate().filter(|(dim, _)| !is_stated(*dim)) {
+            let loaded = found.get(dim).copied().flatten().and_then(Expr::inline);
+            *size = loaded.unwrap_or(Expr::ZERO);
+        }
+        if !is_open {
+            return row;
+        }
+        if self.stops && matches!(self.at_load, AtLoad::Unasked | AtLoad::Asked) {
+            self.at_load = AtLoad::Asked;
+            return row;
+        }
+        let message = "what is inferred of a row that no round makes is not known".to_owned();
+        let step = self.steps.len() - 1;
+        // This is no matter of the sizes that are given: the walk goes on.
+        let _ = self.failed(step, KernelError::Unsupported(message));
+        Value::Unknown
+    }
+}
