@@ -62,21 +62,9 @@ fn dtypes(cx: &mut Cx, conv: &Conv, x: &Tensor, w: &Tensor, composed: bool) -> R
     conv.require_cpu_dtype(cx, x, composed)
 }
 
-/// The result of a convolution of an input with a batch dimension.
+/// The result of a convolution of an input with a batch dimension, where torch chooses the implementation: without input
+/// channels the result has none, but for a transposed convolution, which needs some.
 fn result(
-    cx: &mut Cx,
-    conv: &Conv,
-    x: &Tensor,
-    w: &Tensor,
-    bias: Option<&Tensor>,
-) -> Result<Tensor, KernelError> {
-    let sizes = conv.sizes(cx, x, w, bias.map(|b| b.sizes.as_slice()))?;
-    Ok(shaped(cx, conv, (x, w), sizes))
-}
-
-/// [`result`] as the operators have it that choose an implementation: without input channels there are no channels, but
-/// for a transposed convolution, which needs some.
-fn chosen(
     cx: &mut Cx,
     conv: &Conv,
     x: &Tensor,
@@ -106,7 +94,7 @@ fn convolution(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
     dtypes(cx, &conv, x, w, false)?;
-    let output = chosen(cx, &conv, x, w, bias.map(|b| &**b))?;
+    let output = result(cx, &conv, x, w, bias.map(|b| &**b))?;
     conv.require_cpu_bias(cx, x, w, bias.map(|b| &**b))?;
     one(output)
 }
@@ -149,7 +137,7 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
     let mut output = if mode.as_deref() == Some("same") {
         same(cx, &conv, &input, w, bias.map(|b| &**b))?
     } else {
-        chosen(cx, &conv, &input, w, bias.map(|b| &**b))?
+        result(cx, &conv, &input, w, bias.map(|b| &**b))?
     };
     if missing {
         output.sizes.remove(0);
@@ -200,7 +188,7 @@ fn same(
         let reach = cx.mul(conv.dilation[i], reach);
         padded.sizes[i + 2] = cx.add(x.sizes[i + 2], reach);
     }
-    let mut output = chosen(cx, conv, &padded, w, bias)?;
+    let mut output = result(cx, conv, &padded, w, bias)?;
     let format = conv.memory_format(cx, x, w);
     output.sizes.truncate(2);
     output.sizes.extend_from_slice(&x.sizes[2..]);
@@ -329,7 +317,8 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
             input.sizes[1] = viewed.sizes[1];
         }
     }
-    one(result(cx, &conv, &input, &viewed, bias.map(|b| &**b))?)
+    let sizes = conv.sizes(cx, &input, &viewed, bias.map(|b| b.sizes.as_slice()))?;
+    one(shaped(cx, &conv, (&input, &viewed), sizes))
 }
 
 /// The weight as kernels see it that go by `kernel_size`.
