@@ -130,11 +130,21 @@ const sizewise = (() => {
         ]));
     }
 
+    // What a verdict of `ok` says, as in the text report.
+    function accepted() {
+      const works = report.runtime_asserts.length > 0 ? "works, if its data satisfy the runtime assertions" : "works";
+      if (report.assumed === "spec") return `every input that the spec allows ${works}`;
+      if (report.assumed === "declaration") {
+        return `every input that the model declares ${works}; assumed: sizes of at least 1, equal names equal`;
+      }
+      return `every input that satisfies the ranges and guards recorded at export ${works}; no spec was given`;
+    }
+
     function head() {
       const of = (verdict) => report.guards.filter((guard) => guard.verdict === verdict);
       const broken = of("violated").filter((guard) => !guard.follows).length + report.mismatches.length;
       const says = {
-        ok: report.assumed === "spec" ? "every input that the spec allows works" : "every input that satisfies the ranges and guards recorded at export works; no spec was given",
+        ok: accepted(),
         violated: plural(broken, "error", "errors"),
         unknown: "not everything could be decided",
         invalid: "the spec does not fit the program",
