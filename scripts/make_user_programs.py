@@ -242,6 +242,20 @@ class three_causes(torch.nn.Module):
         return x.reshape(-1, 3)
 
 
+@program({"x": [AUTO, AUTO], "past": [AUTO, AUTO]}, ones(2, 3), ones(2, 5))
+class fixed_batch(torch.nn.Module):
+    def forward(self, x, past):
+        rows = x.reshape(2, x.shape[1])
+        return torch.cat([past, rows], 1)
+
+
+@program({"x": [AUTO, AUTO, None], "past": [AUTO, AUTO, None], "mask": [AUTO, AUTO]}, ones(2, 3, 8), ones(2, 5, 8), ones(3, 8))
+class attention_with_past(torch.nn.Module):
+    def forward(self, x, past, mask):
+        keys = torch.cat([past, x], 1)
+        return torch.nn.functional.scaled_dot_product_attention(x, keys, keys, attn_mask=mask)
+
+
 KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byteorder|version|\.data/.*)$")
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 

@@ -54,6 +54,17 @@ fn a_question_is_answered_for_people() {
             0,
             "least     none: there is no bound\ngreatest  18, at s0 = 9\n",
         ),
+        (
+            &["bounds", "2*s0", "s0 <= 9", "s0 >= 1", "--given", "s0 != 1"],
+            0,
+            "least     4, at s0 = 2\ngreatest  18, at s0 = 9\n",
+        ),
+        (&["simplify", "b*t == 2*t", "t >= 1"], 0, "b == 2\n"),
+        (
+            &["eval", "tests/data/users/slice_by_checked_item.pt2", "x=", "y=5"],
+            0,
+            "accepted\n  output 0   [u1]\n  if, at run time: u1 >= 0, u1 <= 5\n",
+        ),
         (&["minimize", "s0 >= 2", "s0 >= 1"], 0, "2 <= s0\n  redundant: s0 >= 1 (follows from s0 >= 2)\n"),
         (&["eval", "examples/area.pt2", "x=4", "y=[8]"], 0, "accepted\n  output 0   [4]\n"),
     ];
@@ -75,11 +86,21 @@ fn what_is_wrong_with_a_question_is_said() {
             "`s0 > 3` stands behind the goal: the goal is the last argument",
         ),
         (&["entail", "s0 > 2 => s0 > 1 => s0 > 0"], "a second `=>`: a question has one goal"),
-        (&["entail", "s0 >", "=> s0 > 0"], "`given`: line 1, column 5: expected an operand"),
-        (&["simplify", "s0 +"], "`expr`: line 1, column 5: expected an operand, found the end"),
+        (
+            &["entail", "s0 >", "=> s0 > 0"],
+            "the assumption cannot be read: line 1, column 5: expected an operand",
+        ),
+        (
+            &["simplify", "s0 +"],
+            "the expression cannot be read: line 1, column 5: expected an operand, found the end",
+        ),
+        (
+            &["bounds", "s0", "s0 = 1"],
+            "the assumption cannot be read: line 1, column 4: expected `==`, found `=`",
+        ),
         (&["simplify", "--given", "s0 > 1"], "the following required arguments were not provided"),
-        (&["bounds", "f(s0)"], "`expr`: "),
-        (&["entail", "=> x.shape[0] >"], "`goal`: line 1, column 13: expected an operand"),
+        (&["bounds", "f(s0)"], "the expression cannot be read: "),
+        (&["entail", "=> x.shape[0] >"], "the goal cannot be read: line 1, column 13: expected an operand"),
         (&["eval", "examples/area.pt2", "x"], "`x`: expected an input and its sizes, such as `x=3,8`"),
         (&["eval", "examples/area.pt2", "x=2,,8"], "`x=2,,8`: expected an input and its sizes"),
         (&["eval", "examples/area.pt2", "x=-3"], "`x=-3`: expected an input and its sizes"),

@@ -138,7 +138,7 @@ fn sizes_left_to_torch_start_where_the_exported_module_takes_them() {
         let fix = &report.fixes[0];
         assert_eq!(fix.text, text);
         let note = fix.note.as_deref().unwrap_or_default();
-        assert!(note.starts_with("leaves out sizes below 2 of "), "{note}");
+        assert!(note.starts_with("rejects sizes below 2 of "), "{note}");
         let spec = fix.spec.clone().expect("a spec");
         assert_eq!(check("derived_cat__auto", Some(&spec)).verdict, Outcome::Ok, "{text}");
     }
@@ -270,4 +270,18 @@ fn what_cannot_be_written_says_why() {
         assert_eq!(status, Some(expected), "{arguments:?}: {error}");
         assert!(error.contains(part), "{arguments:?}: {error}");
     }
+}
+
+#[test]
+fn a_fix_of_a_program_with_a_skipped_node_is_not_called_proved() {
+    let spec = json!({"x": [dim("a"), null], "y": [dim("b"), null]});
+    let report = check("v_custom_half", Some(&spec));
+    assert_eq!(report.verdict, Outcome::Violated);
+    let fix = report.fixes.last().expect("a fix");
+    assert!(!fix.proved);
+    let again = check("v_custom_half", fix.spec.as_ref());
+    assert_eq!((again.verdict, again.unsupported.len()), (Outcome::Unknown, 1));
+    assert!(again.guards.iter().all(|guard| guard.verdict == GuardVerdict::Implied));
+    let help = "declare corpus.half_rows.default with --ops (docs/operators.md) to have the fix proved";
+    assert!(report.help.iter().any(|text| text == help), "{:?}", report.help);
 }

@@ -427,3 +427,23 @@ fn runtime_assertions_of_items_are_kept() {
     let kept: Vec<_> = report.runtime_asserts.iter().map(|a| a.expr.as_str()).collect();
     assert_eq!(kept, ["u0 >= 0", "n >= u0"]);
 }
+
+/// The node and the line that a violated condition is traced to.
+fn cause<'r>(report: &'r Report, shown: &str) -> (&'r str, &'r str) {
+    let guard = report.guards.iter().find(|g| g.shown == shown && g.verdict == GuardVerdict::Violated);
+    let guard = guard.unwrap_or_else(|| panic!("no violated {shown}"));
+    (guard.op.as_deref().unwrap_or_default(), guard.code.as_deref().unwrap_or_default())
+}
+
+#[test]
+fn a_recorded_condition_is_traced_to_the_first_operator_that_forces_it() {
+    // The `cat` behind it needs a batch of 2 because the reshape fixes it.
+    let spec = json!({"x": [dim("b", 1, 8), dim("t", 2, 16)], "past": [dim("b", 1, 8), dim("p", 2, 24)]});
+    let report = check("fixed_batch", &spec);
+    assert_eq!(cause(&report, "b == 2"), ("aten.reshape.default", "rows = x.reshape(2, x.shape[1])"));
+    // The operator would also take a mask of one column, or anything where there is no query.
+    let spec = json!({"x": [dim("b", 0, 8), dim("t", 0, 16), null], "past": [dim("b", 0, 8), dim("p", 2, 24), null],
+        "mask": [dim("t", 0, 16), dim("s", 0, 50)]});
+    let report = check("attention_with_past", &spec);
+    assert_eq!(cause(&report, "s == p + t").0, "aten.scaled_dot_product_attention.default");
+}

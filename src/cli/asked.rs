@@ -23,7 +23,10 @@ pub struct ExpressionOptions {
     /// The expression; without one, JSON lines are read from standard input.
     #[arg(value_name = "EXPRESSION")]
     pub expression: Option<String>,
-    /// A condition that is assumed, such as 's0 >= 2'; may be repeated.
+    /// Conditions that are assumed, such as 's0 >= 2'.
+    #[arg(value_name = "CONDITION", requires = "expression")]
+    pub assumed: Vec<String>,
+    /// A condition that is assumed, the same as one behind the expression; may be repeated.
     #[arg(long, value_name = "CONDITION", requires = "expression")]
     pub given: Vec<String>,
     /// Options for reasoning and JSON lines.
@@ -55,8 +58,16 @@ impl Shown {
     }
 }
 
+/// What the fields of requests are to people who write arguments.
+const FIELDS: [(&str, &str); 4] =
+    [("given", "assumption"), ("expr", "expression"), ("goal", "goal"), ("guards", "guard")];
+
 fn refused(refusal: Refusal) -> Failure {
-    Failure::usage(format!("{}{}", refusal.message, refusal.excerpt))
+    let named = FIELDS.iter().find_map(|(field, what)| {
+        let rest = refusal.message.strip_prefix(&format!("`{field}`: "))?;
+        Some(format!("the {what} cannot be read: {rest}"))
+    });
+    Failure::usage(format!("{}{}", named.unwrap_or(refusal.message), refusal.excerpt))
 }
 
 /// `entail 's0 % 8 == 0' '=> s0 >= 8'`.
@@ -204,7 +215,8 @@ fn steps(text: &mut String, reply: &Fields) {
 /// The request of a question about one expression.
 pub(super) fn about(options: &ExpressionOptions) -> Option<Fields> {
     let expression = options.expression.as_ref()?;
-    Some(object(json!({"given": options.given, "expr": expression})))
+    let given: Vec<&String> = options.assumed.iter().chain(&options.given).collect();
+    Some(object(json!({"given": given, "expr": expression})))
 }
 
 /// Prints the simplified expression.
@@ -343,6 +355,10 @@ pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<E
                 },
             };
             let _ = writeln!(text, "  output {at}   {shape}");
+        }
+        let asserted = strings(reply.get("runtime_asserts"));
+        if !asserted.is_empty() {
+            let _ = writeln!(text, "  if, at run time: {}", asserted.join(", "));
         }
         let traced = strings(reply.get("as_traced"));
         if !traced.is_empty() {

@@ -232,7 +232,7 @@ fn widen(options: &SpecOptions) -> Result<Written> {
     for width in [Width::Any, Width::Demanded, Width::Recorded] {
         let spec = Spec::initial(&contract, width);
         let report = check(Some(&spec))?;
-        match (report.verdict, report.fixes.into_iter().next().and_then(|fix| fix.spec)) {
+        match (report.verdict, report.fixes.into_iter().find(|fix| fix.proved).and_then(|fix| fix.spec)) {
             (Outcome::Ok, _) => return Ok(written(spec.to_json(), None)),
             (_, Some(fixed)) => return Ok(written(fixed, None)),
             // Nothing can be proved about a program that is undecided under its own contract.

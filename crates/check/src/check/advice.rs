@@ -24,6 +24,8 @@ pub(super) fn advise(report: &mut Report) {
     let mut help: Vec<String> = Vec::new();
     if report.fixes.is_empty() {
         help.push(format!("no fix: {}", why_none(report)));
+    } else if report.fixes.iter().any(|fix| !fix.proved) {
+        help.push(format!("{} to have the fix proved", declare(report)));
     }
     let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
     for text in errors.filter_map(of_condition) {
@@ -71,15 +73,7 @@ fn why_none(report: &Report) -> String {
     let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
     let at_example = errors.clone().any(|g| g.witness.as_ref().is_some_and(|w| w.is_empty()));
     if !report.unsupported.is_empty() {
-        let mut operators: Vec<&str> = report.unsupported.iter().map(|node| node.op.as_str()).collect();
-        operators.sort_unstable();
-        operators.dedup();
-        let more = if operators.len() > MAX_NAMED { " and others" } else { "" };
-        operators.truncate(MAX_NAMED);
-        return format!(
-            "no spec can be proved while a node is skipped; declare {}{more} with --ops (docs/operators.md)",
-            operators.join(", ")
-        );
+        return format!("no spec can be proved while a node is skipped; {}", declare(report));
     }
     if !report.mismatches.is_empty() || at_example {
         return "the program itself is wrong, whatever the spec is; export it again".to_string();
@@ -91,6 +85,16 @@ fn why_none(report: &Report) -> String {
     "no ranges, multiples or relations of the named dimensions were found under which everything is proved; a larger \
      budget (--budget 10) may find some"
         .to_string()
+}
+
+/// Asks for declarations of the operators that were skipped.
+fn declare(report: &Report) -> String {
+    let mut operators: Vec<&str> = report.unsupported.iter().map(|node| node.op.as_str()).collect();
+    operators.sort_unstable();
+    operators.dedup();
+    let more = if operators.len() > MAX_NAMED { " and others" } else { "" };
+    operators.truncate(MAX_NAMED);
+    format!("declare {}{more} with --ops (docs/operators.md)", operators.join(", "))
 }
 
 /// What would settle an undecided condition, in a line.

@@ -22,6 +22,8 @@ use std::sync::Arc;
 const MAX_TRACED: usize = 12;
 /// The most conditions of operators among which those that imply a violated one are sought.
 const MAX_CANDIDATES: usize = 24;
+/// The most conditions of operators that are tried as the cause of one that a later operator needs.
+const MAX_EARLIER: usize = 6;
 
 /// What the steps need of the sizes that the spec allows.
 struct Needs<'p> {
@@ -146,9 +148,6 @@ impl<'p> Examination<'_, 'p> {
         condition: Expr,
     ) -> (Traced, Vec<Guard>) {
         let equal = same(needs, condition);
-        if !equal.is_empty() {
-            return (Traced::Needed, equal);
-        }
         let broken = self.report.guards[at].witness.clone().unwrap_or_default();
         let env = &mut run.env;
         let value = |pool: &Pool, s| {
@@ -165,6 +164,19 @@ impl<'p> Examination<'_, 'p> {
             .take(MAX_CANDIDATES)
             .collect();
         let assumed = self.assumptions.env.known_facts();
+        let forces = |pool: &mut Pool, guard: &Guard| {
+            let mut facts = assumed.clone();
+            facts.assume(pool, guard.condition);
+            decide(pool, &mut facts, condition, &budget()).verdict.is_implied()
+        };
+        if let Some(first) = equal.first() {
+            // What forces it earlier is the cause: a fixed batch is written in a `reshape`, and a `cat` fails of it.
+            let mut before = candidates.into_iter().take_while(|g| g.origin < first.origin).take(MAX_EARLIER);
+            return match before.find(|guard| forces(&mut env.pool, guard)) {
+                Some(guard) => (Traced::Forced, same(needs, guard.condition)),
+                None => (Traced::Needed, equal),
+            };
+        }
         if candidates.is_empty() {
             // Conditions on data-dependent sizes may leave no data for some sizes of inputs.
             let on_data = |g: &&Guard| {
@@ -181,9 +193,7 @@ impl<'p> Examination<'_, 'p> {
             return (Traced::Forced, forcing);
         }
         for guard in &candidates {
-            let mut facts = assumed.clone();
-            facts.assume(&mut env.pool, guard.condition);
-            if decide(&mut env.pool, &mut facts, condition, &budget()).verdict.is_implied() {
+            if forces(&mut env.pool, guard) {
                 return (Traced::Forced, same(needs, guard.condition));
             }
         }
@@ -191,8 +201,11 @@ impl<'p> Examination<'_, 'p> {
             Some(forcing) => (Traced::Forced, forcing),
             None => {
                 let about = env.pool.free_symbols(&[condition]);
-                let same_sizes = |g: &&&Guard| env.pool.free_symbols(&[g.condition]) == about;
-                let failing = candidates.iter().find(same_sizes);
+                let symbols = |g: &Guard| env.pool.free_symbols(&[g.condition]);
+                // A condition may also speak of sizes at which nothing is computed, and so nothing is needed.
+                let speaks = |g: &&&Guard| about.iter().all(|s| symbols(g).contains(s));
+                let failing = candidates.iter().find(|g| symbols(g) == about);
+                let failing = failing.or_else(|| candidates.iter().find(speaks));
                 (Traced::Fails, failing.map(|g| same(needs, g.condition)).unwrap_or_default())
             }
         }

@@ -42,6 +42,8 @@ pub struct Evaluation {
     pub recorded: Vec<Option<Vec<Expr>>>,
     /// The inputs that were not given and have the sizes or the value that they were traced with.
     pub as_traced: Vec<String>,
+    /// The conditions on data-dependent sizes that are left to runtime assertions: some data satisfy them.
+    pub asserted: Vec<Expr>,
     /// Nodes without a kernel, whose records were trusted.
     pub unsupported: usize,
 }
@@ -177,7 +179,8 @@ impl<'p> Evaluator<'p> {
         let left_out = contract.inputs.iter().filter(left_out);
         let as_traced = left_out.map(|input| input.input.placeholder.to_string()).collect();
         let env = interpreter.run.env;
-        Ok(Evaluation { env, outputs, numbers, recorded: expected, as_traced, unsupported })
+        let asserted = env.runtime_asserts().iter().map(|assert| assert.condition).collect();
+        Ok(Evaluation { env, outputs, numbers, recorded: expected, as_traced, asserted, unsupported })
     }
 
     /// The sizes of one input, given or as traced, beside what the program records.

@@ -6,7 +6,7 @@ use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
 use super::torch_limits::left_to_torch;
-use crate::report::{Fix, Outcome};
+use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Shape, Spec};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
@@ -238,7 +238,7 @@ impl Session<'_> {
             self.checker().tell("looking for a fix", round, MAX_ROUNDS);
             draft.apply(&changes, first);
             let mut examined = self.examine(Some(&draft.spec), budget, false)?;
-            if examined.report.verdict == Outcome::Ok {
+            if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
                 let pool = &mut first.assumptions.env.pool;
                 let kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
                 let cost = match kept {
@@ -247,6 +247,7 @@ impl Session<'_> {
                     None => Cost::Unknown,
                 };
                 let (allowed, changed) = (examined.allowed(), draft.lines.len());
+                let proved = examined.report.verdict == Outcome::Ok;
                 let mut note = small_examples(&examined, first);
                 let left = left_to_torch(&mut examined);
                 if !left.is_empty() {
@@ -261,7 +262,7 @@ impl Session<'_> {
                     }
                 }
                 let spec = Some(draft.spec.to_json());
-                let fix = Fix { text: draft.text(), spec, proved: true, cost: cost.text(), note };
+                let fix = Fix { text: draft.text(), spec, proved, cost: cost.text(), note };
                 return Ok(Some(Repair { fix, cost, allowed, changed, kept }));
             }
             match self.proposals(&mut examined).into_iter().next() {
@@ -322,6 +323,14 @@ impl Session<'_> {
             .collect();
         Lost::Inputs(shown.join(", "))
     }
+}
+
+/// Whether everything is proved but what operators without a shape function may need.
+fn only_skips(report: &Report) -> bool {
+    report.verdict == Outcome::Unknown
+        && !report.unsupported.is_empty()
+        && report.guards.iter().all(|guard| guard.verdict == GuardVerdict::Implied)
+        && report.diagnostics.iter().all(|diagnostic| diagnostic.level != Level::Warning)
 }
 
 /// What to do about new dimensions that are 0 or 1 in the example: torch.export makes those static.

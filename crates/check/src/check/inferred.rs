@@ -111,8 +111,8 @@ fn all_tied(first: &Examined, equation: Expr, raised: bool) -> Inferred {
     let small: Vec<String> = small.map(|s| name(first, s)).collect();
     if !small.is_empty() {
         inferred.note = Some(format!(
-            "leaves out sizes below 2 of {}: torch.export infers the others as if each were 2 or more",
-            small.join(", ")
+            "rejects sizes below 2 of {}: torch.export infers the other ranges as if each is 2 or more",
+            small.join(" and ")
         ));
     }
     inferred
@@ -168,12 +168,9 @@ fn computed(first: &mut Examined, equation: Expr, symbol: Symbol) -> Result<Infe
 
 /// What a fix says of the small sizes that it leaves out.
 fn left_out(of: &str, raised: &[String]) -> String {
-    let each = if raised.len() == 1 { "it" } else { "each" };
-    let names = raised.join(", ");
-    format!(
-        "leaves out sizes below 2 of {names}: torch.export infers the least {of} as if {each} were 2 or more (where {of} is a \
-         Dim and Dim.AUTO stands for {names}, it serves those too, but sizewise does not prove that)"
-    )
+    let each = if raised.len() == 1 { "it is" } else { "each is" };
+    let names = raised.join(" and ");
+    format!("rejects sizes below 2 of {names}: torch.export infers the range of {of} as if {each} 2 or more")
 }
 
 /// What an equation makes of one of its symbols: `past + q` of `total` in `total - past - q == 0`.

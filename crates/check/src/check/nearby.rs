@@ -193,15 +193,19 @@ impl Search<'_> {
         found
     }
 
-    /// The sizes nearest to a counterexample at which everything holds that is violated somewhere.
+    /// The sizes nearest to a counterexample at which everything holds that is violated somewhere; the example rather
+    /// than sizes of 0.
     fn works(&self, changed: &[(Symbol, Int)]) -> Option<Witness> {
         let good = |at: &[(Symbol, Int)]| {
             self.is_allowed(at) && self.all.iter().all(|tried| self.holds(at, tried) == Some(true))
         };
+        let example = good(&[]).then(Vec::new);
+        let natural = |size: &Int| example.is_none() || !size.is_zero();
         let mut best: Option<(Int, Witness)> = None;
         for (i, (symbol, from)) in changed.iter().enumerate() {
             let mut sizes = self.tried(*symbol, 0);
             sizes.extend(self.example.get(symbol).cloned());
+            sizes.retain(natural);
             sizes.sort_by_key(|v| (v.is_zero(), (v - from).abs()));
             let with = |size: &Int| -> Witness {
                 let moved = changed.iter().enumerate();
@@ -218,11 +222,12 @@ impl Search<'_> {
             // Sizes that have to be equal change together.
             let (symbol, from) = &changed[0];
             let mut sizes = self.tried(*symbol, 0);
+            sizes.retain(natural);
             sizes.sort_by_key(|v| (v.is_zero(), (v - from).abs()));
             let with = |size: &Int| changed.iter().map(|(s, _)| (*s, size.clone())).collect::<Witness>();
-            return sizes.iter().map(with).find(|at| good(at)).or_else(|| good(&[]).then(Vec::new));
+            return sizes.iter().map(with).find(|at| good(at)).or(example);
         }
-        best.map(|(_, at)| at).or_else(|| good(&[]).then(Vec::new))
+        best.map(|(_, at)| at).or(example)
     }
 }
 

@@ -5,7 +5,7 @@ use crate::check::{Evaluator, Refused, Shapes};
 use crate::report::int_json;
 use crate::spec::{Shape, path_text};
 use serde_json::Value as Json;
-use sizewise_expr::{Int, Value as Number, text};
+use sizewise_expr::{Expr, Int, Value as Number, text};
 use sizewise_ir::{PathStep, UserInput};
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
     match evaluator.evaluate(&shapes) {
         Ok(evaluation) => {
             let pool = &evaluation.env.pool;
-            let size = |e: &sizewise_expr::Expr| match pool.as_int(*e) {
+            let size = |e: &Expr| match pool.as_int(*e) {
                 Some(v) => int_json(&v),
                 None => text::print::expression(pool, *e).into(),
             };
@@ -48,7 +48,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
             fields.insert("ok".into(), true.into());
             fields.insert("outputs".into(), outputs.into());
             if evaluation.numbers.iter().any(Option::is_some) {
-                let number = |e: &sizewise_expr::Expr| match pool.constant_value(*e) {
+                let number = |e: &Expr| match pool.constant_value(*e) {
                     Some(Number::Bool(v)) => v.into(),
                     Some(Number::Float(v)) if v.is_finite() => v.into(),
                     _ => size(e),
@@ -58,6 +58,11 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
             }
             if !evaluation.as_traced.is_empty() {
                 fields.insert("as_traced".into(), evaluation.as_traced.into());
+            }
+            if !evaluation.asserted.is_empty() {
+                let shown = |e: &Expr| text::print::python(pool, *e, &|s| pool.symbol_name(s));
+                let asserted = evaluation.asserted.iter().map(shown);
+                fields.insert("runtime_asserts".into(), asserted.collect());
             }
         }
         Err(Refused { malformed: true, message, .. }) => return Err(Refusal::invalid(message)),

@@ -236,6 +236,9 @@ fn wrong_record(out: &mut String, report: &Report, mismatch: &MismatchReport, st
     }
 }
 
+/// What is said of a fix whose check only skipped operators.
+const UNPROVED: &str = "proved but for the skipped nodes";
+
 fn fixes(out: &mut String, report: &Report, style: Style) {
     if !report.fixes.is_empty() || !report.help.is_empty() {
         let _ = writeln!(out);
@@ -247,7 +250,7 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
         for line in lines {
             let _ = writeln!(out, "              {line}");
         }
-        let state = if fix.proved { "proved" } else { "not proved" };
+        let state = if fix.proved { "proved" } else { UNPROVED };
         match &fix.cost {
             Some(cost) => drop(writeln!(out, "              {state}; {}", visible(cost))),
             None => drop(writeln!(out, "              {state}")),

@@ -91,7 +91,7 @@ pub struct Report {
     pub mismatches: Vec<MismatchReport>,
     /// Nodes whose operator has no kernel: their records are trusted.
     pub unsupported: Vec<UnsupportedReport>,
-    /// Fixes, proved to work.
+    /// Fixes. Each is proved to work, or proved but for the operators that have no shape function.
     pub fixes: Vec<Fix>,
     /// What else can be done, and why there is no fix where there is none.
     pub help: Vec<String>,
@@ -355,7 +355,7 @@ pub struct Fix {
     pub text: String,
     /// The changed spec.
     pub spec: Option<Json>,
-    /// Whether a check of the changed spec came out ok.
+    /// Whether a check of the changed spec came out ok. Else only operators without a shape function leave it open.
     pub proved: bool,
     /// What the change costs, if anything.
     pub cost: Option<String>,

@@ -45,6 +45,9 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
         Cause::Record if guard.shown.contains("==") => {
             ": an operator needs these sizes to agree, or the code compared them"
         }
+        Cause::Record if guard.shown.contains(">=") => {
+            " as a range: torch.export takes each dynamic size to be 2 or more"
+        }
         _ => " as a range",
     }
 }

@@ -293,7 +293,8 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         parts.push(part);
         parts.push(match report.fixes.len() {
             0 => "no fix".to_string(),
-            n => plural(n, "fix, proved", "fixes, proved"),
+            n if report.fixes.iter().all(|fix| fix.proved) => plural(n, "fix, proved", "fixes, proved"),
+            n => plural(n, "fix", "fixes"),
         });
     }
     for (verdict, word) in [(GuardVerdict::Implied, "proved"), (GuardVerdict::Unknown, "undecided")] {

@@ -2,7 +2,7 @@
 //!
 //! Precedence, loosest first: `p if c else q`, `or`, `and`, `not`, comparisons (chained), `|`, `^`, `&`, `<<`
 //! `>>`, `+` `-`, `*` `/` `//` `%`, unary `-` `+` `~`, `**` (to the right).
-use super::lexer::{Lexer, Token};
+use super::lexer::{Lexer, Op, Token};
 pub use super::read_error::ReadError;
 pub use super::reader::Assumption;
 use super::reader::{KnownCalls, Level, Reader};
@@ -111,7 +111,8 @@ pub(super) fn read<'a>(
     };
     let operand = reader.operand(Level::Conditional)?;
     if reader.token != Token::End {
-        return Err(reader.expected("an operator or the end"));
+        let is_assignment = matches!(reader.token, Token::Op(Op::Assign));
+        return Err(reader.expected(if is_assignment { "`==`" } else { "an operator or the end" }));
     }
     let expr = reader.number(operand, 0)?;
     let dropped = reader.dropped(expr);

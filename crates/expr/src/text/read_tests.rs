@@ -372,7 +372,7 @@ fn errors_say_what_was_expected_and_where() {
             "line 1, column 1: a bitwise operator takes integers, found a double",
         ),
         ("(1, 2) + 3", "line 1, column 1: expected a number, found a list"),
-        ("s0 = 2", "line 1, column 4: expected an operator or the end, found `=`"),
+        ("s0 = 2", "line 1, column 4: expected `==`, found `=`"),
         ("s0 ! 2", "line 1, column 4: expected an operator or the end, found `!`"),
         (&deep, "line 1, column 1: the text is longer than 262144 bytes"),
         (&deep[..200_000], "line 1, column 201: nested deeper than 200 levels"),
