@@ -256,6 +256,21 @@ class attention_with_past(torch.nn.Module):
         return torch.nn.functional.scaled_dot_product_attention(x, keys, keys, attn_mask=mask)
 
 
+@program({"image": [AUTO, None, AUTO, AUTO]}, ones(2, 1, 33, 37))
+class tiles(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = torch.nn.Conv2d(1, 2, 3, stride=2, padding=1)
+        self.second = torch.nn.Conv2d(2, 2, 5)
+
+    def forward(self, image):
+        x = self.second(self.first(image)).flatten(0, 1)
+        batch, height, width = x.shape
+        x = torch.nn.functional.pad(x, (0, -width % 4, 0, -height % 4))
+        rows, columns = x.shape[1] // 4, x.shape[2] // 4
+        return x.reshape(batch, rows, 4, columns, 4).permute(0, 1, 3, 2, 4).reshape(batch, rows * columns, 16)
+
+
 KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byteorder|version|\.data/.*)$")
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 

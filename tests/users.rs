@@ -447,3 +447,10 @@ fn a_recorded_condition_is_traced_to_the_first_operator_that_forces_it() {
     let report = check("attention_with_past", &spec);
     assert_eq!(cause(&report, "s == p + t").0, "aten.scaled_dot_product_attention.default");
 }
+
+#[test]
+fn sizes_that_are_left_to_torch_keep_the_ranges_of_the_spec() {
+    // The guards have holes: as a named dimension, only 33 to 39 columns would be proved.
+    let report = check("tiles", &json!({"image": [any("n"), null, any("h"), any("w")]}));
+    assert_eq!(report.fixes[0].text, "h = Dim.AUTO\nn = Dim('n', min=1)\nw = Dim.AUTO");
+}

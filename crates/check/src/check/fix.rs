@@ -1,13 +1,13 @@
 //! Fixes: repaired specs that a check has proved to work, and what each costs.
+use super::cost::Cost;
 use super::error::CheckError;
 use super::inferred::{self, Inferred};
 use super::pipeline::Examined;
-use super::prove::Prover;
 use super::repair::{self, Changes};
 use super::session::Session;
 use super::torch_limits::left_to_torch;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
-use crate::spec::{Change, Shape, Spec};
+use crate::spec::{Change, Spec};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
@@ -15,47 +15,8 @@ use sizewise_solve::{Budget, Verdict, decide, simplify};
 
 /// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
-/// The most dimensions that a cost names.
-const MAX_NAMED: usize = 4;
 /// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
-
-/// What a fix costs.
-enum Cost {
-    /// It excludes no input that works.
-    Nothing,
-    /// It excludes inputs that work, such as these.
-    Inputs(String),
-    /// It excludes inputs such as these, for which the program gives other shapes than it records.
-    Recorded(String),
-    /// The exported module refuses what it does not handle of these dimensions.
-    LeftToModule(Vec<String>),
-    /// Neither was found out.
-    Unknown,
-}
-
-impl Cost {
-    fn text(&self) -> Option<String> {
-        match self {
-            Cost::Nothing => Some("loses no working shapes".to_string()),
-            Cost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
-            Cost::Recorded(inputs) => Some(format!(
-                "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
-            )),
-            Cost::LeftToModule(names) => {
-                let (names, them) = match names.as_slice() {
-                    [name] => (name.clone(), "it"),
-                    [names @ .., last] if names.len() < MAX_NAMED => {
-                        (format!("{} and {last}", names.join(", ")), "them")
-                    }
-                    _ => ("these sizes".to_string(), "them"),
-                };
-                Some(format!("torch.export infers {names}, and the module checks {them} when it is called"))
-            }
-            Cost::Unknown => None,
-        }
-    }
-}
 
 /// A fix that a check has proved to work.
 struct Repair {
@@ -221,6 +182,29 @@ impl Session<'_> {
         repair::propose(pool, facts, &dims, &broken)
     }
 
+    /// A repaired spec with dimensions left to torch, if a check of it succeeds; and whether they keep the ranges of
+    /// the spec that was to be repaired. They do where the narrower ranges lose inputs.
+    fn automatic(
+        &self,
+        draft: &Draft,
+        narrowed: Changes,
+        loses: bool,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Option<(Draft, bool)>, CheckError> {
+        let whole = if loses { inferred::in_given_ranges(&narrowed, first) } else { Changes::new() };
+        for (changes, is_whole) in [(whole, true), (narrowed, false)] {
+            let mut automatic = draft.clone();
+            automatic.apply(&changes, first);
+            if !changes.is_empty()
+                && self.examine(Some(&automatic.spec), budget, false)?.report.verdict == Outcome::Ok
+            {
+                return Ok(Some((automatic, is_whole)));
+            }
+        }
+        Ok(None)
+    }
+
     /// Applies changes, and those that become necessary then, until a check succeeds.
     fn pursue(
         &self,
@@ -240,8 +224,8 @@ impl Session<'_> {
             let mut examined = self.examine(Some(&draft.spec), budget, false)?;
             if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
                 let pool = &mut first.assumptions.env.pool;
-                let kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
-                let cost = match kept {
+                let mut kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
+                let mut cost = match kept {
                     Some(kept) => self.cost(kept, first, budget),
                     None if !draft.automatic.is_empty() => Cost::LeftToModule(draft.automatic.clone()),
                     None => Cost::Unknown,
@@ -250,16 +234,15 @@ impl Session<'_> {
                 let proved = examined.report.verdict == Outcome::Ok;
                 let mut note = small_examples(&examined, first);
                 let left = left_to_torch(&mut examined);
-                if !left.is_empty() {
-                    let mut automatic = draft.clone();
-                    automatic.apply(&left, first);
-                    if self.examine(Some(&automatic.spec), budget, false)?.report.verdict == Outcome::Ok {
-                        draft = automatic;
-                        note = Some(
-                            "as named dimensions torch.export refuses them: it cannot check the guards"
-                                .into(),
-                        );
+                let loses = !matches!(cost, Cost::Nothing);
+                if let Some((automatic, is_whole)) = self.automatic(&draft, left, loses, first, budget)? {
+                    draft = automatic;
+                    if is_whole {
+                        (kept, cost) = (None, Cost::LeftToModule(draft.automatic.clone()));
                     }
+                    note = Some(
+                        "as named dimensions torch.export refuses them: it cannot check the guards".into(),
+                    );
                 }
                 let spec = Some(draft.spec.to_json());
                 let fix = Fix { text: draft.text(), spec, proved, cost: cost.text(), note };
@@ -271,57 +254,6 @@ impl Session<'_> {
             }
         }
         Ok(None)
-    }
-
-    /// The cost of a fix: inputs that the given spec allows, that the program handles and that the fix excludes.
-    fn cost(&self, kept: Expr, first: &mut Examined, budget: &Budget) -> Cost {
-        let violated = first.violated.clone();
-        match self.lost(kept, first, &violated, budget) {
-            Lost::Nothing => {}
-            Lost::Inputs(inputs) => return Cost::Inputs(inputs),
-            Lost::Unknown => return Cost::Unknown,
-        }
-        let refused: Vec<Expr> = violated.into_iter().filter(|c| !first.of_records.contains(c)).collect();
-        match first.of_records.is_empty() {
-            true => Cost::Nothing,
-            false => match self.lost(kept, first, &refused, budget) {
-                Lost::Nothing => Cost::Nothing,
-                Lost::Inputs(inputs) => Cost::Recorded(inputs),
-                Lost::Unknown => Cost::Unknown,
-            },
-        }
-    }
-
-    /// Inputs that the given spec allows, that satisfy these conditions and that a fix excludes, if they run.
-    fn lost(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
-        let (pool, facts) = first.assumptions.env.facts();
-        let mut working = facts.clone();
-        for &condition in conditions {
-            working.assume(pool, condition);
-        }
-        let witness = match decide(pool, &mut working, kept, budget).verdict {
-            Verdict::Implied { .. } => return Lost::Nothing,
-            Verdict::Refuted { witness } => witness,
-            _ => return Lost::Unknown,
-        };
-        let evaluator = self.evaluator();
-        let prover =
-            Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
-        let Some(shapes) = prover.shapes_at(&witness) else { return Lost::Unknown };
-        if evaluator.evaluate(&shapes).is_err() {
-            return Lost::Unknown;
-        }
-        let shown: Vec<String> = shapes
-            .iter()
-            .filter_map(|(name, shape)| match shape {
-                Shape::Tensor(sizes) => {
-                    let sizes: Vec<String> = sizes.iter().map(Int::to_string).collect();
-                    Some(format!("{name}: [{}]", sizes.join(", ")))
-                }
-                Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
-            })
-            .collect();
-        Lost::Inputs(shown.join(", "))
     }
 }
 
@@ -351,16 +283,6 @@ fn small_examples(fixed: &Examined, first: &Examined) -> Option<String> {
             names.join(" and ")
         )
     })
-}
-
-/// What a fix excludes.
-enum Lost {
-    /// No input that works.
-    Nothing,
-    /// Such as these.
-    Inputs(String),
-    /// That was not found out.
-    Unknown,
 }
 
 /// Whether a change sets a dimension to a number.

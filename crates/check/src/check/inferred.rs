@@ -70,6 +70,16 @@ fn name(first: &Examined, symbol: Symbol) -> String {
     first.assumptions.dims.get(&symbol).cloned().unwrap_or_default()
 }
 
+/// Dimensions that are left to torch, in the ranges that the given spec has for them. None where one is new.
+pub(super) fn in_given_ranges(changes: &Changes, first: &Examined) -> Changes {
+    let given = |name: &String| {
+        let dims = &first.assumptions.dims;
+        let (min, max) = bounds(first, dims.iter().find(|(_, known)| *known == name).map(|(s, _)| *s)?);
+        Some((name.clone(), Change::Auto { min, max }))
+    };
+    changes.keys().map(given).collect::<Option<_>>().unwrap_or_default()
+}
+
 fn bounds(first: &Examined, symbol: Symbol) -> Bounds {
     let range = first.assumptions.env.known_facts().range(symbol);
     let bound = |v: Option<Int>| v.and_then(|v| v.to_i64());

@@ -3,6 +3,7 @@ mod advice;
 mod causes;
 mod checker;
 mod consequences;
+mod cost;
 mod effort;
 mod error;
 mod evaluate;
