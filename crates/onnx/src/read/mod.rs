@@ -4,10 +4,12 @@
 //! and graphs within see those of the graphs around them. What is read is checked for what the walk relies on;
 //! everything else the walk finds out.
 pub mod message;
+mod needed;
 mod order;
 mod tensor;
 
 pub use crate::text::is_text;
+pub use needed::Needed;
 pub use tensor::{attribute, tensor};
 
 use crate::text;
@@ -16,6 +18,7 @@ use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_kernels::Backend;
+use std::sync::OnceLock;
 
 /// Why a file is no model that can be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -56,6 +59,8 @@ pub struct Model {
     pub backend: Backend,
     /// The positions of functions by domain and name.
     places: FxHashMap<(String, String), usize>,
+    /// Which elements are needed, once that was asked.
+    needed: OnceLock<Needed>,
 }
 
 /// A function of a model.
@@ -154,9 +159,16 @@ impl Model {
         let conditions = lines.map(str::to_owned).collect();
         let (ir_version, backend) = (model.ir_version, Backend::default());
         let producer = model.producer_name;
-        let model = Model { graph, imports, functions, ir_version, producer, conditions, backend, places };
+        let needed = OnceLock::new();
+        let model =
+            Model { graph, imports, functions, ir_version, producer, conditions, backend, places, needed };
         order::functions(&model)?;
         Ok(model)
+    }
+
+    /// Which elements can decide a shape or a condition. The graph must not change after the first call.
+    pub fn needed(&self) -> &Needed {
+        self.needed.get_or_init(|| Needed::of(self))
     }
 
     /// The function that a node calls, by its position.

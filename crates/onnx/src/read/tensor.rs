@@ -4,14 +4,16 @@ use crate::shape::{Attribute, Dtype, Element, MAX_ELEMENTS, Tensor};
 use sizewise_expr::{Expr, Pool};
 use std::sync::Arc;
 
-/// The tensor of a message. Its elements are read if they are few and stand in the file; `None` if its type or a size
-/// is impossible.
-pub fn tensor(pool: &mut Pool, message: &TensorProto) -> Option<Tensor> {
+/// The tensor of a message; `None` if its type or a size is impossible. Its elements are read if they are needed, few and
+/// stand in the file.
+pub fn tensor(pool: &mut Pool, message: &TensorProto, is_needed: bool) -> Option<Tensor> {
     let dtype = Dtype::from_number(i64::from(message.data_type))?;
     let sizes: Vec<u64> = message.dims.iter().map(|&size| u64::try_from(size).ok()).collect::<Option<_>>()?;
     let shape: Vec<Expr> = message.dims.iter().map(|&size| pool.int(size)).collect();
-    let mut tensor = Tensor::new(dtype, shape);
-    tensor.constant = true;
+    let tensor = Tensor { constant: true, ..Tensor::new(dtype, shape) };
+    if !is_needed {
+        return Some(tensor);
+    }
     let count = if sizes.contains(&0) {
         Some(0)
     } else {
@@ -87,14 +89,14 @@ fn raw(pool: &mut Pool, data: &[u8], dtype: Dtype) -> Option<Arc<[Element]>> {
     })
 }
 
-/// The value of an attribute; `None` if it has none that is understood.
-pub fn attribute(pool: &mut Pool, message: &AttributeProto) -> Option<Attribute> {
+/// The value of an attribute; `None` if it has none that is understood. A tensor has no elements unless they are needed.
+pub fn attribute(pool: &mut Pool, message: &AttributeProto, is_needed: bool) -> Option<Attribute> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     Some(match message.kind {
         1 => Attribute::Float(f64::from(message.f)),
         2 => Attribute::Int(message.i),
         3 => Attribute::Text(text(&message.s)),
-        4 => Attribute::Tensor(tensor(pool, message.t.as_ref()?)?),
+        4 => Attribute::Tensor(tensor(pool, message.t.as_ref()?, is_needed)?),
         5 => Attribute::Other('g'),
         6 => Attribute::Floats(message.floats.iter().map(|&value| f64::from(value)).collect()),
         7 => Attribute::Ints(message.ints.clone()),
@@ -104,7 +106,7 @@ pub fn attribute(pool: &mut Pool, message: &AttributeProto) -> Option<Attribute>
         11 => Attribute::Other('p'),
         13 => Attribute::Other('y'),
         // Old files do not say of what kind an attribute is.
-        0 if message.t.is_some() => Attribute::Tensor(tensor(pool, message.t.as_ref()?)?),
+        0 if message.t.is_some() => Attribute::Tensor(tensor(pool, message.t.as_ref()?, is_needed)?),
         0 if message.g.is_some() => Attribute::Other('g'),
         0 if !message.ints.is_empty() => Attribute::Ints(message.ints.clone()),
         0 if !message.floats.is_empty() => {

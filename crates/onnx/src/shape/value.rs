@@ -116,6 +116,18 @@ impl Element {
     }
 }
 
+impl Value {
+    /// The value where nothing asks for its elements.
+    pub(crate) fn of_no_elements(self) -> Value {
+        match self {
+            Value::Tensor(tensor) => {
+                Tensor { elements: None, spans: None, places: None, from_sizes: false, ..tensor }.into()
+            }
+            other => other,
+        }
+    }
+}
+
 impl Tensor {
     /// A tensor of which nothing but its shape is known.
     pub fn new(dtype: Dtype, shape: Vec<Expr>) -> Tensor {

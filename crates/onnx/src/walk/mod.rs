@@ -158,8 +158,8 @@ impl<'m> Walk<'m> {
         let count = model.graph.initializer.len() + model.graph.node.len();
         let values = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
         let mut scope = Scope { values, outer: None };
-        for message in &model.graph.initializer {
-            let value = tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
+        for (message, &is_needed) in model.graph.initializer.iter().zip(&model.needed().initializers) {
+            let value = tensor(&mut self.env.pool, message, is_needed).map_or(Value::Unknown, Value::from);
             scope.values.insert(&message.name, value);
         }
         for message in &model.graph.sparse_initializer {
@@ -198,7 +198,7 @@ impl<'m> Walk<'m> {
     ) -> Result<Vec<Value>, Ended> {
         let mut scope = Scope { values: FxHashMap::default(), outer: Some(outer) };
         for message in &graph.initializer {
-            let value = tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
+            let value = tensor(&mut self.env.pool, message, true).map_or(Value::Unknown, Value::from);
             scope.values.insert(&message.name, value);
         }
         for (input, mut value) in graph.input.iter().zip(inputs) {
@@ -219,10 +219,13 @@ impl<'m> Walk<'m> {
     where
         'm: 's,
     {
-        for node in nodes {
-            let results = self.node(node, scope, frame)?;
+        for (at, node) in nodes.iter().enumerate() {
+            // Of graphs within, all elements are followed.
+            let is_needed = frame.depth > 0 || self.model.needed().nodes.get(at).is_none_or(|&needed| needed);
+            let results = self.node(node, is_needed, scope, frame)?;
             for (name, value) in node.output.iter().zip(results) {
                 if !name.is_empty() {
+                    let value = if is_needed { value } else { value.of_no_elements() };
                     scope.values.insert(name, value);
                 }
             }
@@ -249,9 +252,11 @@ impl<'m> Walk<'m> {
         Ok(())
     }
 
+    /// The results of a node; `is_needed` says whether their elements are.
     fn node(
         &mut self,
         node: &'m NodeProto,
+        is_needed: bool,
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
@@ -286,7 +291,8 @@ impl<'m> Walk<'m> {
         if let Some(values) = found {
             return Ok(values);
         }
-        let attributes = self.attributes(node, frame);
+        let is_filler = matches!((domain, node.op_type.as_str()), ("", "Constant" | "ConstantOfShape"));
+        let attributes = self.attributes(node, is_needed || !is_filler, frame);
         let Some(version) = self.version(domain, frame) else {
             let message = "the model does not import the operators of ai.onnx";
             self.failed(step, KernelError::invalid("schema.S0", message))?;
@@ -327,13 +333,19 @@ impl<'m> Walk<'m> {
         imported.or((!domain.is_empty()).then_some(1))
     }
 
-    /// The attributes of a node. Within a function some stand for those of its call.
-    fn attributes<'n>(&mut self, node: &'n NodeProto, frame: &Frame) -> Vec<(&'n str, Attribute)> {
+    /// The attributes of a node, tensors without elements unless those are needed. Within a function some stand for those
+    /// of its call.
+    fn attributes<'n>(
+        &mut self,
+        node: &'n NodeProto,
+        is_needed: bool,
+        frame: &Frame,
+    ) -> Vec<(&'n str, Attribute)> {
         let mut found = Vec::with_capacity(node.attribute.len());
         for own in &node.attribute {
             let message =
                 if own.ref_attr_name.is_empty() { Some(own) } else { frame.given(&own.ref_attr_name) };
-            let value = message.and_then(|message| attribute(&mut self.env.pool, message));
+            let value = message.and_then(|message| attribute(&mut self.env.pool, message, is_needed));
             found.extend(value.map(|value| (own.name.as_str(), value)));
         }
         found
