@@ -12,7 +12,7 @@ use sizewise_kernels::{Cx, KernelError};
 const MAX_COLUMNS: usize = 8;
 
 /// The condition that what lies in a span are indices of a dimension: `-size <= index < size`.
-fn fits(cx: &mut Cx, span: &Span, size: Expr) -> Expr {
+pub(super) fn fits(cx: &mut Cx, span: &Span, size: Expr) -> Expr {
     let (below, from_end) = (cx.gt(size, span.most), cx.add(span.least, size));
     let not_below = cx.ge(from_end, 0);
     if cx.surely(not_below) { below } else { cx.all(&[below, not_below]) }
@@ -42,7 +42,7 @@ pub(super) fn inside(
 }
 
 /// An integer attribute of a call.
-fn integer(call: &Call, name: &str) -> Option<i64> {
+pub(super) fn integer(call: &Call, name: &str) -> Option<i64> {
     call.attributes.iter().find_map(|(known, value)| match value {
         Attribute::Int(value) if *known == name => Some(*value),
         _ => None,

@@ -12,7 +12,9 @@ pub use unmade::AtLoad;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
-use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, mark_spans, unknown_outputs};
+use crate::shape::{
+    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
+};
 use load::{mark_declared, mark_ranks};
 use lost_sizes::mark_lost_sizes;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -36,6 +38,11 @@ impl Step<'_> {
             ("", Some(output)) => output,
             (name, _) => name,
         }
+    }
+
+    /// The name of an input; empty where it is left out.
+    pub fn input(&self, at: usize) -> &str {
+        self.0.input.get(at).map_or("", String::as_str)
     }
 
     /// Its operator, with the domain in front unless it is `ai.onnx`.
@@ -105,6 +112,8 @@ pub struct Walk<'m> {
     pub unknown: Vec<(usize, String)>,
     /// The first node without a shape function, with the message.
     pub unsupported: Option<(usize, String)>,
+    /// Conditions on the elements of inputs that nothing but data decides, with the step.
+    pub run_time: Vec<(usize, RunTime)>,
     /// The values of the main graph.
     pub values: FxHashMap<&'m str, Value>,
     /// The branches that were taken.
@@ -139,6 +148,7 @@ impl<'m> Walk<'m> {
             failures,
             unknown,
             unsupported: None,
+            run_time: Vec::new(),
             values,
             taken,
             follows,
@@ -301,10 +311,16 @@ impl<'m> Walk<'m> {
         let (op, attributes, inputs, outputs) = (node.op_type.as_str(), &attributes, &inputs, &outputs);
         let call = Call { domain, op, version, attributes, inputs, outputs, is_static: true };
         let before = self.reads_lost_sizes(&call).then(|| self.env.clone());
+        let asserted = self.env.runtime_asserts().len();
         let mut values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
             Ok(values) => {
                 if let Some(before) = before {
                     self.ask_of_lost_sizes(step, &call, before);
+                }
+                // What is asserted of sizes that data decide is listed there.
+                if self.keeps && is_known && self.env.runtime_asserts().len() == asserted {
+                    let left = left_to_run_time(&mut Cx::on(&mut self.env, self.model.backend), &call);
+                    self.run_time.extend(left.into_iter().map(|condition| (step, condition)));
                 }
                 let mut values = mark_lost_sizes(&call, values);
                 mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
