@@ -3,6 +3,8 @@ mod conditions;
 #[cfg(test)]
 mod data_tests;
 mod evaluate;
+#[cfg(test)]
+mod evaluate_tests;
 mod examples;
 mod explain;
 mod findings;

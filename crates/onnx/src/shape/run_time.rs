@@ -71,11 +71,11 @@ const fn in_domain(domain: &'static str, rule: Rule) -> Rule {
     Rule { domain, ..rule }
 }
 
-const INDICES: &str = "every index in {} lies in a dimension of size #";
-const TUPLES: &str = "every index in {} lies in the dimension that it is for";
+const INDICES: &str = "every index in {} lies within a dimension of size #";
+const TUPLES: &str = "every index in {} lies within the dimension that it is for";
 const NATURAL: &str = "no number in {} is negative";
 const LENGTHS: &str = "no length in {} is negative or exceeds the length of the sequence";
-const POSITION: &str = "the position {} lies in the sequence";
+const POSITION: &str = "the position {} lies within the sequence";
 
 /// The conditions, as onnxruntime's kernels check them.
 const RULES: &[Rule] = &[

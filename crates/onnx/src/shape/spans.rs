@@ -133,6 +133,13 @@ fn of_all(cx: &mut Cx, call: &Call, op: &str, result: &Tensor) -> Option<Span> {
             let of = tensor(0).filter(|x| matches!(x.dtype, Dtype::I64 | Dtype::I32))?;
             span(cx, of)
         }
+        "ArgMax" | "ArgMin" => {
+            let sizes = tensor(0)?.shape.as_ref()?;
+            let axis = integer(call, "axis").unwrap_or(0);
+            let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
+            let most = cx.sub(*sizes.get(usize::try_from(at).ok()?)?, Expr::ONE);
+            Some(Span { least: Expr::ZERO, most, is_attained: false })
+        }
         "Slice" | "Gather" | "GatherElements" | "GatherND" => {
             Some(Span { is_attained: false, ..span(cx, tensor(0)?)? })
         }
