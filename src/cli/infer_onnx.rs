@@ -59,7 +59,7 @@ fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
     let outputs = outputs(request.get("outs"))?;
     let (domain, attributes) = (text("domain").unwrap_or(""), attributes.as_slice());
     let (inputs, outputs) = (inputs.as_slice(), outputs.as_slice());
-    let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false };
+    let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false, is_run: true };
     let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(|error| match error {
         KernelError::Invalid { clause, message, .. } => {
             Refusal { clause: Some(clause), ..Refusal::no_result("invalid", message) }

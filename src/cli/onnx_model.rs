@@ -29,6 +29,9 @@ pub fn model(name: &str, bytes: &[u8]) -> Result<Option<Model>> {
     if bytes.starts_with(b"PK") || !name.ends_with(".onnx") && !is_model(bytes) {
         return Ok(None);
     }
+    if bytes.is_empty() {
+        return Err(Failure::program(format!("{name} is empty; expected an ONNX model")));
+    }
     match Model::read(bytes.to_vec()) {
         Ok(model) => Ok(Some(model)),
         Err(error) => Err(Failure::program(format!("{name}: {error}"))),

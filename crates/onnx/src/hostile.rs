@@ -207,7 +207,7 @@ fn files_that_are_no_models_are_refused() {
     let text = format!("{HEAD}g (float[N,4] x) => (float[N,4] y) {{ y = Add(x, x) }}");
     let whole = crate::text::parse(&text).expect("a model").encode_to_vec();
     for (bytes, expected) in [
-        (Vec::new(), "the file: it is empty; expected an ONNX model"),
+        (Vec::new(), "the file: nothing is in it; expected an ONNX model"),
         (b"<ir_version: 8, \xff>".to_vec(), "the text: it is not UTF-8"),
         (b"<ir_version".to_vec(), "the text: line 1, column 12: expected `:`, got the end"),
         (vec![0xff; 100], "the file: not an ONNX model, or a damaged one"),

@@ -1,8 +1,8 @@
 //! What a check of a model found, as the report that a check of an exported program makes.
 use crate::check as model;
 use crate::check::{
-    Condition, Data, Findings, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated, Verdict,
-    Violation, WrongOutput, check_within,
+    Condition, Data, Findings, LeftToRunTime, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated,
+    Verdict, Violation, WrongOutput, check_within,
 };
 use crate::read::Model;
 use crate::walk::{Input, inputs};
@@ -10,8 +10,8 @@ use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{hash, tool};
 use sizewise_check::report::{
-    Assumed, Cause, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict, Level,
-    MismatchReport, Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport,
+    AssertReport, Assumed, Cause, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict,
+    Level, MismatchReport, Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport,
     TensorInfo, UnsupportedReport, ValueView,
 };
 use sizewise_check::spec::Spec;
@@ -61,6 +61,7 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         help: help(&found, limits.is_some()),
         diagnostics: stated(&found).into_iter().chain(incomplete(&found)).collect(),
         needs: Some(needs(&found)),
+        runtime_asserts: found.run_time.iter().map(left_to_run_time).collect(),
         ..Report::new(tool(), program, assumed)
     }
 }
@@ -211,6 +212,19 @@ fn needs(found: &Findings) -> Needs {
         conditions_complete: found.is_complete(),
         stated: found.stated.iter().map(stated).collect(),
         stated_suffices: found.suffices,
+    }
+}
+
+/// A condition that the values of inputs decide when the model runs.
+fn left_to_run_time(left: &LeftToRunTime) -> AssertReport {
+    let condition = &left.condition;
+    AssertReport {
+        after_node: condition.node.clone(),
+        op: Some(condition.op.clone()),
+        expr: condition.shown.clone(),
+        message: format!("{} needs it ({})", condition.op, condition.because),
+        check: String::new(),
+        inputs: left.inputs.clone(),
     }
 }
 

@@ -377,6 +377,8 @@ impl<'p> Examination<'_, 'p> {
             let step = run.step(assert.origin);
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node()).unwrap_or_default(),
+                op: None,
+                inputs: Vec::new(),
                 expr: summary::shown(self.assumptions, &run.env, assert.condition),
                 check: format!(
                     "torch._check({})",

@@ -134,7 +134,12 @@ fn left_to_run_time(report: &Report) -> Option<Finding<'_>> {
         n => plural(n, "condition is", "conditions are"),
     };
     let named = report.runtime_asserts.iter().take(MAX_NAMED);
-    let named: Vec<String> = named.map(|a| format!("`{}` after {}", a.expr, a.after_node)).collect();
+    let named: Vec<String> = named
+        .map(|a| match a.op {
+            Some(_) => format!("{} ({})", a.expr, a.place()),
+            None => format!("`{}` {}", a.expr, a.place()),
+        })
+        .collect();
     let more = if report.runtime_asserts.len() > MAX_NAMED { ", ..." } else { "" };
     let text = format!("{n} checked only at run time: {}{more}.", named.join(", "));
     Some(Finding::at(&DIAGNOSTIC_NOTE, &[], "run time").saying([text]))

@@ -364,17 +364,35 @@ pub struct Fix {
     pub note: Option<String>,
 }
 
-/// A condition on sizes known only at run time.
+/// A condition on sizes known only at run time, or of an ONNX model on the values of its inputs.
 #[derive(Clone, Debug, Serialize)]
 pub struct AssertReport {
-    /// The node after which it can be checked.
+    /// The node after which it can be checked; of an ONNX model that which checks it.
     pub after_node: String,
-    /// The condition.
+    /// The operator of the node, of an ONNX model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub op: Option<String>,
+    /// The condition; of an ONNX model a sentence.
     pub expr: String,
     /// What it is for.
     pub message: String,
-    /// The line that states it in the user's program.
+    /// The line that states it in the user's program; empty for an ONNX model.
     pub check: String,
+    /// The inputs of an ONNX model whose values decide it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
+}
+
+impl AssertReport {
+    /// Where it is checked, and by the values of which inputs.
+    pub fn place(&self) -> String {
+        let Some(op) = &self.op else { return format!("after {}", self.after_node) };
+        let inputs = match self.inputs.as_slice() {
+            [] => String::new(),
+            inputs => format!("; {} decides", inputs.join(", ")),
+        };
+        format!("at {} = {op}{inputs}", self.after_node)
+    }
 }
 
 /// An assumption that the program's shapes depend on.

@@ -1,6 +1,6 @@
 //! The report as text for people: the verdict first, then what is wrong and what to change.
 use super::errors;
-use super::model::{Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
+use super::model::{AssertReport, Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::Style;
 use super::words::{plural, short};
 use indexmap::IndexMap;
@@ -61,9 +61,15 @@ fn head(out: &mut String, report: &Report, style: Style) {
 /// The answer in a line.
 fn verdict(report: &Report, style: Style) -> String {
     let of = |wanted: GuardVerdict| report.guards.iter().filter(|g| g.verdict == wanted).count();
-    let works = match report.runtime_asserts.is_empty() {
-        true => "works",
-        false => "works, if its data satisfy the runtime assertions",
+    let works = match report.runtime_asserts.len() {
+        0 => "works",
+        1 if report.program.onnx.is_some() => {
+            "works, if its values meet the condition that is left to run time"
+        }
+        _ if report.program.onnx.is_some() => {
+            "works, if its values meet the conditions that are left to run time"
+        }
+        _ => "works, if its data satisfy the runtime assertions",
     };
     match report.verdict {
         Outcome::Ok if report.assumed == Assumed::Contract => {
@@ -179,15 +185,39 @@ fn notes(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, visible(&diagnostic.message));
         place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
-    if !report.runtime_asserts.is_empty() {
-        let _ = writeln!(
-            out,
-            "\n{} checked only at run time:",
-            plural(report.runtime_asserts.len(), "condition is", "conditions are")
-        );
-        for assert in report.runtime_asserts.iter().take(MAX_LISTED) {
-            let _ = writeln!(out, "  {}   after {}", visible(&assert.expr), visible(&assert.after_node));
+    run_time(out, report);
+}
+
+/// The conditions that are left to run time. Those of an ONNX model are sentences: equal ones stand in one line.
+fn run_time(out: &mut String, report: &Report) {
+    let count = report.runtime_asserts.len();
+    if count == 0 {
+        return;
+    }
+    let _ = match report.program.onnx {
+        Some(_) => {
+            writeln!(out, "\nleft to run time: {} on values", plural(count, "condition", "conditions"))
         }
+        None => {
+            let many = plural(count, "condition is", "conditions are");
+            writeln!(out, "\n{many} checked only at run time:")
+        }
+    };
+    let mut equal: IndexMap<(&str, Option<&str>, &[String]), Vec<&AssertReport>> = IndexMap::new();
+    for assert in &report.runtime_asserts {
+        // Of a program each is listed with its own node.
+        let node = if assert.op.is_none() { Some(assert.after_node.as_str()) } else { assert.op.as_deref() };
+        equal.entry((&assert.expr, node, &assert.inputs)).or_default().push(assert);
+    }
+    for asserts in equal.values().take(MAX_LISTED) {
+        let more = match asserts.len() {
+            1 => String::new(),
+            n => format!(", and at {}", plural(n - 1, "more node", "more nodes")),
+        };
+        let _ = writeln!(out, "  {}   {}{more}", visible(&asserts[0].expr), visible(&asserts[0].place()));
+    }
+    if equal.len() > MAX_LISTED {
+        let _ = writeln!(out, "  and {} more; the JSON report has all", equal.len() - MAX_LISTED);
     }
 }
 

@@ -4,9 +4,11 @@ mod data;
 mod fixes;
 mod narrow;
 mod nearby;
+mod run_time;
 mod samples;
 
 pub use narrow::{declared_spec, widen};
+pub(super) use run_time::sentences;
 
 use super::Sizes;
 use super::evaluate::{evaluate, evaluate_for_any_data};
@@ -77,6 +79,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
         check.outputs(&results);
     }
     check.open();
+    check.run_time();
     check.samples();
     check.fold();
     check.works();

@@ -116,15 +116,31 @@ pub struct Findings {
     pub undecided: Vec<(Condition, String)>,
     /// Nodes whose results are not known, with the reason.
     pub unknown: Vec<(String, String, String)>,
+    /// Conditions that the values of inputs decide when the model runs.
+    pub run_time: Vec<LeftToRunTime>,
     /// The conditions that the file states, which are not assumed, and whether the model needs them.
     pub stated: Vec<(String, Stated)>,
     /// Whether the conditions of the model follow from those that the file states; `None` if it states none.
     pub suffices: Option<bool>,
 }
 
+/// A condition that the values of inputs decide when the model runs.
+#[derive(Debug, Clone)]
+pub struct LeftToRunTime {
+    /// The condition, as a sentence.
+    pub condition: Condition,
+    /// The inputs whose values decide it; none where the file has the values.
+    pub inputs: Vec<String>,
+}
+
 impl Findings {
     /// Whether the model is known to run wherever all conditions hold.
     pub fn is_complete(&self) -> bool {
+        self.are_sizes_complete() && self.run_time.is_empty()
+    }
+
+    /// Whether the model is known to run wherever all conditions hold, with values that suit its operators.
+    pub fn are_sizes_complete(&self) -> bool {
         let is_closed = |(_, reason): &(Condition, String)| reason != DATA_DECIDE;
         self.refuses.is_none() && self.unknown.is_empty() && self.undecided.iter().all(is_closed)
     }

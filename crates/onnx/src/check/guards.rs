@@ -6,6 +6,7 @@ use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, without_redundant};
@@ -104,6 +105,10 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     for assert in walk.env.runtime_asserts() {
         set.left_open.push(format!("{}: {}", node_of(assert.origin.0 as usize), assert.clause.name()));
     }
+    let shown = |e: Expr| print::python(&set.pool, e, &|symbol| symbolic.shown_name(&set.pool, symbol));
+    let left = super::conditions::sentences(&walk, shown);
+    set.left_open
+        .extend(left.into_iter().map(|(step, _, sentence)| format!("{}: {sentence}", node_of(step))));
     let ranges: Vec<(Symbol, ValueRange)> =
         symbols.iter().map(|&symbol| (symbol, ValueRange::at_least(Int::ZERO))).collect();
     set.conditions = match conditions.len() {

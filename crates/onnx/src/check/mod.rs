@@ -3,6 +3,8 @@ mod conditions;
 #[cfg(test)]
 mod data_tests;
 mod evaluate;
+#[cfg(test)]
+mod evaluate_tests;
 mod examples;
 mod explain;
 mod findings;
@@ -11,6 +13,8 @@ mod limits;
 #[cfg(test)]
 mod load_tests;
 mod names;
+#[cfg(test)]
+mod run_time_tests;
 mod shapes;
 mod size;
 mod symbolic;
@@ -21,7 +25,7 @@ mod written;
 pub use conditions::{check, check_within, declared_spec, widen};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
-pub use findings::{Condition, Data, Findings, Fix, Stated, Verdict, Violation, WrongOutput};
+pub use findings::{Condition, Data, Findings, Fix, LeftToRunTime, Stated, Verdict, Violation, WrongOutput};
 pub use guards::{NoGuards, guard_set};
 pub use limits::Limits;
 pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};

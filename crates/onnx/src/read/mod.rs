@@ -99,7 +99,7 @@ pub fn is_model(bytes: &[u8]) -> bool {
 pub fn message(bytes: impl Into<Bytes>) -> Result<ModelProto, ReadError> {
     let bytes = bytes.into();
     if bytes.is_empty() {
-        return Err(wrong("the file", "it is empty; expected an ONNX model"));
+        return Err(wrong("the file", "nothing is in it; expected an ONNX model"));
     }
     if text::is_text(&bytes) {
         let text = std::str::from_utf8(&bytes)

@@ -53,6 +53,8 @@ pub struct Call<'a> {
     pub outputs: &'a [bool],
     /// Whether sizes are known when the model loads; else those of constants alone are.
     pub is_static: bool,
+    /// Whether sizes that are numbers may be those of a run, which nobody knows when the model loads.
+    pub is_run: bool,
 }
 
 /// A call that its schema allows.
@@ -263,6 +265,12 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// Whether the sizes of an input are not known when the model loads.
     pub fn is_open_at_load(&self, at: usize) -> bool {
         !self.call.is_static && self.tensor(at).is_some_and(|tensor| !tensor.constant)
+    }
+
+    /// Whether a size of an input is a number that is known when the model loads.
+    pub fn is_number_at_load(&self, at: usize, size: Expr) -> bool {
+        let constant = self.tensor(at).is_some_and(|tensor| tensor.constant);
+        size.as_inline().is_some() && (constant || self.call.is_static && !self.call.is_run)
     }
 
     /// Whether the rank of an input is sure to be known when the model loads.

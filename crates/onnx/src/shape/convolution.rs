@@ -82,6 +82,46 @@ impl Spatial {
         call.check(once, "Spatial.C3", || "both auto_pad and pads are given".to_owned())
     }
 
+    /// (C8) onnxruntime multiplies matrices without elements where the kernel has none. It does so, and does not loop
+    /// for ever, where nothing is computed, and for a kernel as large as the image, of at most 2 dimensions.
+    fn multiplies(&self, cx: &mut Cx, sizes: &[Expr], channels: Expr) -> Result<(), KernelError> {
+        let area = cx.product(self.kernel.clone());
+        let some = cx.ge(area, 1);
+        if cx.surely(some) {
+            return Ok(());
+        }
+        let mut ways = vec![some, cx.eq(sizes[0], 0), cx.eq(channels, 0)];
+        let is_plain = self.strides.iter().chain(&self.dilations).all(|&n| n == 1)
+            && self.pads.iter().all(|&pads| pads == (0, 0));
+        if is_plain && self.kernel.len() <= 2 {
+            let same: Vec<Expr> = self.kernel.iter().zip(&sizes[2..]).map(|(&k, &n)| cx.eq(k, n)).collect();
+            ways.push(cx.all(&same));
+        }
+        let fine = cx.any(&ways);
+        cx.require(fine, "Conv.C8", |_| "the kernel is empty".to_owned())
+    }
+
+    /// As [`Spatial::counts`] for convolutions. (C4) onnxruntime pads no image of no size to the same size.
+    fn counts_of_images(&self, cx: &mut Cx, sizes: &[Expr]) -> Result<Vec<Expr>, KernelError> {
+        let mut counts = self.counts(cx, sizes, "Conv.C4")?;
+        if !cx.on_cpu() || !matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
+            return Ok(counts);
+        }
+        for (i, &size) in sizes.iter().enumerate() {
+            if self.kernel[i] == Expr::ZERO {
+                // No padding takes anything away.
+                let (stride, dilation) = (cx.int(self.strides[i]), cx.int(self.dilations[i]));
+                counts[i] = windows(cx, size, Expr::ZERO, stride, dilation);
+                continue;
+            }
+            let (some, filled) = (cx.ge(size, 1), cx.ge(self.kernel[i], 1));
+            for fine in [filled, some] {
+                cx.require(fine, "Conv.C4", |cx| format!("a size of {} cannot be kept", cx.show(size)))?;
+            }
+        }
+        Ok(counts)
+    }
+
     /// The number of windows along each dimension. (C4) The kernel has elements, and fits into what is padded.
     pub(super) fn counts(
         &self,
@@ -156,11 +196,14 @@ pub(super) fn convolved(
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
     // onnx infers no shape for a kernel without elements, if it knows its size; onnxruntime runs it.
-    let is_loaded = !call.is_open_at_load(weight_at);
-    call.check(!is_loaded || !kernel.contains(&Expr::ZERO), "Conv.C5", || "the kernel is empty".to_owned())?;
+    let is_empty = |&size: &Expr| size == Expr::ZERO && call.is_number_at_load(weight_at, size);
+    call.check(!kernel.iter().any(is_empty), "Conv.C5", || "the kernel is empty".to_owned())?;
     let spatial = Spatial::read(call, kernel)?;
     spatial.padded_once(call)?;
-    let counts = spatial.counts(cx, &sizes[2..], "Conv.C4")?;
+    if cx.on_cpu() && matches!(call.op(), "Conv" | "FusedConv") {
+        spatial.multiplies(cx, sizes, weight[0])?;
+    }
+    let counts = spatial.counts_of_images(cx, &sizes[2..])?;
     Ok([&[sizes[0], weight[0]], counts.as_slice()].concat())
 }
 

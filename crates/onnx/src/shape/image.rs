@@ -2,7 +2,7 @@
 use super::call::{Checked, Outcome, open};
 use super::layout::sizes_of;
 use super::value::{Element, Tensor};
-use super::{Dtype, Family, gather};
+use super::{Dtype, Family, gather, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
@@ -322,6 +322,7 @@ fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `[n, c, image..]` of columns `[n, c * block, blocks]`. (C1) Columns have 3 dimensions; lists an entry for each
 /// dimension of the image. (C2) Channels divide. (C3) There is a column for each place of a block.
+/// (C4) onnxruntime takes no empty image and no empty columns but for those of no batch, and a block fits.
 fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
     let columns = call.shape(0)?.to_vec();
     call.check(columns.len() == 3, "Col2Im.C1", || {
@@ -344,6 +345,10 @@ fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
     let area = cx.product(block.clone());
     let positive = cx.ge(area, 1);
     cx.require(positive, "Col2Im.C2", |_| "a block is empty".to_owned())?;
+    for size in image.iter().copied().chain([columns[1]]) {
+        let some = cx.ge(size, 1);
+        policy::onnxruntime(cx, some, "Col2Im.C4", |_| "an image or its columns are empty".to_owned())?;
+    }
     let remainder = cx.modulo(columns[1], area);
     cx.require_eq(remainder, Expr::ZERO, "Col2Im.C2", "channels that are left over")?;
     let mut places = Expr::ONE;
@@ -351,6 +356,12 @@ fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
         let both = cx.int(pads[i].saturating_add(pads[count + i]));
         let padded = cx.add(image[i], both);
         let (stride, dilation) = (cx.int(strides[i]), cx.int(dilations[i]));
+        let reach = cx.sub(block[i], 1);
+        let reach = cx.mul(dilation, reach);
+        let fits = cx.gt(padded, reach);
+        policy::onnxruntime(cx, fits, "Col2Im.C4", |cx| {
+            format!("a block of {} does not fit {}", cx.show(block[i]), cx.show(padded))
+        })?;
         let along = windows(cx, padded, block[i], stride, dilation);
         places = cx.mul(places, along);
     }

@@ -10,8 +10,8 @@ pub(super) const KERNELS: Family =
 
 /// The shape of the loss for scores `[n, c, ..]`: that of the labels `[n, ..]`, or a scalar where it is reduced.
 ///
-/// (C1) Scores have at least 2 dimensions, labels one less. (C2) Their sizes agree; onnxruntime takes fewer labels, too. (C3) There is a weight for each
-/// class. (C4) The reduction is known. (C5) Labels are classes, but for one that is ignored.
+/// (C1) Scores have at least 2 dimensions, labels one less. (C2) Their sizes agree; onnxruntime takes fewer labels, too.
+/// (C3) There is a weight for each class. (C4) The reduction is known. (C5) Labels are classes, but for one that is ignored.
 fn loss(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let (scores, labels) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let reduction = call.text("reduction", "mean");
@@ -23,8 +23,8 @@ fn loss(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     })?;
     let expected: Vec<Expr> = [&scores[..1], &scores[2..]].concat();
     for (&label, &score) in labels.iter().zip(&expected) {
-        let are_numbers = label.as_inline().is_some() && score.as_inline().is_some();
-        if cx.on_cpu() && !are_numbers {
+        let are_known = call.is_number_at_load(1, label) && call.is_number_at_load(0, score);
+        if cx.on_cpu() && !are_known {
             // The bodies gather scores by labels. Only sizes that are known when the model loads have to agree.
             let within = cx.le(label, score);
             cx.require(within, "Loss.C2", |_| "there are more labels than scores".to_owned())?;

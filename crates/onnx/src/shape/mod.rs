@@ -34,6 +34,7 @@ mod quantization;
 mod recurrent;
 mod reduction;
 mod rotary;
+mod run_time;
 mod scatter;
 mod sequence;
 mod signal;
@@ -46,6 +47,7 @@ mod tests;
 
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
+pub use run_time::{RunTime, left_to_run_time};
 pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Span, Tensor, Value};

@@ -12,7 +12,7 @@ use sizewise_kernels::{Cx, KernelError};
 const MAX_COLUMNS: usize = 8;
 
 /// The condition that what lies in a span are indices of a dimension: `-size <= index < size`.
-fn fits(cx: &mut Cx, span: &Span, size: Expr) -> Expr {
+pub(super) fn fits(cx: &mut Cx, span: &Span, size: Expr) -> Expr {
     let (below, from_end) = (cx.gt(size, span.most), cx.add(span.least, size));
     let not_below = cx.ge(from_end, 0);
     if cx.surely(not_below) { below } else { cx.all(&[below, not_below]) }
@@ -42,7 +42,7 @@ pub(super) fn inside(
 }
 
 /// An integer attribute of a call.
-fn integer(call: &Call, name: &str) -> Option<i64> {
+pub(super) fn integer(call: &Call, name: &str) -> Option<i64> {
     call.attributes.iter().find_map(|(known, value)| match value {
         Attribute::Int(value) if *known == name => Some(*value),
         _ => None,
@@ -132,6 +132,13 @@ fn of_all(cx: &mut Cx, call: &Call, op: &str, result: &Tensor) -> Option<Span> {
         | "Tile" => {
             let of = tensor(0).filter(|x| matches!(x.dtype, Dtype::I64 | Dtype::I32))?;
             span(cx, of)
+        }
+        "ArgMax" | "ArgMin" => {
+            let sizes = tensor(0)?.shape.as_ref()?;
+            let axis = integer(call, "axis").unwrap_or(0);
+            let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
+            let most = cx.sub(*sizes.get(usize::try_from(at).ok()?)?, Expr::ONE);
+            Some(Span { least: Expr::ZERO, most, is_attained: false })
         }
         "Slice" | "Gather" | "GatherElements" | "GatherND" => {
             Some(Span { is_attained: false, ..span(cx, tensor(0)?)? })

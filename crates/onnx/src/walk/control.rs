@@ -7,7 +7,7 @@ use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
+fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref()
 }
 
@@ -29,8 +29,29 @@ impl<'m> Walk<'m> {
         Ok(vec![Value::Unknown; node.output.len()])
     }
 
+    /// The results of a node of control flow; `None` for any other node.
+    pub(super) fn control(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<&Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Result<Option<Vec<Value>>, Ended> {
+        let walked = match node.op_type.as_str() {
+            "If" => return self.branches(node, inputs, scope, frame).map(Some),
+            "Loop" => Walk::repeated,
+            "Scan" => Walk::scan,
+            "SequenceMap" => Walk::mapped,
+            _ => return Ok(None),
+        };
+        match body(node, "body") {
+            Some(graph) => walked(self, (node, graph), inputs, scope, frame).map(Some),
+            None => self.missing(node, "body").map(Some),
+        }
+    }
+
     /// The branch that the condition takes, or what both have in common.
-    pub(super) fn branches(
+    fn branches(
         &mut self,
         node: &'m NodeProto,
         inputs: &[Option<&Value>],

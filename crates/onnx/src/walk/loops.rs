@@ -1,7 +1,7 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
-use super::control::{Results, body, without_elements};
+use super::control::{Results, without_elements};
 use super::load::has_known_rank;
-use super::lost_sizes::{are_sizes, marked};
+use super::untracked::{are_sizes, marked};
 use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Span, Tensor, Value};
@@ -66,12 +66,11 @@ impl<'m> Walk<'m> {
     /// `Loop`: the carried values, and what each round adds, one behind the other.
     pub(super) fn repeated(
         &mut self,
-        node: &'m NodeProto,
+        (node, graph): (&'m NodeProto, &'m GraphProto),
         inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
-        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
         self.expect_outputs(node, graph, 1)?;
         let single = |at: usize| match inputs.get(at) {
             Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
@@ -132,6 +131,7 @@ impl<'m> Walk<'m> {
     pub(super) fn taken_back(&mut self, (env, [steps, failures, unknown], unsupported): Before) {
         self.env = env;
         self.steps.truncate(steps);
+        self.run_time.retain(|(step, _)| *step < steps);
         self.failures.truncate(failures);
         self.unknown.truncate(unknown);
         self.unsupported = unsupported;

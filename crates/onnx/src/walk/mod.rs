@@ -3,22 +3,26 @@ mod control;
 mod inputs;
 mod load;
 mod loops;
-mod lost_sizes;
+
 mod scan;
 mod unmade;
+mod untracked;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
 pub use unmade::AtLoad;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
-use crate::shape::{Attribute, Call, Dtype, Tensor, Value, infer, mark_spans, unknown_outputs};
+use crate::shape::{
+    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
+};
 use load::{mark_declared, mark_ranks};
-use lost_sizes::mark_lost_sizes;
+
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_kernels::{Cx, KernelError};
 use smallvec::SmallVec;
+use untracked::mark_untracked;
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 100_000;
@@ -36,6 +40,11 @@ impl Step<'_> {
             ("", Some(output)) => output,
             (name, _) => name,
         }
+    }
+
+    /// The name of an input; empty where it is left out.
+    pub fn input(&self, at: usize) -> &str {
+        self.0.input.get(at).map_or("", String::as_str)
     }
 
     /// Its operator, with the domain in front unless it is `ai.onnx`.
@@ -105,6 +114,8 @@ pub struct Walk<'m> {
     pub unknown: Vec<(usize, String)>,
     /// The first node without a shape function, with the message.
     pub unsupported: Option<(usize, String)>,
+    /// Conditions on the elements of inputs that nothing but data decides, with the step.
+    pub run_time: Vec<(usize, RunTime)>,
     /// The values of the main graph.
     pub values: FxHashMap<&'m str, Value>,
     /// The branches that were taken.
@@ -139,6 +150,7 @@ impl<'m> Walk<'m> {
             failures,
             unknown,
             unsupported: None,
+            run_time: Vec::new(),
             values,
             taken,
             follows,
@@ -281,13 +293,7 @@ impl<'m> Walk<'m> {
         if let Some(at) = self.model.function(domain, &node.op_type) {
             return self.function(at, node, &inputs, frame);
         }
-        let found = match (domain, node.op_type.as_str()) {
-            ("", "If") => Some(self.branches(node, &inputs, scope, frame)?),
-            ("", "Loop") => Some(self.repeated(node, &inputs, scope, frame)?),
-            ("", "Scan") => Some(self.scan(node, &inputs, scope, frame)?),
-            ("", "SequenceMap") => Some(self.mapped(node, &inputs, scope, frame)?),
-            _ => None,
-        };
+        let found = if domain.is_empty() { self.control(node, &inputs, scope, frame)? } else { None };
         if let Some(values) = found {
             return Ok(values);
         }
@@ -305,14 +311,22 @@ impl<'m> Walk<'m> {
         }
         let outputs: SmallVec<[bool; 4]> = node.output.iter().map(|name| !name.is_empty()).collect();
         let (op, attributes, inputs, outputs) = (node.op_type.as_str(), &attributes, &inputs, &outputs);
-        let call = Call { domain, op, version, attributes, inputs, outputs, is_static: true };
-        let before = self.reads_lost_sizes(&call).then(|| self.env.clone());
+        let (is_static, is_run) = (true, !self.keeps);
+        let call = Call { domain, op, version, attributes, inputs, outputs, is_static, is_run };
+        if let Some(error) = self.disagreement_at_load(node, &call) {
+            self.failed(step, error)?;
+        }
+        let before = self.reads_untracked(&call).then(|| self.env.clone());
+        let asserted = self.env.runtime_asserts().len();
         let mut values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
             Ok(values) => {
                 if let Some(before) = before {
-                    self.ask_of_lost_sizes(step, &call, before);
+                    self.ask_of_untracked(step, &call, before);
                 }
-                let mut values = mark_lost_sizes(&call, values);
+                if self.keeps && is_known {
+                    self.leave_to_run_time(step, &call, asserted);
+                }
+                let mut values = mark_untracked(&call, values);
                 mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
                 values
             }
@@ -324,6 +338,15 @@ impl<'m> Walk<'m> {
         mark_ranks(domain, node, inputs, &mut values);
         self.forget_elements(&mut values);
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
+    }
+
+    /// Notes the conditions on elements that a call leaves to run time. What has been asserted since then of sizes that
+    /// data decide is noted there.
+    fn leave_to_run_time(&mut self, step: usize, call: &Call, asserted: usize) {
+        let left = left_to_run_time(&mut Cx::on(&mut self.env, self.model.backend), call);
+        let asserts = &self.env.runtime_asserts()[asserted..];
+        let is_new = |left: &RunTime| asserts.iter().all(|assert| assert.clause.name() != left.clause);
+        self.run_time.extend(left.into_iter().filter(is_new).map(|condition| (step, condition)));
     }
 
     /// The version of a domain: that which the function imports, else the model. onnxruntime has its own domains, which

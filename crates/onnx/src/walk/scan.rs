@@ -1,7 +1,7 @@
 //! `Scan` and `SequenceMap`: a graph for each slice of tensors, and for each item of sequences.
-use super::control::{Results, attribute, body, without_elements};
+use super::control::{Results, attribute, without_elements};
 use super::load::has_ranked_outputs;
-use super::lost_sizes::{are_sizes, marked};
+use super::untracked::{are_sizes, marked};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Sequence, Tensor, Value};
@@ -12,12 +12,11 @@ impl<'m> Walk<'m> {
     /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
     pub(super) fn scan(
         &mut self,
-        node: &'m NodeProto,
+        (node, graph): (&'m NodeProto, &'m GraphProto),
         inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
-        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
         if self.version("", frame).is_some_and(|version| version < 9) {
             // Inputs had batches, and lengths in front of the states.
             let message = "Scan of version 8 has no shape function".to_owned();
@@ -160,12 +159,11 @@ impl<'m> Walk<'m> {
     /// `SequenceMap`: the body for each item.
     pub(super) fn mapped(
         &mut self,
-        node: &'m NodeProto,
+        (node, graph): (&'m NodeProto, &'m GraphProto),
         inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
-        let Some(graph) = body(node, "body") else { return self.missing(node, "body") };
         let Some(Some(Value::Sequence(first))) = inputs.first() else {
             return self.missing(node, "sequence");
         };

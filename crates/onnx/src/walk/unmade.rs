@@ -2,7 +2,7 @@
 use super::control::{Results, place, without_elements};
 use super::{Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
-use crate::shape::{Tensor, Value};
+use crate::shape::{Call, Tensor, Value};
 use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::KernelError;
@@ -10,7 +10,10 @@ use sizewise_kernels::KernelError;
 /// The sizes of a row that are numbers when the model loads; `None` where that is not sure.
 type Row = Option<Vec<Option<i64>>>;
 
-/// The rows of loops, by the address of the node.
+/// Operators of which the inference of shapes compares sizes that the kernel does not.
+const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
+
+/// The rows of loops and the inputs of losses, by the address of the node.
 pub type Rows = FxHashMap<usize, Vec<Row>>;
 
 /// What is inferred of rows when the model loads.
@@ -45,6 +48,35 @@ impl<'m> Walk<'m> {
                 *value = without_elements(value);
             }
         }
+    }
+
+    /// The refusal of a call of which sizes disagree that are known when the model loads, where those of a run do.
+    pub(super) fn disagreement_at_load(&mut self, node: &NodeProto, call: &Call) -> Option<KernelError> {
+        if !call.domain.is_empty() || !COMPARED.contains(&call.op) {
+            return None;
+        }
+        let row = |at: usize| call.inputs.get(at).copied().flatten().and_then(row);
+        let disagree = |rows: &[Row]| {
+            let [Some(scores), Some(labels)] = rows else { return false };
+            let expected = scores.iter().take(1).chain(scores.iter().skip(2));
+            labels.iter().zip(expected).any(|(&a, &b)| a.is_some() && b.is_some() && a != b)
+        };
+        let rows = vec![row(0), row(1)];
+        match &mut self.at_load {
+            AtLoad::Finding(known) => drop(known.insert(place(node), rows)),
+            AtLoad::Found(known) if !self.keeps => {
+                let rows = known.get(&place(node)).filter(|rows| disagree(rows))?;
+                let known = |size: &Option<i64>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
+                let sizes = |row: &Vec<Option<i64>>| row.iter().map(known).collect::<Vec<_>>().join(", ");
+                let shown: Vec<String> =
+                    rows.iter().flatten().map(|row| format!("[{}]", sizes(row))).collect();
+                let message = format!("{}: declared sizes disagree: {}", call.op, shown.join(" and "));
+                return Some(KernelError::invalid("Loss.C2", message));
+            }
+            at_load if !self.keeps && disagree(&rows) => *at_load = AtLoad::Asked,
+            _ => {}
+        }
+        None
     }
 
     /// Notes what of the rows of a loop is inferred when the model loads. Carried values may have any sizes.

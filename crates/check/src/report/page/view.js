@@ -132,12 +132,22 @@ const sizewise = (() => {
 
     // What a verdict of `ok` says, as in the text report.
     function accepted() {
-      const works = report.runtime_asserts.length > 0 ? "works, if its data satisfy the runtime assertions" : "works";
+      const left = report.runtime_asserts.length;
+      const met = !report.program.onnx ? "its data satisfy the runtime assertions"
+        : left === 1 ? "its values meet the condition that is left to run time" : "its values meet the conditions that are left to run time";
+      const works = left > 0 ? `works, if ${met}` : "works";
       if (report.assumed === "spec") return `every input that the spec allows ${works}`;
       if (report.assumed === "declaration") {
         return `every input that the model declares ${works}; assumed: sizes of at least 1, equal names equal`;
       }
       return `every input that satisfies the ranges and guards recorded at export ${works}; no spec was given`;
+    }
+
+    // A condition of an ONNX model is a sentence, with the inputs whose values decide it.
+    function leftToRunTime(a) {
+      if (!a.op) return make("p", {}, make("code", {}, a.expr), ` after ${a.after_node}: ${a.message}`);
+      const inputs = a.inputs ? `; the values of ${a.inputs.join(", ")} decide it` : "";
+      return make("p", {}, make("code", {}, `${a.after_node} = ${a.op}`), ` ${a.expr}${inputs}`);
     }
 
     function head() {
@@ -246,7 +256,7 @@ const sizewise = (() => {
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
         folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, named(text))),
-        folded(`${plural(report.runtime_asserts.length, "condition", "conditions")} that only running the program can check`, report.runtime_asserts, (a) => make("p", {}, make("code", {}, a.expr), ` after ${a.after_node}: ${a.message}`)),
+        folded(report.program.onnx ? `Left to run time: ${plural(report.runtime_asserts.length, "condition", "conditions")} on values` : `${plural(report.runtime_asserts.length, "condition", "conditions")} that only running the program can check`, report.runtime_asserts, leftToRunTime, Boolean(report.program.onnx) && report.runtime_asserts.length <= 20),
         folded("Remarks", report.diagnostics.filter((d) => d.level !== "error"), (d) => make("p", {}, make("code", {}, d.code), ` ${d.message}`))),
       make("div", {}, graphView(ROWS), why)));
   }

@@ -36,7 +36,7 @@ impl Check<'_> {
             let (pool, facts) = stating.facts();
             matches!(decide(pool, facts, condition, &self.budget).verdict, Decided::Implied { .. })
         };
-        let failed = !self.failed.is_empty() || !self.report.is_complete();
+        let failed = !self.failed.is_empty() || !self.report.are_sizes_complete();
         self.report.suffices = Some(!failed && own.iter().all(|&condition| follows(condition)));
     }
 

@@ -58,7 +58,7 @@ pub(super) fn marked(value: &Value, from_sizes: bool) -> Value {
 }
 
 /// Marks results of which sizes decide the elements, but are not followed.
-pub(super) fn mark_lost_sizes(call: &Call, mut values: Vec<Option<Value>>) -> Vec<Option<Value>> {
+pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec<Option<Value>> {
     let origins = || call.inputs.iter().flatten().map(|value| origin(value));
     // The elements of `Shape` and `Size` never depend on data.
     let reads_sizes = matches!((call.domain, call.op), ("", "Shape" | "Size"));
@@ -98,15 +98,15 @@ type Seen = Result<Vec<Option<Vec<Expr>>>, ()>;
 
 impl Walk<'_> {
     /// Whether a call has an input whose elements are computed from sizes and not followed.
-    pub(super) fn reads_lost_sizes(&mut self, call: &Call) -> bool {
-        let is_lost = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.from_sizes);
-        call.inputs.iter().flatten().any(is_lost)
+    pub(super) fn reads_untracked(&mut self, call: &Call) -> bool {
+        let is_untracked = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.from_sizes);
+        call.inputs.iter().flatten().any(is_untracked)
             && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
     }
 
     /// Notes that nothing is known if the call depends on numbers that are not followed. `before` is the environment
     /// from before the call.
-    pub(super) fn ask_of_lost_sizes(&mut self, step: usize, call: &Call, before: ShapeEnv) {
+    pub(super) fn ask_of_untracked(&mut self, step: usize, call: &Call, before: ShapeEnv) {
         let mut first: Option<(Seen, usize)> = None;
         let is_index = self.stops && matches!(call.op, "Gather" | "GatherElements" | "GatherND");
         for &number in TRIED {

@@ -1,0 +1,78 @@
+//! What onnxruntime runs although its operators' specification, or a first look, says otherwise.
+use super::evaluate;
+use crate::read::Model;
+use rustc_hash::FxHashMap;
+
+/// The sizes of the first output, or the condition that is broken.
+fn evaluated(graph: &str, sizes: &[(&str, &[i64])]) -> Result<Vec<i64>, String> {
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\ng {graph}");
+    let model = Model::read(text.into_bytes()).expect(graph);
+    let sizes = sizes.iter().map(|(name, sizes)| ((*name).to_owned(), sizes.to_vec())).collect();
+    match evaluate(&model, &sizes, &FxHashMap::default()) {
+        Ok(made) => {
+            let first = made.outputs.first().cloned().flatten().expect("a tensor");
+            Ok(first.iter().filter_map(super::ShownSize::number).collect())
+        }
+        Err(refused) => Err(refused.expr.unwrap_or(refused.message)),
+    }
+}
+
+#[test]
+fn a_loss_takes_fewer_labels_than_scores_unless_the_model_says_how_many_there_are() {
+    let loss = "{ y = NegativeLogLikelihoodLoss<reduction = \"none\">(x, l) }";
+    let open = format!("(float[a,b] x, int64[c] l) => (y) {loss}");
+    let known = format!("(float[5,b] x, int64[4] l) => (y) {loss}");
+    let halfway = format!("(float[5,b] x, int64[c] l) => (y) {loss}");
+    for (graph, scores, labels, expected) in [
+        (&open, [5, 10], 4, Ok(vec![4])),
+        (&open, [5, 10], 0, Ok(vec![0])),
+        (&open, [5, 10], 5, Ok(vec![5])),
+        (&open, [4, 10], 5, Err("Loss.C2")),
+        (&known, [5, 10], 4, Err("Loss.C2")),
+        (&halfway, [5, 10], 4, Ok(vec![4])),
+    ] {
+        let found = evaluated(graph, &[("x", &scores), ("l", &[labels])]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{graph} {scores:?} {labels}");
+    }
+}
+
+#[test]
+fn an_empty_kernel_runs_where_nothing_is_multiplied() {
+    let graph = |attributes: &str| {
+        format!("(float[n,1,h] x, float[m,1,k] w) => (y) {{ y = Conv{attributes}(x, w) }}")
+    };
+    for (attributes, image, kernel, expected) in [
+        ("", [8, 1, 0], [2, 1, 0], Ok(vec![8, 2, 1])),
+        ("", [0, 1, 7], [2, 1, 0], Ok(vec![0, 2, 8])),
+        ("", [1, 1, 5], [0, 1, 0], Ok(vec![1, 0, 6])),
+        ("<auto_pad = \"SAME_UPPER\">", [3, 1, 0], [2, 1, 0], Ok(vec![3, 2, 1])),
+        ("<auto_pad = \"SAME_UPPER\">", [0, 1, 5], [2, 1, 0], Ok(vec![0, 2, 6])),
+        ("<auto_pad = \"SAME_UPPER\">", [1, 1, 5], [2, 1, 3], Ok(vec![1, 2, 5])),
+        // onnxruntime never ends, or dies.
+        ("", [8, 1, 5], [2, 1, 0], Err("Conv.C8")),
+        ("<strides = [2]>", [3, 1, 0], [2, 1, 0], Err("Conv.C8")),
+        // Nothing is no image that could keep its size.
+        ("<auto_pad = \"SAME_LOWER\">", [1, 1, 0], [2, 1, 3], Err("Conv.C4")),
+    ] {
+        let found = evaluated(&graph(attributes), &[("x", &image), ("w", &kernel)]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{attributes} {image:?} {kernel:?}");
+    }
+}
+
+#[test]
+fn columns_make_an_image_that_has_elements() {
+    let graph = "(float[n,c,l] x, int64[2] s, int64[2] b) => (y) { y = Col2Im(x, s, b) }";
+    for (columns, image, expected) in [
+        ([0, 5, 5], "5, 5", Ok(vec![0, 1, 5, 5])),
+        ([1, 0, 5], "5, 5", Err("Col2Im.C4")),
+        ([1, 5, 0], "0, 5", Err("Col2Im.C4")),
+        ([1, 5, 0], "1, 3", Err("Col2Im.C4")),
+    ] {
+        let graph = graph.replace(", int64[2] s, int64[2] b", "").replace(
+            "{ y",
+            &format!("{{ s = Constant<value_ints = [{image}]>() b = Constant<value_ints = [1, 5]>() y"),
+        );
+        let found = evaluated(&graph, &[("x", &columns)]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{columns:?} {image}");
+    }
+}
