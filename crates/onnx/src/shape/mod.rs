@@ -48,7 +48,7 @@ pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
 pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};
-pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Span, Tensor, Value};
+pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
 use call::Outcome;
 use rustc_hash::FxHashMap;
