@@ -313,7 +313,8 @@ impl<'p> Interpreter<'p> {
 /// Whether a call writes integers in place, or gives a view of integers as floats that can be written later.
 fn writes_integers(args: &Args) -> bool {
     let schema = args.schema;
-    if !schema.mutable && schema.overload != "dtype" {
+    let reads_bits = schema.name == "view" && schema.overload == "dtype";
+    if !schema.mutable && !reads_bits {
         return false;
     }
     let integers = |value: &Value| match value {
