@@ -101,6 +101,7 @@ fn read_tensor(env: &mut ShapeEnv, text: &str) -> Result<Tensor, String> {
         device: Device::cpu(),
         layout: Layout::Strided,
         wrapped: false,
+        span: None,
     })
 }
 

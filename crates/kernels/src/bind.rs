@@ -1,5 +1,6 @@
 //! Matching the arguments of a call against the operator's schema.
 use super::args::Args;
+use super::span::Span;
 use super::tensor::Tensor;
 use super::value::Value;
 use sizewise_expr::{Expr, Pool};
@@ -202,6 +203,7 @@ fn is_empty_list(value: &Value) -> bool {
 
 /// A Python number as a 0-dimensional tensor that takes part in type promotion by its category only.
 fn wrapped_number(value: &Value) -> Option<Tensor> {
+    let span = if let Value::Int(value) = value { Some(Span::single(*value)) } else { None };
     let dtype = match value {
         Value::Int(_) => Dtype::Int64,
         Value::Float(_) => Dtype::Float64,
@@ -217,6 +219,7 @@ fn wrapped_number(value: &Value) -> Option<Tensor> {
         device: Device::cpu(),
         layout: Layout::Strided,
         wrapped: true,
+        span,
     })
 }
 

@@ -318,7 +318,7 @@ impl<'a> Cx<'a> {
     /// A fresh tensor with given strides.
     pub fn strided(&self, sizes: Sizes, strides: Sizes, dtype: Dtype, device: &Device) -> Tensor {
         let (offset, device) = (Expr::ZERO, device.clone());
-        Tensor { sizes, strides, offset, dtype, device, layout: Layout::Strided, wrapped: false }
+        Tensor { sizes, strides, offset, dtype, device, layout: Layout::Strided, wrapped: false, span: None }
     }
 
     /// A fresh unbacked size between bounds; `None` is no upper bound.

@@ -1,4 +1,5 @@
 //! What a fake kernel knows of a tensor: everything but its elements.
+use super::span::Span;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, Layout};
 use smallvec::SmallVec;
@@ -23,6 +24,8 @@ pub struct Tensor {
     pub layout: Layout,
     /// Whether this stands for a Python number, which takes part in type promotion by its category only.
     pub wrapped: bool,
+    /// Where the elements lie, if they are integers and sizes decide it.
+    pub span: Option<Span>,
 }
 
 impl Tensor {
@@ -39,11 +42,11 @@ impl Tensor {
 
     /// The same tensor with other sizes and strides: a view.
     pub fn viewed(&self, sizes: Sizes, strides: Sizes) -> Tensor {
-        Tensor { sizes, strides, wrapped: false, ..self.clone() }
+        Tensor { sizes, strides, wrapped: false, span: None, ..self.clone() }
     }
 
     /// The same tensor with another dtype.
     pub fn with_dtype(&self, dtype: Dtype) -> Tensor {
-        Tensor { dtype, wrapped: false, ..self.clone() }
+        Tensor { dtype, wrapped: false, span: None, ..self.clone() }
     }
 }

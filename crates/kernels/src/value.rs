@@ -59,6 +59,20 @@ pub(super) fn list(tensors: impl IntoIterator<Item = Tensor>) -> Value {
 }
 
 impl Value {
+    /// Forgets where the elements of tensors lie.
+    pub fn forget_span(&mut self) {
+        let forget = |tensor: &mut Arc<Tensor>| {
+            if tensor.span.is_some() {
+                Arc::make_mut(tensor).span = None;
+            }
+        };
+        match self {
+            Value::Tensor(tensor) => forget(tensor),
+            Value::Tensors(list) => list.iter_mut().flatten().for_each(forget),
+            _ => {}
+        }
+    }
+
     /// What kind of value this is, for messages.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -395,6 +395,13 @@ impl Cx<'_> {
         result
     }
 
+    /// The first element of a slice that begins at `start`: an index, or the size where the slice has no elements.
+    pub fn first_of_slice(&mut self, start: Expr, size: Expr) -> Expr {
+        let start = self.from_start(start, size);
+        let start = self.clamped_below(start, Expr::ZERO);
+        self.clamped_above(start, size)
+    }
+
     /// A copy of a tensor, contiguous.
     pub fn contiguous_copy(&mut self, tensor: &Tensor) -> Tensor {
         self.contiguous(tensor.sizes.clone(), tensor.dtype, &tensor.device)

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_ir::{Graph, Meta, Node, ValueId};
-use sizewise_kernels::{Sizes, Tensor, Value};
+use sizewise_kernels::{Sizes, Span, Tensor, Value};
 use std::sync::Arc;
 
 /// How far results are compared with the recorded values.
@@ -328,7 +328,11 @@ fn rename(env: &mut ShapeEnv, value: Value, renamed: &FxHashMap<Expr, Expr>) -> 
             let sizes = t.sizes.iter().map(|&e| replace(e)).collect();
             let strides = t.strides.iter().map(|&e| replace(e)).collect();
             let offset = replace(t.offset);
-            Tensor { sizes, strides, offset, ..(*t).clone() }.into()
+            let span = t.span.as_ref().map(|span| {
+                let (least, most) = (replace(span.least), replace(span.most));
+                Span { least, most, ..span.clone() }
+            });
+            Tensor { sizes, strides, offset, span, ..(*t).clone() }.into()
         }
         Value::Int(e) => Value::Int(replace(e)),
         Value::Float(e) => Value::Float(replace(e)),

@@ -13,7 +13,7 @@ use sizewise_env::Origin;
 use sizewise_expr::{Symbol, is_cancelled};
 use sizewise_ir::schema::Schema;
 use sizewise_ir::{Argument, Graph, GraphInput, Node, Program, Subgraph, TargetKind};
-use sizewise_kernels::{Cx, FakeKernel, Operators, Value, Values, bind};
+use sizewise_kernels::{Args, Cx, FakeKernel, Operators, Value, Values, bind};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -143,6 +143,8 @@ impl<'p> Interpreter<'p> {
             Err(CallError::Unsupported(reason)) => {
                 self.run.unsupported.push((self.origin, reason));
                 frame.untrusted.add(node);
+                // What is not known may write its operands.
+                self.integers_written = true;
                 self.trust_record(frame, node)
             }
             // The recorded operand may be wrong, rather than the program.
@@ -295,9 +297,33 @@ impl<'p> Interpreter<'p> {
         if self.autocast.enabled().next().is_some() {
             self.autocast(&schema.qualified().to_string(), &mut args)?;
         }
-        let result = kernel.call(&mut Cx::on(&mut self.run.env, self.operators.backend()), &args);
+        if self.integers_written {
+            args.values_mut().iter_mut().for_each(Value::forget_span);
+        }
+        let mut cx = Cx::on(&mut self.run.env, self.operators.backend());
+        let mut result = kernel.call(&mut cx, &args);
+        if let Ok(results) = &mut result {
+            cx.follow_spans(&args, results);
+        }
+        self.integers_written |= writes_integers(&args);
         self.returned(result)
     }
+}
+
+/// Whether a call writes integers in place, or gives a view of integers as floats that can be written later.
+fn writes_integers(args: &Args) -> bool {
+    let schema = args.schema;
+    let reads_bits = schema.name == "view" && schema.overload == "dtype";
+    if !schema.mutable && !reads_bits {
+        return false;
+    }
+    let integers = |value: &Value| match value {
+        Value::Tensor(tensor) => tensor.dtype.is_integral(),
+        Value::Tensors(list) => list.iter().flatten().any(|tensor| tensor.dtype.is_integral()),
+        _ => false,
+    };
+    let seen = |written: bool| written || !schema.mutable;
+    schema.args.iter().zip(args.values()).any(|(arg, value)| seen(arg.is_written()) && integers(value))
 }
 
 fn no_kernel(op: &str) -> CallError {

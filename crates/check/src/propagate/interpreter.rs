@@ -57,6 +57,8 @@ pub struct Interpreter<'p> {
     pub(super) uses: Uses,
     /// The step depends on the result of an unsupported operator.
     pub(super) untrusted: bool,
+    /// Integers were written in place, so that what is known of where integers lie may not hold any more.
+    pub(super) integers_written: bool,
 }
 
 impl<'p> Interpreter<'p> {
@@ -85,6 +87,7 @@ impl<'p> Interpreter<'p> {
             calls: CallCache::default(),
             uses: Uses::default(),
             untrusted: false,
+            integers_written: false,
         }
     }
 

@@ -16,7 +16,7 @@ pub fn tensor(records: &mut Records, env: &mut ShapeEnv, meta: &TensorMeta) -> R
     strides.resize(sizes.len(), Expr::ONE);
     let offset = records.size(env, meta.storage_offset)?;
     let (dtype, device, layout) = (meta.dtype, meta.device.clone(), meta.layout);
-    Ok(Tensor { sizes, strides, offset, dtype, device, layout, wrapped: false })
+    Ok(Tensor { sizes, strides, offset, dtype, device, layout, wrapped: false, span: None })
 }
 
 /// A recorded value; `Opaque` for what has no shape.

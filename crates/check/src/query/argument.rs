@@ -112,7 +112,7 @@ fn read_tensor(env: &mut ShapeEnv, json: &Json) -> Result<Tensor> {
         return Err(expected("as many strides as sizes", json));
     }
     let offset = field("storage_offset").map_or(Ok(Expr::ZERO), |o| read_int(env, o))?;
-    Ok(Tensor { sizes, strides, offset, dtype, device, layout, wrapped: false })
+    Ok(Tensor { sizes, strides, offset, dtype, device, layout, wrapped: false, span: None })
 }
 
 /// One argument.

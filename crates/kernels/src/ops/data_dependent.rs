@@ -289,7 +289,8 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::one_hot(Tensor self, int num_classes) -> Tensor`: a last dimension of zeros with a one at the element's
 /// position; -1 stands for one more than the greatest element.
 ///
-/// (C1) The dtype is `int64`. (C2) `num_classes` is positive or -1; if it is -1, there are elements.
+/// (C1) The dtype is `int64`. (C2) `num_classes` is positive or -1; if it is -1, there are elements. (C3) Elements that
+/// sizes decide are classes.
 fn one_hot(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, classes) = (args.tensor("self")?, args.int("num_classes")?);
     cx.check(x.dtype == Dtype::Int64, "one_hot.C1", |_| format!("int64 is expected, not {}", x.dtype))?;
@@ -304,6 +305,7 @@ fn one_hot(cx: &mut Cx, args: &Args) -> KernelResult {
     } else {
         let positive = cx.gt(classes, 0);
         cx.require(positive, "one_hot.C2", |cx| format!("num_classes {} is not positive", cx.show(classes)))?;
+        cx.require_indices(x, classes, false, "classes", "one_hot.C3")?;
         sizes.push(classes);
     }
     one(cx.contiguous(sizes, Dtype::Int64, &x.device))

@@ -10,6 +10,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     embedding => "aten.embedding.default";
 };
 
+/// What indices into a table are held against.
+pub(super) const ROWS: &str = "rows of the table";
+
 /// Indices are of `int32` or `int64`.
 pub fn check_indices(cx: &mut Cx, indices: &Tensor, clause: &'static str) -> Result<(), KernelError> {
     cx.check(matches!(indices.dtype, Dtype::Int32 | Dtype::Int64), clause, |_| {
@@ -21,13 +24,14 @@ pub fn check_indices(cx: &mut Cx, indices: &Tensor, clause: &'static str) -> Res
 /// sparse=False) -> Tensor`: `[n, d] × [...] → [..., d]`.
 ///
 /// (C1) The weight has 2 dimensions. (C2) The indices are of `int32` or `int64`. (C3) An empty table has nothing to
-/// look up.
+/// look up. (C4) Indices that sizes decide are rows of the table.
 fn embedding(cx: &mut Cx, args: &Args) -> KernelResult {
     let (weight, indices) = (args.tensor("weight")?, args.tensor("indices")?);
     cx.check(weight.rank() == 2, "embedding.C1", |_| {
         format!("a matrix is expected, not {} dimensions", weight.rank())
     })?;
     check_indices(cx, indices, "embedding.C2")?;
+    cx.require_indices(indices, weight.size(0), false, ROWS, "embedding.C4")?;
     let (rows, looked_up) = (weight.size(0), cx.numel(indices));
     let (some_rows, nothing) = (cx.gt(rows, Expr::ZERO), cx.eq(looked_up, Expr::ZERO));
     let possible = cx.any(&[some_rows, nothing]);

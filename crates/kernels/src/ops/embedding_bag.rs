@@ -1,5 +1,5 @@
 //! Bags of embeddings: rows looked up by index and reduced bag by bag, and the gradients of that.
-use super::embedding::check_indices;
+use super::embedding::{ROWS, check_indices};
 use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
@@ -212,11 +212,12 @@ fn dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor`: shaped like `self`.
 ///
 /// (C1) The operand is a matrix. (C2) The indices are of `int32` or `int64`. (C3) Where rows are looked up, there are
-/// rows, of floating point numbers.
+/// rows, of floating point numbers. (C4) Indices that sizes decide are rows, negative ones counted from the end.
 fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, indices) = (args.tensor("self")?, args.tensor("indices")?);
     cx.rank(x, 2, "embedding_renorm.C1", "the operand")?;
     check_indices(cx, indices, "embedding_renorm.C2")?;
+    cx.require_indices(indices, x.size(0), true, ROWS, "embedding_renorm.C4")?;
     let looked_up = cx.numel(indices);
     let (nothing, rows) = (cx.eq(looked_up, 0), cx.gt(x.size(0), 0));
     let possible = cx.any(&[nothing, rows]);

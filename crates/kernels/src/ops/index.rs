@@ -1,20 +1,17 @@
 //! Indexing by tensors of positions and by masks.
+use super::index_dim::POSITIONS;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Lookup, Span, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
-    |cx, args| {
-        one(indexed(cx, args.tensor("self")?, args.opt_tensors("indices")?, Masks::Allowed)?)
-    } => "aten.index.Tensor";
-    |cx, args| {
-        one(indexed(cx, args.tensor("self")?, args.opt_tensors("indices")?, Masks::Refused)?)
-    } => "aten._unsafe_index.Tensor";
+    |cx, args| index(cx, args, Masks::Allowed) => "aten.index.Tensor";
+    |cx, args| index(cx, args, Masks::Refused) => "aten._unsafe_index.Tensor";
     |cx, args| index_put(cx, args, Masks::Allowed) => "aten.index_put.default",
         "aten._unsafe_index_put.default", "aten._index_put_impl.default";
     masked_index => "aten._unsafe_masked_index.default";
@@ -90,6 +87,8 @@ struct Indexed {
     sizes: Sizes,
     /// The indexed tensor's strides along them, 0 along those of the positions.
     strides: Sizes,
+    /// The shape in which the positions broadcast.
+    picked: Sizes,
 }
 
 /// (C5) of [`index_put`].
@@ -99,10 +98,13 @@ fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, K
     let picked = cx.broadcast(shapes, "index.C5")?;
     let (first, last) = match (given.first(), given.last()) {
         (Some(&first), Some(&last)) => (first, last),
-        _ => return Ok(Indexed { sizes: x.sizes.clone(), strides: x.strides.clone() }),
+        _ => {
+            let (sizes, strides) = (x.sizes.clone(), x.strides.clone());
+            return Ok(Indexed { sizes, strides, picked });
+        }
     };
     let at = if last + 1 - first == given.len() { first } else { 0 };
-    let mut result = Indexed { sizes: Sizes::new(), strides: Sizes::new() };
+    let mut result = Indexed { sizes: Sizes::new(), strides: Sizes::new(), picked: picked.clone() };
     for dim in (0..x.rank()).filter(|dim| !given.contains(dim)) {
         result.sizes.push(x.sizes[dim]);
         result.strides.push(x.strides[dim]);
@@ -113,8 +115,59 @@ fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, K
     Ok(result)
 }
 
+/// (C9) Positions that sizes decide are in range, negative ones counted from the end, unless nothing is selected from
+/// dimensions that have elements.
+fn in_range(
+    cx: &mut Cx,
+    x: &Tensor,
+    indices: &[Option<Arc<Tensor>>],
+    selected: &Indexed,
+) -> Result<(), KernelError> {
+    let decided = |index: &Arc<Tensor>| index.span.as_ref().is_some_and(Span::is_attained);
+    if !indices.iter().flatten().any(decided) {
+        return Ok(());
+    }
+    let (none, no_pick) = (cx.without_elements(&selected.sizes), cx.without_elements(&selected.picked));
+    let mut dim = 0;
+    for index in indices {
+        let Some(&size) = x.sizes.get(dim) else { break };
+        let Some(index) = index else {
+            dim += 1;
+            continue;
+        };
+        if matches!(index.dtype, Dtype::Bool | Dtype::Uint8) {
+            dim += index.rank();
+            continue;
+        }
+        dim += 1;
+        let some = cx.ge(size, 1);
+        let (none, no_pick) = (cx.any(&none), cx.any(&no_pick));
+        let kept = cx.all(&[none, some]);
+        let lookup = Lookup { size, from_end: true, nothing: &[no_pick, kept], what: POSITIONS };
+        cx.require_span(index.span.as_ref(), &lookup, "index.C9")?;
+    }
+    Ok(())
+}
+
 /// `aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor`: the elements at positions; see above for the
-/// conditions. The result is laid out as an element-wise operator would on the indexed tensor.
+/// conditions.
+fn index(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
+    let (x, indices) = (args.tensor("self")?, args.opt_tensors("indices")?);
+    let positions = positions(cx, x, indices, masks)?;
+    let selected = shape_of(cx, x, &positions)?;
+    in_range(cx, x, indices, &selected)?;
+    one(laid_out(cx, x, selected))
+}
+
+/// What is selected, laid out as an element-wise operator would on the indexed tensor.
+fn laid_out(cx: &mut Cx, x: &Tensor, selected: Indexed) -> Tensor {
+    let Indexed { sizes, strides, .. } = selected;
+    let source = x.viewed(sizes.clone(), strides);
+    let strides = cx.elementwise_strides(&sizes, &[&source]);
+    cx.strided(sizes, strides, x.dtype, &x.device)
+}
+
+/// As [`index`], wherever the positions lie.
 fn indexed(
     cx: &mut Cx,
     x: &Tensor,
@@ -122,20 +175,20 @@ fn indexed(
     masks: Masks,
 ) -> Result<Tensor, KernelError> {
     let positions = positions(cx, x, indices, masks)?;
-    let Indexed { sizes, strides } = shape_of(cx, x, &positions)?;
-    let source = x.viewed(sizes.clone(), strides);
-    let strides = cx.elementwise_strides(&sizes, &[&source]);
-    Ok(cx.strided(sizes, strides, x.dtype, &x.device))
+    let selected = shape_of(cx, x, &positions)?;
+    Ok(laid_out(cx, x, selected))
 }
 
 /// `aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor`: a copy with the
 /// elements at positions replaced.
 ///
-/// (C1) to (C5) as above. (C6) The values broadcast to what the positions select. (C7) The dtypes agree.
+/// (C1) to (C5) and (C9) as above. (C6) The values broadcast to what the positions select. (C7) The dtypes agree.
 fn index_put(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
     let (x, values) = (args.tensor("self")?, args.tensor("values")?);
-    let positions = positions(cx, x, args.opt_tensors("indices")?, masks)?;
+    let indices = args.opt_tensors("indices")?;
+    let positions = positions(cx, x, indices, masks)?;
     let selected = shape_of(cx, x, &positions)?;
+    in_range(cx, x, indices, &selected)?;
     put(cx, x, values, &values.sizes, &selected.sizes)
 }
 

@@ -2,9 +2,10 @@
 use super::scatter::known_reduction;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use crate::{Args, Cx, KernelError, KernelResult, Lookup, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+use smallvec::SmallVec;
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -15,6 +16,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         known_reduction(cx, args, &["prod", "mean", "amax", "amin"])?;
         let (x, index) = (args.tensor("self")?, args.tensor("index")?);
         let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
+        let nothing = cx.eq(count, 0);
+        in_range(cx, x, dim, index, (false, &[nothing]))?;
         slices_exist(cx, x, dim, count)?;
         index_add(cx, args)
     } => "aten.index_reduce.default";
@@ -45,6 +48,30 @@ fn vector_index(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<(u
     Ok((dim, index.sizes.first().copied().unwrap_or(Expr::ONE)))
 }
 
+/// (C13) Positions that sizes decide are in range, negative ones counting from the end where `from_end`, unless
+/// `nothing` is looked up.
+fn in_range(
+    cx: &mut Cx,
+    x: &Tensor,
+    dim: usize,
+    index: &Tensor,
+    (from_end, nothing): (bool, &[Expr]),
+) -> Result<(), KernelError> {
+    let Some(&size) = x.sizes.get(dim) else { return Ok(()) };
+    let lookup = Lookup { size, from_end, nothing, what: POSITIONS };
+    cx.require_span(index.span.as_ref(), &lookup, "index_dim.C13")
+}
+
+/// What positions are held against.
+pub(super) const POSITIONS: &str = "elements of the dimension";
+
+/// The conditions under each of which slices of a tensor at positions along a dimension have no elements.
+fn no_slices(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> SmallVec<[Expr; 4]> {
+    let others = (0..x.rank()).filter(|&at| at != dim).map(|at| x.sizes[at]);
+    let sizes: Sizes = others.chain([count]).collect();
+    cx.without_elements(&sizes)
+}
+
 /// A copy of `self` with its order of dimensions.
 fn copy(cx: &mut Cx, x: &Tensor) -> KernelResult {
     let strides = cx.preserved_strides(x);
@@ -54,10 +81,13 @@ fn copy(cx: &mut Cx, x: &Tensor) -> KernelResult {
 /// `aten::index_select(Tensor self, int dim, Tensor index) -> Tensor`: the elements at positions along a dimension.
 ///
 /// (C1), (C2) as above. (C3) Of a tensor without dimensions one is selected. (C12) If there are positions, the
-/// dimension is not empty, even where slices have no elements; a vector's positions are looked at one by one.
+/// dimension is not empty, even where slices have no elements; a vector's positions are looked at one by one. (C13)
+/// Positions that sizes decide are in range, none counted from the end.
 fn index_select(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
+    let nothing = cx.eq(count, 0);
+    in_range(cx, x, dim, index, (false, &[nothing]))?;
     if x.rank() > 1 {
         let (some, none) = (cx.ne(x.sizes[dim], 0), cx.eq(count, 0));
         let sound = cx.any(&[some, none]);
@@ -98,7 +128,8 @@ fn source_fits(
 /// `aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha) -> Tensor`: slices added at
 /// positions.
 ///
-/// (C1), (C2), (C4) as above. (C5) The dtypes agree.
+/// (C1), (C2), (C4) as above. (C5) The dtypes agree. (C13) as above; a tensor of several dimensions that has no elements
+/// is given back.
 fn index_add(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
@@ -106,13 +137,27 @@ fn index_add(cx: &mut Cx, args: &Args) -> KernelResult {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
     source_fits(cx, &x.sizes, source, dim, count)?;
+    added_in_range(cx, x, dim, index, count)?;
     copy(cx, x)
+}
+
+/// (C13) of [`index_add`].
+fn added_in_range(
+    cx: &mut Cx,
+    x: &Tensor,
+    dim: usize,
+    index: &Tensor,
+    count: Expr,
+) -> Result<(), KernelError> {
+    let mut nothing = if x.rank() > 1 { cx.without_elements(&x.sizes) } else { SmallVec::new() };
+    nothing.push(cx.eq(count, 0));
+    in_range(cx, x, dim, index, (false, &nothing))
 }
 
 /// `aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor`: the gradient's
 /// slices added at positions of zeros.
 ///
-/// (C1), (C2), (C4) as above. (C7) No size is negative.
+/// (C1), (C2), (C4), (C13) as above. (C7) No size is negative.
 fn index_select_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes, index) = (args.tensor("grad")?, args.ints("self_sizes")?, args.tensor("index")?);
     for &size in sizes {
@@ -122,12 +167,13 @@ fn index_select_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let input = cx.contiguous(sizes, grad.dtype, &grad.device);
     let (dim, count) = vector_index(cx, &input, index, args.int("dim")?)?;
     source_fits(cx, sizes, grad, dim, count)?;
+    added_in_range(cx, &input, dim, index, count)?;
     one(input)
 }
 
 /// `aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor`: slices replaced at positions.
 ///
-/// (C1), (C2), (C4), (C5) as above. (C12) as below. (C8) The index is of `int64`.
+/// (C1), (C2), (C4), (C5), (C13) as above. (C12) as below. (C8) The index is of `int64`.
 fn index_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
     long_index(cx, index)?;
@@ -136,6 +182,8 @@ fn index_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     })?;
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
     source_fits(cx, &x.sizes, source, dim, count)?;
+    let nothing = no_slices(cx, x, dim, count);
+    in_range(cx, x, dim, index, (false, &nothing))?;
     slices_exist(cx, x, dim, count)?;
     copy(cx, x)
 }
@@ -154,7 +202,7 @@ fn slices_exist(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> Result<(), 
 /// filled.
 ///
 /// (C1), (C2) as above. (C6) A value given as a tensor has no dimensions. (C8) The index is of `int64`. (C11) Only
-/// complex tensors are filled with complex numbers.
+/// complex tensors are filled with complex numbers. (C13) as above, positions counted from the end included.
 fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     long_index(cx, index)?;
@@ -166,6 +214,8 @@ fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
         format!("a complex number does not fit into {}", x.dtype)
     })?;
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
+    let nothing = no_slices(cx, x, dim, count);
+    in_range(cx, x, dim, index, (true, &nothing))?;
     slices_exist(cx, x, dim, count)?;
     copy(cx, x)
 }
@@ -173,7 +223,8 @@ fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::take(Tensor self, Tensor index) -> Tensor`: the elements at positions of the flattened tensor, shaped like
 /// the index.
 ///
-/// (C8) The index is of `int64`. (C9) The tensor has elements if the index has.
+/// (C8) The index is of `int64`. (C9) The tensor has elements if the index has. (C14) Positions that sizes decide are in
+/// range, negative ones counted from the end.
 fn take(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     long_index(cx, index)?;
@@ -181,9 +232,10 @@ fn take(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(index.sizes.clone(), x.dtype, &x.device))
 }
 
-/// (C9) of [`take`].
+/// (C9) and (C14) of [`take`].
 fn require_elements(cx: &mut Cx, x: &Tensor, index: &Tensor) -> Result<(), KernelError> {
     let (numel, wanted) = (cx.numel(x), cx.numel(index));
+    cx.require_indices(index, numel, true, "elements", "index_dim.C14")?;
     let (some, none) = (cx.ne(numel, 0), cx.eq(wanted, 0));
     let enough = cx.any(&[some, none]);
     cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())
@@ -199,7 +251,7 @@ fn long_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
 /// `aten::put(Tensor self, Tensor index, Tensor source, bool accumulate) -> Tensor`: elements replaced at positions
 /// of the flattened tensor.
 ///
-/// (C8), (C9) as above. (C5) The dtypes agree. (C10) There is one element a position.
+/// (C8), (C9), (C14) as above. (C5) The dtypes agree. (C10) There is one element a position.
 fn put(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
     long_index(cx, index)?;

@@ -1,4 +1,5 @@
 //! Gathering and scattering along one dimension by a tensor of positions that has as many dimensions.
+use super::index_dim::POSITIONS;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
@@ -53,7 +54,8 @@ fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
 }
 
 /// The conditions on an index: (C1) the dimension exists; unless the index is empty, (C2) it is of `int64` or
-/// `int32`, (C3) it has as many dimensions as the tensor, and (C4) is no larger, but along the dimension.
+/// `int32`, (C3) it has as many dimensions as the tensor, and (C4) is no larger, but along the dimension, and (C9)
+/// positions that sizes decide are in range, none counted from the end.
 fn index_fits(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<usize, KernelError> {
     let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
     if is_empty(cx, index) {
@@ -69,6 +71,7 @@ fn index_fits(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<usiz
     for at in (0..rank).filter(|&at| at != dim) {
         covers(cx, size_along(x, at), size_along(index, at))?;
     }
+    cx.require_indices(index, size_along(x, dim), false, POSITIONS, "scatter.C9")?;
     Ok(dim)
 }
 
@@ -83,7 +86,7 @@ fn covers(cx: &mut Cx, size: Expr, index: Expr) -> Result<(), KernelError> {
 /// `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad) -> Tensor`: the elements at positions along
 /// a dimension, shaped like the index.
 ///
-/// (C1) to (C4) as in [`index_fits`].
+/// (C1) to (C4) and (C9) as in [`index_fits`].
 fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     index_fits(cx, x, index, args.int("dim")?)?;
@@ -93,7 +96,7 @@ fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient
 /// scattered to the shape of `self`.
 ///
-/// Without sparse gradients, (C1) to (C5) as of `scatter_add`.
+/// Without sparse gradients, (C1) to (C5) and (C9) as of `scatter_add`.
 fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, index) = (args.tensor("grad")?, args.tensor("self")?, args.tensor("index")?);
     if args.flag("sparse_grad")? {
@@ -106,7 +109,7 @@ fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements
 /// at positions along a dimension replaced or combined.
 ///
-/// (C1) to (C4) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many
+/// (C1) to (C4) and (C9) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many
 /// dimensions and no fewer elements along each than the index.
 fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
@@ -149,14 +152,15 @@ fn scatter_fits(
 /// other dimensions; without a dimension, of the flattened tensors.
 ///
 /// (C2) The indices are of `int64`. (C3) Both have as many dimensions. (C1) The dimension exists. (C7) They broadcast
-/// along the others.
+/// along the others. (C9) Without a dimension, positions that sizes decide are in range; with one they wrap around.
 fn take_along_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("indices")?);
     cx.check(index.dtype == Dtype::Int64, "scatter.C2", |_| {
         format!("the indices are of {}, int64 is expected", index.dtype)
     })?;
     let Some(dim) = args.opt_int("dim")? else {
-        let numel = cx.numel(index);
+        let (numel, held) = (cx.numel(index), cx.numel(x));
+        cx.require_indices(index, held, false, "elements", "scatter.C9")?;
         return one(cx.contiguous([numel].as_slice(), x.dtype, &x.device));
     };
     cx.check(x.rank() == index.rank(), "scatter.C3", |_| {

@@ -173,6 +173,21 @@ fn inner<'m>(node: &'m NodeProto, take: &mut impl FnMut(&'m str)) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::conditions_on_elements;
+
+    #[test]
+    fn elements_with_conditions_are_needed() {
+        for (domain, op, input) in conditions_on_elements() {
+            let node = NodeProto {
+                op_type: op.to_owned(),
+                domain: domain.to_owned(),
+                input: vec![String::new(); input + 1],
+                ..NodeProto::default()
+            };
+            let of = used(&node, input, &FxHashMap::default());
+            assert!(of == Use::Reads, "{domain} {op} input {input}");
+        }
+    }
 
     #[test]
     fn elements_are_needed_where_a_shape_or_a_condition_reads_them() {

@@ -1,10 +1,10 @@
 //! Operators that take elements by their indices.
 use super::call::{Checked, Outcome};
 use super::elements::{Grid, build, indices, place};
-use super::value::{Element, Elements, Places, Span, Tensor};
+use super::value::{Element, Elements, Places, Tensor};
 use super::{Dtype, Family, spans};
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Cx, KernelError, Span};
 use std::sync::Arc;
 
 pub(super) const KERNELS: Family = &[
@@ -54,8 +54,7 @@ pub(super) fn inside(
     let computed = known.iter().filter_map(Element::int).filter(|index| index.as_inline().is_none());
     for index in computed.take(MAX_COMPUTED) {
         if cx.env.hint_int(index).is_some() {
-            let span = Span { least: index, most: index, is_attained: true };
-            spans::inside(cx, indices, Some(&span), size, clause)?;
+            spans::inside(cx, indices, Some(&Span::single(index)), size, clause)?;
         }
     }
     Ok(())

@@ -47,10 +47,12 @@ mod tests;
 
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
+#[cfg(test)]
+pub(crate) use run_time::conditions_on_elements;
 pub use run_time::{RunTime, left_to_run_time};
 pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};
-pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Span, Tensor, Value};
+pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
 use call::Outcome;
 use rustc_hash::FxHashMap;

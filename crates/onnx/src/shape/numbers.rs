@@ -1,7 +1,6 @@
 //! Arithmetic on the elements of small tensors.
 use super::dtype::Dtype;
 use super::value::{Element, Tensor};
-use sizewise_expr::range::{Bounds, Congruence, Domain, ValueRange};
 use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
 
@@ -24,8 +23,8 @@ pub fn holds(cx: &mut Cx, e: Expr, dtype: Dtype) -> bool {
     match cx.pool().as_int(e) {
         Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
         None => match dtype {
-            Dtype::I64 => fits_usually(cx, e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
-            Dtype::I32 => fits_usually(cx, e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
+            Dtype::I64 => cx.fits_usually(e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
+            Dtype::I32 => cx.fits_usually(e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
             _ => false,
         },
     }
@@ -47,23 +46,6 @@ fn wrapped(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
     let above = (&value - &least).modulo(&Int::power_of_two(bits));
     let stored = above.and_then(|above| (&above + &least).to_i64());
     stored.map_or(Element::Open, |stored| Element::Int(cx.int(stored)))
-}
-
-/// Whether an expression over sizes fits between two numbers where sizes are no greater than `usual`, or no greater
-/// than their least value if that is more.
-fn fits_usually(cx: &mut Cx, e: Expr, (least, most): (i64, i64), usual: i64) -> bool {
-    let (facts, pool) = (cx.env.known_facts(), &cx.env.pool);
-    let size = |e: Expr| {
-        let range = facts.range(pool.as_symbol(e)?);
-        let lower = range.map_or_else(|| Some(Int::ZERO), ValueRange::lower).unwrap_or(Int::from(-usual));
-        let upper =
-            range.and_then(ValueRange::upper).map_or(Int::from(usual), |upper| upper.min(usual.into()));
-        let upper = if upper < lower { lower.clone() } else { upper };
-        Domain::new(ValueRange::between(lower, upper), Congruence::multiples_of(1))
-    };
-    let range = Bounds::new(pool, size).domain(e).range;
-    range.lower().is_none_or(|lower| lower >= Int::from(least))
-        && range.upper().is_none_or(|upper| upper <= Int::from(most))
 }
 
 fn float(value: f64, dtype: Dtype) -> Element {

@@ -258,13 +258,19 @@ fn is_open(cx: &mut Cx, tensor: &Tensor, is_index: bool) -> bool {
     }
 }
 
+/// The inputs on whose elements operators put conditions: domain, operator, position.
+#[cfg(test)]
+pub(crate) fn conditions_on_elements() -> impl Iterator<Item = (&'static str, &'static str, usize)> {
+    RULES.iter().flat_map(|rule| rule.ops.iter().map(|op| (rule.domain, *op, rule.input)))
+}
+
 /// Whether where the elements of indices lie says enough of them.
 fn is_settled(cx: &mut Cx, indices: &Tensor, size: Option<Expr>) -> bool {
     let Some(size) = size.filter(|_| indices.elements.is_none()) else { return false };
     match indices.span().cloned() {
-        Some(span) if span.is_attained => true,
+        Some(span) if span.is_attained() => true,
         Some(span) => {
-            let fits = spans::fits(cx, &span, size);
+            let fits = cx.is_index(&span, size, true);
             cx.surely(fits)
         }
         None => false,

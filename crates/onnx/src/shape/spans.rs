@@ -3,20 +3,13 @@
 //! An index within such a span is a condition on sizes. It is exact where the ends of the span are elements; else it
 //! says nothing unless it holds.
 use super::call::{Attribute, Call};
-use super::value::{Elements, Span, Tensor, Value};
+use super::value::{Elements, Tensor, Value};
 use super::{Dtype, numbers};
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Cx, KernelError, Lookup, Reach, Span};
 
 /// The most places of a last axis that are told apart.
 const MAX_COLUMNS: usize = 8;
-
-/// The condition that what lies in a span are indices of a dimension: `-size <= index < size`.
-pub(super) fn fits(cx: &mut Cx, span: &Span, size: Expr) -> Expr {
-    let (below, from_end) = (cx.gt(size, span.most), cx.add(span.least, size));
-    let not_below = cx.ge(from_end, 0);
-    if cx.surely(not_below) { below } else { cx.all(&[below, not_below]) }
-}
 
 /// Requires elements that lie in a span to be indices of a dimension, if there are any.
 pub(super) fn inside(
@@ -26,19 +19,12 @@ pub(super) fn inside(
     size: Expr,
     clause: &'static str,
 ) -> Result<(), KernelError> {
-    let Some(span) = span.filter(|span| span.is_attained) else { return Ok(()) };
-    let count = cx.product(indices.shape.clone().unwrap_or_default());
-    let (some, fits) = (cx.ge(count, 1), fits(cx, span, size));
-    let fine = if cx.surely(some) {
-        fits
-    } else {
-        let none = cx.eq(count, 0);
-        cx.any(&[none, fits])
+    let nothing = match (span, &indices.shape) {
+        (Some(_), Some(sizes)) => cx.without_elements(sizes),
+        _ => return Ok(()),
     };
-    cx.require(fine, clause, |cx| {
-        let (least, most) = (cx.show(span.least), cx.show(span.most));
-        format!("indices from {least} to {most} are out of range for the size {}", cx.show(size))
-    })
+    let lookup = Lookup { size, from_end: true, nothing: &nothing, what: "elements of the axis" };
+    cx.require_span(span, &lookup, clause)
 }
 
 /// An integer attribute of a call.
@@ -69,8 +55,8 @@ pub fn are_settled(cx: &mut Cx, call: &Call) -> bool {
     let Some(columns) = columns.filter(|columns| columns.len() == spans.len()) else { return false };
     spans.iter().zip(columns).all(|(span, &size)| {
         span.as_ref().is_some_and(|span| {
-            span.is_attained || {
-                let fits = fits(cx, span, size);
+            span.is_attained() || {
+                let fits = cx.is_index(span, size, true);
                 cx.surely(fits)
             }
         })
@@ -79,15 +65,14 @@ pub fn are_settled(cx: &mut Cx, call: &Call) -> bool {
 
 /// Where the elements of a tensor lie.
 fn span(cx: &mut Cx, tensor: &Tensor) -> Option<Span> {
-    let at = |value: Expr| Span { least: value, most: value, is_attained: true };
     match &tensor.elements {
         None => tensor.span().cloned(),
-        Some(Elements::Fill(element)) => element.int().map(at),
-        Some(Elements::List(list)) if list.len() == 1 => list[0].int().map(at),
+        Some(Elements::Fill(element)) => element.int().map(Span::single),
+        Some(Elements::List(list)) if list.len() == 1 => list[0].int().map(Span::single),
         Some(Elements::List(list)) => {
             let ints: Vec<i64> = list.iter().map(|e| e.int()?.as_inline()).collect::<Option<_>>()?;
             let (&least, &most) = (ints.iter().min()?, ints.iter().max()?);
-            Some(Span { least: cx.int(least), most: cx.int(most), is_attained: true })
+            Some(Span { least: cx.int(least), most: cx.int(most), reach: Reach::Ends })
         }
     }
 }
@@ -121,12 +106,9 @@ fn of_all(cx: &mut Cx, call: &Call, op: &str, result: &Tensor) -> Option<Span> {
         "Range" => {
             let start = tensor(0)?.single()?.int()?;
             let step = tensor(2).map_or(Some(Expr::ONE), |step| step.single()?.int())?;
-            let forwards = step.as_inline()? > 0;
-            let last = cx.sub(*result.shape.as_ref()?.first()?, Expr::ONE);
-            let way = cx.mul(step, last);
-            let end = cx.add(start, way);
-            let (least, most) = if forwards { (start, end) } else { (end, start) };
-            Some(Span { least, most, is_attained: true })
+            step.as_inline()?;
+            let span = cx.steps_span(start, step, *result.shape.as_ref()?.first()?);
+            span.map(|span| span.rearranged())
         }
         "Identity" | "Cast" | "Unsqueeze" | "Squeeze" | "Reshape" | "Flatten" | "Transpose" | "Expand"
         | "Tile" => {
@@ -138,29 +120,21 @@ fn of_all(cx: &mut Cx, call: &Call, op: &str, result: &Tensor) -> Option<Span> {
             let axis = integer(call, "axis").unwrap_or(0);
             let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
             let most = cx.sub(*sizes.get(usize::try_from(at).ok()?)?, Expr::ONE);
-            Some(Span { least: Expr::ZERO, most, is_attained: false })
+            Some(Span { least: Expr::ZERO, most, reach: Reach::Within })
         }
-        "Slice" | "Gather" | "GatherElements" | "GatherND" => {
-            Some(Span { is_attained: false, ..span(cx, tensor(0)?)? })
-        }
+        "Slice" | "Gather" | "GatherElements" | "GatherND" => Some(span(cx, tensor(0)?)?.part()),
         "Add" | "Sub" | "Mul" => {
             let (a, b) = (tensor(0)?, tensor(1)?);
-            let is_attained = vary_apart(a, b);
+            let apart = vary_apart(a, b);
             let (x, y) = (span(cx, a)?, span(cx, b)?);
-            let is_attained = is_attained && x.is_attained && y.is_attained;
-            let (least, most) = match op {
-                "Add" => (cx.add(x.least, y.least), cx.add(x.most, y.most)),
-                "Sub" => (cx.sub(x.least, y.most), cx.sub(x.most, y.least)),
-                _ => {
-                    // Products grow with both where neither is negative.
-                    let natural = [x.least, y.least].map(|least| cx.ge(least, 0));
-                    if !natural.into_iter().all(|natural| cx.surely(natural)) {
-                        return None;
-                    }
-                    (cx.mul(x.least, y.least), cx.mul(x.most, y.most))
+            match op {
+                "Add" => Some(cx.add_spans(&x, &y, apart)),
+                "Sub" => {
+                    let y = cx.negated_span(&y);
+                    Some(cx.add_spans(&x, &y, apart))
                 }
-            };
-            Some(Span { least, most, is_attained })
+                _ => cx.multiply_spans(&x, &y, apart),
+            }
         }
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! Values of ONNX graphs: element types, shapes, and what is known of the elements.
 use super::dtype::Dtype;
 use sizewise_expr::Expr;
+use sizewise_kernels::Span;
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -48,19 +49,8 @@ pub struct Tensor {
     pub from_sizes: bool,
     /// For the places of elements in another tensor what is known of them.
     pub places: Option<Arc<Places>>,
-    /// Where integers lie that are not followed one by one.
+    /// Where integers lie that are not followed one by one: all of them, or those at each place of the last axis.
     pub spans: Option<Arc<[Option<Span>]>>,
-}
-
-/// Where the elements of a tensor lie, or those at one place of its last axis.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Span {
-    /// The least that they can be.
-    pub least: Expr,
-    /// The greatest that they can be.
-    pub most: Expr,
-    /// Whether there are elements that are the least and the greatest, unless there are none at all.
-    pub is_attained: bool,
 }
 
 /// The places of elements in a tensor, such as those that are not 0.

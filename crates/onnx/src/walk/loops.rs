@@ -4,10 +4,10 @@ use super::load::has_known_rank;
 use super::untracked::{are_sizes, marked};
 use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
-use crate::shape::{Dtype, Element, Span, Tensor, Value};
+use crate::shape::{Dtype, Element, Tensor, Value};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Cx, KernelError, Reach, Span};
 
 /// Loops of up to this many rounds are walked round by round: over symbols, and with sizes that are given.
 const MAX_ROUNDS: (i64, i64) = (64, 4_096);
@@ -345,8 +345,8 @@ impl<'m> Walk<'m> {
         number.from_sizes = known_of.number;
         number.spans = counts.trips.map(|trips| {
             let most = Cx::on(&mut self.env, self.model.backend).sub(trips, Expr::ONE);
-            let is_attained = counts.goes && !known_of.ends_early;
-            [Some(Span { least: Expr::ZERO, most, is_attained })].into()
+            let reach = if counts.goes && !known_of.ends_early { Reach::Every } else { Reach::Within };
+            [Some(Span { least: Expr::ZERO, most, reach })].into()
         });
         number
     }

@@ -36,5 +36,6 @@ fn tensor(dtype: Dtype, rank: usize) -> Tensor {
         device: Device::cpu(),
         layout: Layout::Strided,
         wrapped: false,
+        span: None,
     }
 }

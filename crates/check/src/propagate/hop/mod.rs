@@ -26,6 +26,20 @@ impl<'p> Interpreter<'p> {
         node: &'p Node,
         name: &str,
     ) -> Result<Vec<Value>, CallError> {
+        let mut results = self.call_with_graphs(frame, node, name)?;
+        if !node.target.is_wrapper() {
+            // What is known within a branch does not hold outside, and what is written has other elements.
+            results.iter_mut().for_each(Value::forget_span);
+        }
+        Ok(results)
+    }
+
+    fn call_with_graphs(
+        &mut self,
+        frame: &Frame,
+        node: &'p Node,
+        name: &str,
+    ) -> Result<Vec<Value>, CallError> {
         match name {
             "cond" => self.call_cond(frame, node),
             "switch" => self.call_switch(frame, node),
@@ -48,11 +62,19 @@ impl<'p> Interpreter<'p> {
     pub(super) fn operands(&mut self, frame: &Frame, node: &'p Node, first: usize) -> Vec<Value> {
         let unnamed = node.inputs.iter().filter(|i| i.name.is_empty()).skip(first);
         let arguments: Vec<&Argument> = unnamed.map(|i| &i.arg).collect();
-        arguments.into_iter().flat_map(|argument| self.list(frame, argument)).collect()
+        arguments.into_iter().flat_map(|argument| self.parts(frame, argument)).collect()
+    }
+
+    /// An argument as a list of values of which a graph gets slices, or others in other turns: it is not known where
+    /// their elements lie.
+    pub(super) fn list(&mut self, frame: &Frame, argument: &Argument) -> Vec<Value> {
+        let mut parts = self.parts(frame, argument);
+        parts.iter_mut().for_each(Value::forget_span);
+        parts
     }
 
     /// An argument as a list of values.
-    pub(super) fn list(&mut self, frame: &Frame, argument: &Argument) -> Vec<Value> {
+    fn parts(&mut self, frame: &Frame, argument: &Argument) -> Vec<Value> {
         match self.argument(frame, argument) {
             Value::Tensors(items) => {
                 items.into_iter().map(|t| t.map_or(Value::None, Value::Tensor)).collect()
@@ -62,8 +84,8 @@ impl<'p> Interpreter<'p> {
             Value::Bools(items) => items.into_iter().map(Value::Bool).collect(),
             // A dictionary of keyword arguments: no operator here is recorded with a filled one.
             Value::Opaque => match argument {
-                Argument::Map(map) => map.values().flat_map(|a| self.list(frame, a)).collect(),
-                Argument::List(items) => items.iter().flat_map(|a| self.list(frame, a)).collect(),
+                Argument::Map(map) => map.values().flat_map(|a| self.parts(frame, a)).collect(),
+                Argument::List(items) => items.iter().flat_map(|a| self.parts(frame, a)).collect(),
                 _ => vec![Value::Opaque],
             },
             single => vec![single],

@@ -123,6 +123,7 @@ impl Tracer<'_> {
             device: Device::cpu(),
             layout: Layout::Strided,
             wrapped: false,
+            span: None,
         };
         self.input_as(name, tensor.into(), spec)
     }
