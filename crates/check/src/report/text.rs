@@ -280,7 +280,9 @@ fn outputs(out: &mut String, report: &Report) {
             parts.push(format!("{} {}{}", output.name, output.dtype, value.unwrap_or_default()));
             continue;
         };
-        let sizes: Vec<String> = shape.iter().map(show).collect();
+        // A size that is not known, as ONNX writes it.
+        let size = |v: &Json| if v.is_null() { "?".to_owned() } else { show(v) };
+        let sizes: Vec<String> = shape.iter().map(size).collect();
         let mut part = format!("{} {dtype}[{}]", output.name, sizes.join(", "));
         if let Some(bound) = &output.upper_bound
             && shape.iter().any(Json::is_string)

@@ -48,7 +48,7 @@ const sizewise = (() => {
     const state = { picked: null };
     const nameOf = (symbol) => (report.symbols[symbol] && (report.symbols[symbol].dim || report.symbols[symbol].source)) || symbol;
     // A size in the user's names.
-    const named = (size) => String(size).replace(/[A-Za-z_][A-Za-z_0-9]*/g, (word) => (word in report.symbols ? nameOf(word) : word));
+    const named = (size) => (size === null ? "?" : String(size)).replace(/[A-Za-z_][A-Za-z_0-9]*/g, (word) => (word in report.symbols ? nameOf(word) : word));
     // The report writes symbols and user's names; both mean the symbol.
     const toSymbols = (text) => {
       const words = symbolsIn(text), found = new Set();
@@ -68,7 +68,7 @@ const sizewise = (() => {
     }
 
     function dim(size) {
-      if (typeof size === "number") return String(size);
+      if (typeof size === "number" || size === null) return named(size);
       const text = named(size);
       return make("button", { class: "dim mono", type: "button", "data-size": String(size), "aria-pressed": "false", title: `why ${text}?`, onclick: () => pick(size) }, text);
     }
