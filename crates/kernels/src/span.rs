@@ -187,22 +187,25 @@ impl Cx<'_> {
         if a.is_single() {
             return Some(Span::single(self.modulo(a.least, divisor)));
         }
-        let (natural, below) = (self.ge(a.least, 0), self.le(a.most, greatest));
-        if self.surely(natural) && self.surely(below) {
-            return Some(a.clone());
+        // Between multiples of the divisor remainders grow with the elements.
+        let (first, last) = (self.floor_div(a.least, divisor), self.floor_div(a.most, divisor));
+        let between = self.eq(first, last);
+        if self.surely(between) {
+            let (least, most) = (self.modulo(a.least, divisor), self.modulo(a.most, divisor));
+            return Some(Span::new(least, most, a.reach));
         }
-        if a.reach.unordered() != Reach::Every {
-            return Some(Span::new(Expr::ZERO, greatest, Reach::Within));
-        }
-        let length = self.sub(a.most, a.least);
-        let all = self.ge(length, greatest);
-        Some(if self.surely(all) {
-            Span::new(Expr::ZERO, greatest, Reach::Every)
-        } else if a.least == Expr::ZERO {
-            Span::new(Expr::ZERO, self.clamped_above(a.most, greatest), Reach::Every)
+        let every = a.reach.unordered() == Reach::Every;
+        let across = self.lt(first, last);
+        let (most, reach) = if every && self.surely(across) {
+            let length = self.sub(a.most, a.least);
+            let all = self.ge(length, greatest);
+            (greatest, if self.surely(all) { Reach::Every } else { Reach::Ends })
+        } else if every && a.least == Expr::ZERO {
+            (self.clamped_above(a.most, greatest), Reach::Every)
         } else {
-            Span::new(Expr::ZERO, greatest, Reach::Within)
-        })
+            (greatest, Reach::Within)
+        };
+        Some(Span::new(Expr::ZERO, most, reach))
     }
 
     /// That of the lesser of two elements each.
