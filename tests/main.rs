@@ -52,6 +52,7 @@ mod sarif;
 mod service;
 mod sessions;
 mod shape_env;
+mod spans;
 mod specs;
 mod strict_input;
 mod strides;

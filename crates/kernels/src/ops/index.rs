@@ -1,5 +1,5 @@
 //! Indexing by tensors of positions and by masks.
-use super::index_dim::POSITIONS;
+use super::scatter::POSITIONS;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
@@ -127,7 +127,12 @@ fn in_range(
     if !indices.iter().flatten().any(decided) {
         return Ok(());
     }
-    let (none, no_pick) = (cx.without_elements(&selected.sizes), cx.without_elements(&selected.picked));
+    let mut nothing = cx.without_elements(&selected.picked);
+    let kept = cx.without_elements(&selected.sizes);
+    let kept: Vec<Expr> = kept.into_iter().filter(|empty| !nothing.contains(empty)).collect();
+    let nothing_kept = cx.any(&kept);
+    nothing.push(nothing_kept);
+    let last = nothing.len() - 1;
     let mut dim = 0;
     for index in indices {
         let Some(&size) = x.sizes.get(dim) else { break };
@@ -141,9 +146,8 @@ fn in_range(
         }
         dim += 1;
         let some = cx.ge(size, 1);
-        let (none, no_pick) = (cx.any(&none), cx.any(&no_pick));
-        let kept = cx.all(&[none, some]);
-        let lookup = Lookup { size, from_end: true, nothing: &[no_pick, kept], what: POSITIONS };
+        nothing[last] = cx.all(&[nothing_kept, some]);
+        let lookup = Lookup { size, from_end: true, nothing: &nothing, what: POSITIONS };
         cx.require_span(index.span.as_ref(), &lookup, "index.C9")?;
     }
     Ok(())

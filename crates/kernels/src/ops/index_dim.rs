@@ -1,5 +1,5 @@
 //! Indexing by a vector of positions: along one dimension, and of the flattened tensor.
-use super::scatter::known_reduction;
+use super::scatter::{POSITIONS, known_reduction};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Lookup, Sizes, Tensor, Value};
@@ -61,9 +61,6 @@ fn in_range(
     let lookup = Lookup { size, from_end, nothing, what: POSITIONS };
     cx.require_span(index.span.as_ref(), &lookup, "index_dim.C13")
 }
-
-/// What positions are held against.
-pub(super) const POSITIONS: &str = "elements of the dimension";
 
 /// The conditions under each of which slices of a tensor at positions along a dimension have no elements.
 fn no_slices(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> SmallVec<[Expr; 4]> {

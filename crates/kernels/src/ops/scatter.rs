@@ -1,5 +1,4 @@
 //! Gathering and scattering along one dimension by a tensor of positions that has as many dimensions.
-use super::index_dim::POSITIONS;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
@@ -28,6 +27,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     selecting_backward => "aten.value_selecting_reduction_backward.default";
     cummaxmin_backward => "aten.cummaxmin_backward.default";
 };
+
+/// What positions are held against.
+pub(super) const POSITIONS: &str = "elements of the dimension";
 
 /// (C6) The reduction is one of those that the operator knows.
 pub(super) fn known_reduction(cx: &mut Cx, args: &Args, known: &[&str]) -> Result<(), KernelError> {
