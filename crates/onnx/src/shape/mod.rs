@@ -47,6 +47,7 @@ mod tests;
 
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
+pub use numbers::fits_up_to;
 pub use run_time::{RunTime, left_to_run_time};
 pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};

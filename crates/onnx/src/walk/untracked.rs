@@ -9,6 +9,9 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
+/// How reasons end that speak of numbers which are not followed.
+pub const NOT_FOLLOWED: &str = ", which are not followed";
+
 /// Numbers that are tried in the place of those that are not followed.
 const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
 
@@ -138,7 +141,7 @@ impl Walk<'_> {
             }
             if seen.0.is_err() || first.get_or_insert_with(|| seen.clone()) != &seen {
                 let reason = format!("{} depends on numbers that are computed from sizes", call.op);
-                let reason = format!("{reason}, which are not followed");
+                let reason = format!("{reason}{NOT_FOLLOWED}");
                 self.unsupported.get_or_insert((step, reason.clone()));
                 self.unknown.push((step, reason));
                 return;
