@@ -11,9 +11,7 @@ mod run_time;
 mod samples;
 mod simple;
 
-pub(super) use integers::integers;
 pub use narrow::{declared_spec, widen};
-pub(super) use run_time::sentences;
 
 use super::Sizes;
 use super::evaluate::{evaluate, evaluate_for_any_data};
@@ -269,7 +267,9 @@ impl Check<'_> {
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
         let reason = match condition.because.as_str() {
-            integers::CLAUSE => "the integer wraps around at larger sizes, and the model may still run",
+            super::integers::CLAUSE => {
+                "the integer wraps around at larger sizes, and the model may still run"
+            }
             _ => "the model accepts the sizes that break it",
         };
         self.report.undecided.push((condition, reason.to_owned()));

@@ -60,7 +60,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
             return Err(NoGuards::Refuses { node, message: message.clone() });
         }
     }
-    let fitting: Vec<Expr> = super::conditions::integers(&symbolic, &mut walk, &Budget::small())
+    let fitting: Vec<Expr> = super::integers::integers(&symbolic, &mut walk, &Budget::small())
         .into_iter()
         .map(|fits| fits.condition)
         .collect();
@@ -111,7 +111,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         set.left_open.push(format!("{}: {}", node_of(assert.origin.0 as usize), assert.clause.name()));
     }
     let shown = |e: Expr| print::python(&set.pool, e, &|symbol| symbolic.shown_name(&set.pool, symbol));
-    let left = super::conditions::sentences(&walk, shown);
+    let left = super::run_time::sentences(&walk, shown);
     set.left_open
         .extend(left.into_iter().map(|(step, _, sentence)| format!("{}: {sentence}", node_of(step))));
     let ranges: Vec<(Symbol, ValueRange)> =

@@ -49,7 +49,7 @@ pub fn guarded_shapes(model: &Model) -> (Shapes, Vec<String>) {
         _ => None,
     }));
     conditions.extend(
-        super::conditions::integers(&symbolic, &mut walk, &Budget::small())
+        super::integers::integers(&symbolic, &mut walk, &Budget::small())
             .into_iter()
             .map(|fits| fits.condition),
     );
