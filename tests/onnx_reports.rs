@@ -42,7 +42,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
             &[
                 "model.onnx: violated, 1 error",
                 "1 node, 3 dynamic dimensions, ONNX, opset 17, made by pytorch",
-                "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n`",
+                "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n or n == 1`",
                 "  needed by     y = Add (Broadcast.C1)",
                 "fix 1         declare w.shape[1] as n",
                 "              proved; also rejects sizes at which the model runs",
@@ -136,7 +136,10 @@ fn every_form_has_the_same_errors() {
     let result = &log["runs"][0]["results"][0];
     assert_eq!(result["ruleId"], "guard-not-implied/precondition");
     let message = result["message"]["text"].as_str().expect("a message");
-    assert!(message.starts_with("The model declares shapes that break `m == 1 or m == n`"), "{message}");
+    assert!(
+        message.starts_with("The model declares shapes that break `m == 1 or m == n or n == 1`"),
+        "{message}"
+    );
 
     let (_, github, _) = check(SUM, &["--format", "github"]);
     assert!(github.starts_with("::error file=model.onnx,"), "{github}");
@@ -158,4 +161,51 @@ fn options_about_exported_programs_are_refused() {
         assert_eq!(code, 2, "{error}");
         assert!(error.contains(said), "{error}");
     }
+}
+
+#[test]
+fn every_form_lists_what_the_values_of_inputs_decide() {
+    let body = "g (float[3] x, int64 n, float[4, 4] t, int64[k] i) => (float[m] y, float[k, 4] z) {
+        one = Constant<value_ints = [-1]>()
+        s = Reshape(n, one)
+        c = Constant<value = float {0.5}>()
+        y = Expand(c, s)
+        z = Gather(t, i)
+    }";
+    let (status, text, _) = check(body, &[]);
+    assert_eq!(status, 0, "{text}");
+    for line in [
+        "left to run time: 2 conditions on values",
+        "  no number in `s` is negative   at y = Expand; n decides",
+        "  every index in `i` lies within a dimension of size 4   at z = Gather; i decides",
+        "ok: 2 left to run time",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line:?} is not in\n{text}");
+    }
+    let works = "works, if its values meet the conditions that are left to run time";
+    assert!(text.lines().next().is_some_and(|line| line.contains(works)), "{text}");
+    let (_, json, _) = check(body, &["--format", "json"]);
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    assert_eq!(report["conditions_complete"], false);
+    let left = &report["runtime_asserts"][0];
+    assert_eq!((&left["after_node"], &left["op"]), (&Value::from("y"), &Value::from("Expand")));
+    assert_eq!(left["inputs"], Value::from(vec!["n"]));
+    let (_, sarif, _) = check(body, &["--format", "sarif"]);
+    assert!(sarif.contains("no number in `s` is negative"), "{sarif}");
+    let (_, html, _) = check(body, &["--format", "html"]);
+    assert!(html.contains("no number in `s` is negative"));
+}
+
+#[test]
+fn an_empty_file_is_called_empty() {
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("none.onnx"), "").expect("a file");
+    let output = Command::cargo_bin("sizewise")
+        .expect("the program is built")
+        .current_dir(folder.path())
+        .args(["check", "none.onnx"])
+        .output()
+        .expect("it runs");
+    let errors = String::from_utf8(output.stderr).expect("text");
+    assert!(errors.contains("none.onnx is empty"), "{errors}");
 }

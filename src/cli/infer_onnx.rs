@@ -143,7 +143,7 @@ fn value(env: &mut ShapeEnv, json: &Json) -> Read<Option<Value>> {
         Some(name) => dtype(name)?,
         None => items.first().map_or(Dtype::F32, |item| item.dtype),
     };
-    Ok(Some(Value::Sequence(Sequence { dtype, items: Some(items) })))
+    Ok(Some(Value::Sequence(Sequence::of(dtype, items))))
 }
 
 fn dtype(json: &Json) -> Read<Dtype> {

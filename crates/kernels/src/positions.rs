@@ -154,12 +154,12 @@ impl Cx<'_> {
             Dtype::Int32 => (i32::MIN.into(), i32::MAX.into(), USUAL_SIZES.1),
             _ => return false,
         };
-        [span.least, span.most].into_iter().all(|end| self.fits_usually(end, (least, most), usual))
+        [span.least, span.most].into_iter().all(|end| self.fits_up_to(end, (least, most), usual))
     }
 
     /// Whether an expression over sizes fits between two numbers where sizes are no greater than `usual`, or no greater
     /// than their least value if that is more.
-    pub fn fits_usually(&mut self, e: Expr, (least, most): (i64, i64), usual: i64) -> bool {
+    pub fn fits_up_to(&mut self, e: Expr, (least, most): (i64, i64), usual: i64) -> bool {
         if let Some(value) = e.as_inline() {
             return (least..=most).contains(&value);
         }

@@ -57,9 +57,9 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
         mismatches: found.wrong_outputs.iter().map(|wrong| mismatch(wrong, &types)).collect(),
         unsupported: found.unknown.iter().map(unsupported).collect(),
-        fixes: found.fixes.iter().map(|each| fix(each, found.spec.as_ref(), limits.is_some())).collect(),
+        fixes: found.fixes.iter().map(|each| fix(each, limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
-        diagnostics: stated(&found).into_iter().chain(incomplete(&found)).collect(),
+        diagnostics: stated(&found).into_iter().chain(incomplete(&found)).chain(by_example(&found)).collect(),
         needs: Some(needs(&found)),
         runtime_asserts: found.run_time.iter().map(left_to_run_time).collect(),
         ..Report::new(tool(), program, assumed)
@@ -148,8 +148,12 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
     let mut help = Vec::new();
     if !own.is_empty() && found.fixes.is_empty() {
         let more = if own.len() > MAX_NAMED { " and more" } else { "" };
-        let named: Vec<&str> = own.iter().take(MAX_NAMED).map(|condition| condition.shown.as_str()).collect();
-        let named = named.join(" and ");
+        let is_one = own.len() == 1;
+        let named = own.iter().take(MAX_NAMED).map(|condition| match condition.shown.as_str() {
+            either if !is_one && either.contains(" or ") => format!("({either})"),
+            shown => shown.to_owned(),
+        });
+        let named = named.collect::<Vec<_>>().join(" and ");
         help.push(match has_spec {
             _ if own.iter().any(|condition| !condition.on_sizes) => {
                 "no fix: no condition on sizes is known under which the model runs".to_owned()
@@ -167,19 +171,25 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
     help
 }
 
-/// A declaration or a spec as a fix. `before` is what was allowed, as a spec.
-fn fix(fix: &model::Fix, before: Option<&Json>, has_spec: bool) -> Fix {
+/// Declarations, a spec, or both as a fix.
+fn fix(fix: &model::Fix, has_spec: bool) -> Fix {
     let line =
         |(input, dim, text): &(String, usize, String)| format!("declare {input}.shape[{dim}] as {text}");
-    let text = match &fix.spec {
-        Some(spec) => changed_lines(spec, before),
-        None => fix.changes.iter().map(line).collect::<Vec<_>>().join("\n"),
-    };
+    let mut lines: Vec<String> = fix.changes.iter().map(line).collect();
+    lines.extend(fix.spec.as_ref().map(|spec| changed_lines(spec, fix.before.as_ref())));
     let cost = fix.rejects.then(|| "also rejects sizes at which the model runs".to_owned());
     // An ONNX file has names and numbers for sizes, and no ranges.
-    let note = "a spec, for --spec: an ONNX file declares no ranges of sizes".to_owned();
-    let note = Some(note).filter(|_| fix.spec.is_some() && !has_spec);
-    Fix { text, spec: fix.spec.clone(), proved: true, cost, note }
+    let note = match (&fix.spec, fix.changes.is_empty()) {
+        (None, _) => None,
+        (Some(_), true) => Some("a spec, for --spec: an ONNX file declares no ranges of sizes"),
+        (Some(_), false) => {
+            Some("the ranges are a spec, for --spec, of the model that declares its sizes so")
+        }
+    };
+    let note = note.filter(|_| !has_spec).map(str::to_owned);
+    // A spec that goes with other declarations is none of this model.
+    let spec = fix.spec.clone().filter(|_| fix.changes.is_empty());
+    Fix { text: lines.join("\n"), spec, proved: true, cost, note }
 }
 
 /// The lines of a spec, as Python, that are not those of the one before.
@@ -266,6 +276,17 @@ fn incomplete(found: &Findings) -> Option<Diagnostic> {
     let message = format!("the conditions are not complete: {node} refuses sizes at which all of them hold");
     let has_conditions = found.conditions.iter().any(|condition| condition.on_sizes);
     has_conditions.then(|| Diagnostic::new("conditions-incomplete", Level::Note, message))
+}
+
+/// That the example decides what other sizes may do, too.
+fn by_example(found: &Findings) -> Option<Diagnostic> {
+    let (node, rest) = found.by_example.split_first()?;
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let message = format!(
+        "the conditions are those of the sizes that broadcast as in the example: a size of 1 may broadcast at {node}{more} \
+         the other way, and the model run where they do not hold"
+    );
+    Some(Diagnostic::new("broadcast-by-example", Level::Note, message))
 }
 
 fn symbol(named: &Named) -> (String, SymbolReport) {

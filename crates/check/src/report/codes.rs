@@ -86,6 +86,11 @@ pub const CODES: &[(&str, &str)] = &[
         "An ONNX model refuses sizes at which all conditions in the report hold: an example shows that, but no \
          condition on sizes describes it. Do not serve the model by the conditions alone.",
     ),
+    (
+        "broadcast-by-example",
+        "Operands of an ONNX model broadcast in one way at the sizes of the example, and in another where the \
+         other size is 1. The conditions in the report are those of the first way.",
+    ),
 ];
 
 /// What a code means.

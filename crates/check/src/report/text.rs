@@ -203,11 +203,11 @@ fn run_time(out: &mut String, report: &Report) {
             writeln!(out, "\n{many} checked only at run time:")
         }
     };
-    let mut equal: IndexMap<(&str, Option<&str>, &[String]), Vec<&AssertReport>> = IndexMap::new();
+    let mut equal: IndexMap<_, Vec<&AssertReport>> = IndexMap::new();
     for assert in &report.runtime_asserts {
         // Of a program each is listed with its own node.
         let node = if assert.op.is_none() { Some(assert.after_node.as_str()) } else { assert.op.as_deref() };
-        equal.entry((&assert.expr, node, &assert.inputs)).or_default().push(assert);
+        equal.entry((assert.expr.as_str(), node, assert.inputs.as_slice())).or_default().push(assert);
     }
     for asserts in equal.values().take(MAX_LISTED) {
         let more = match asserts.len() {

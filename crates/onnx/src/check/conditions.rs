@@ -1,26 +1,32 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
+mod broadcast;
 mod contract;
 mod data;
+mod factors;
 mod fixes;
+mod integers;
 mod narrow;
 mod nearby;
 mod run_time;
 mod samples;
+mod simple;
 
 pub use narrow::{declared_spec, widen};
-pub(super) use run_time::sentences;
 
 use super::Sizes;
 use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{Walked, walked};
-use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation, WrongOutput};
+use super::findings::{
+    Condition, DATA_DECIDE, Data, Findings, SIZES_DECIDE, Verdict, Violation, WrongOutput,
+};
 use super::limits::Limits;
 use super::names;
 use super::shapes::shapes_of;
 use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
-use crate::walk::{Given, Walk, declared};
+use crate::walk::{Given, NOT_FOLLOWED, Walk, declared};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
@@ -44,6 +50,10 @@ struct Check<'m> {
     broken: Vec<(usize, Expr)>,
     /// The conditions on sizes that do not hold at the example.
     failed: Vec<Expr>,
+    /// For conditions that were simplified, how the walk has written them.
+    written: FxHashMap<Expr, Expr>,
+    /// For conditions of broadcasts, with sizes of 1 that the example does not have.
+    wide: FxHashMap<Expr, Expr>,
     /// The work that a condition may take.
     budget: Budget,
     /// How many more inputs are tried.
@@ -71,10 +81,12 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
     let Walked { symbolic, walk, results } = walked(model, limits);
     let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
     let (report, broken, failed) = (Findings::default(), Vec::new(), Vec::new());
-    let mut check = Check { model, symbolic, walk, report, broken, failed, budget: budget.clone(), tries };
+    let (written, wide, budget) = (FxHashMap::default(), FxHashMap::default(), budget.clone());
+    let mut check = Check { model, symbolic, walk, report, broken, failed, written, wide, budget, tries };
     check.demands();
     check.failures();
     check.guards();
+    check.integers();
     if let Some(results) = results {
         check.outputs(&results);
     }
@@ -179,19 +191,39 @@ impl Check<'_> {
     /// Decides each condition under what is allowed.
     fn guards(&mut self) {
         let mut seen = FxHashSet::default();
-        for guard in self.walk.env.guards().to_vec() {
+        let guards = self.walk.env.guards().to_vec();
+        // A condition is put simply where those before it hold.
+        let mut before = self.symbolic.env.clone();
+        for guard in guards {
             if !seen.insert(guard.condition) {
                 continue;
             }
+            let simple = self.simplified(&mut before, guard.condition);
+            before.assume(guard.condition);
+            if simple != guard.condition {
+                self.written.insert(simple, guard.condition);
+                if !seen.insert(simple) {
+                    continue;
+                }
+            }
             let because = guard.clause.name().to_owned();
-            let condition = self.condition_on(guard.origin.0 as usize, guard.condition, because);
-            self.decide(condition, guard.condition);
+            if let Some(wide) = self.with_ones(&because, simple) {
+                self.wide.insert(simple, wide);
+            }
+            let condition = self.condition_on(guard.origin.0 as usize, simple, because);
+            self.decide(condition, simple);
         }
     }
 
     /// Decides a condition of which the expression is `e`.
     fn decide(&mut self, condition: Condition, e: Expr) {
-        let (pool, facts) = self.symbolic.env.facts();
+        let mut env = self.symbolic.env.clone();
+        self.decide_in(condition, e, &mut env);
+    }
+
+    /// As [`Check::decide`] under the facts of an environment.
+    fn decide_in(&mut self, condition: Condition, e: Expr, env: &mut ShapeEnv) {
+        let (pool, facts) = env.facts();
         match decide(pool, facts, e, &self.budget).verdict {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
             Decided::Refuted { witness } => {
@@ -224,13 +256,23 @@ impl Check<'_> {
             self.tries -= 1;
             let Some((message, data)) = self.refusal(&sizes) else { continue };
             self.lower(Verdict::Violated);
+            if let Some(node) = self.wide.get(&broken).map(|_| condition.node.clone()) {
+                self.report.by_example.push(node);
+            }
+            let condition = self.widened(condition, broken, &sizes);
             let inputs = self.ordered(sizes);
             self.broken.push((self.report.violations.len(), broken));
             self.report.violations.push(Violation { condition, inputs, data, message, follows: false });
             return;
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
-        self.report.undecided.push((condition, "the model accepts the sizes that break it".to_owned()));
+        let reason = match condition.because.as_str() {
+            super::integers::CLAUSE => {
+                "the integer wraps around at larger sizes, and the model may still run"
+            }
+            _ => "the model accepts the sizes that break it",
+        };
+        self.report.undecided.push((condition, reason.to_owned()));
         self.lower(Verdict::Unknown);
     }
 
@@ -416,7 +458,13 @@ impl Check<'_> {
 
     /// What is not known keeps a model from being right for sure.
     fn open(&mut self) {
-        for (step, reason) in std::mem::take(&mut self.walk.unknown) {
+        let unknown = std::mem::take(&mut self.walk.unknown);
+        let of_sizes: FxHashSet<usize> = unknown
+            .iter()
+            .filter(|(_, reason)| reason.ends_with(NOT_FOLLOWED))
+            .map(|(step, _)| *step)
+            .collect();
+        for (step, reason) in unknown {
             let condition = self.condition(step, String::new(), String::new());
             self.report.unknown.push((condition.node, condition.op, reason));
             self.lower(Verdict::Unknown);
@@ -425,7 +473,9 @@ impl Check<'_> {
             for assert in self.walk.env.runtime_asserts().to_vec() {
                 let because = assert.clause.name().to_owned();
                 let condition = self.condition_on(assert.origin.0 as usize, assert.condition, because);
-                self.report.undecided.push((condition, DATA_DECIDE.to_owned()));
+                let is_of_sizes = of_sizes.contains(&(assert.origin.0 as usize));
+                let reason = if is_of_sizes { SIZES_DECIDE } else { DATA_DECIDE };
+                self.report.undecided.push((condition, reason.to_owned()));
             }
             self.lower(Verdict::Unknown);
         }

@@ -31,9 +31,10 @@ fn numbers_that_may_wrap_around_are_not_followed() {
             Verdict::Violated,
         ),
         (
+            // Of 33,554,432 rows the product is negative.
             "h = Constant<value_ints = [64]>() q = Mul(s, h) w = Cast<to = 6>(q) k = Cast<to = 7>(w) \
           z = ConstantOfShape(k)",
-            Verdict::Ok,
+            Verdict::Violated,
         ),
         ("k = Mul(s, s) z = ConstantOfShape(k)", Verdict::Ok),
     ] {
@@ -51,7 +52,7 @@ fn elements_of_inputs_may_be_anything() {
         (
             "g (float[a,b] x, float[c] y, int64[k] s) => (r, z) { r = Reshape(x, s) z = Add(x, y) }",
             Verdict::Violated,
-            vec!["b == c or c == 1"],
+            vec!["b == 1 or b == c or c == 1"],
         ),
         (
             "g (float[a,b] x, int64[k] s) => (float r) { t = Reshape(x, s) r = ReduceSum<keepdims = 0>(t) }",
@@ -63,8 +64,7 @@ fn elements_of_inputs_may_be_anything() {
         assert_eq!(report.verdict, verdict, "{graph}\n{report:?}");
         let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
         assert_eq!(shown, violated, "{graph}");
-        let conditions: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
-        assert!(conditions.iter().all(|shown| violated.contains(shown)), "{graph}: {conditions:?}");
+        assert_eq!(report.conditions.len(), violated.len(), "{graph}: {report:?}");
         assert!(!report.is_complete(), "{graph}");
     }
 }
@@ -117,9 +117,10 @@ fn what_fails_with_all_data_is_violated() {
 
 #[test]
 fn conditions_that_are_not_complete_say_so() {
-    // The position is outside where there is one item.
-    let graph = "g (float[a,b] x) => (z) { p = Constant<value_int = 1>() q = SplitToSequence<axis = 0>(x) \
-                 z = SequenceAt(q, p) }";
+    // The position is outside where there is one round.
+    let graph = "g (float[a,b] x) => (z) { p = Constant<value_int = 1>() s = Shape<end = 1>(x) n = Squeeze(s) \
+                 e = SequenceEmpty<dtype = 1>() c = Equal(p, p) q = Loop(n, c, e)<body = r (int64 i, bool on, seq(float[a,b]) v) \
+                 => (bool go, seq(float[a,b]) w) { go = Identity(on) w = SequenceInsert(v, x) }> z = SequenceAt(q, p) }";
     let report = check(&model(graph));
     assert_eq!((report.verdict, report.is_complete()), (Verdict::Violated, false), "{report:?}");
     assert!(report.violations.iter().all(|violation| !violation.condition.on_sizes), "{report:?}");

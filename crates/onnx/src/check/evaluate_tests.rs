@@ -76,3 +76,29 @@ fn columns_make_an_image_that_has_elements() {
         assert_eq!(found, expected.map_err(str::to_owned), "{columns:?} {image}");
     }
 }
+
+#[test]
+fn only_nothing_is_resized_to_nothing() {
+    for (image, sizes, expected) in [
+        ([0, 5], "0, 2", Ok(vec![0, 2])),
+        ([0, 0], "0, 0", Ok(vec![0, 0])),
+        ([0, 5], "0, 0", Err("Resize.C2")),
+        ([1, 0], "0, 0", Err("Resize.C2")),
+        ([0, 5], "3, 5", Err("Resize.C2")),
+        ([2, 3], "0, 3", Err("Resize.C2")),
+    ] {
+        let graph = format!(
+            "(float[a,b] x) => (y) {{ s = Constant<value_ints = [{sizes}]>() y = Resize<mode = \"nearest\">(x, , , s) }}"
+        );
+        let found = evaluated(&graph, &[("x", &image)]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{image:?} {sizes}");
+    }
+}
+
+#[test]
+fn the_extreme_of_equal_elements_is_the_first() {
+    let graph = "(float[a,b] x, float[c,d] w) => (y) { l = ArgMax<axis = 1, keepdims = 0>(w) \
+                 y = SoftmaxCrossEntropyLoss<reduction = \"none\">(x, l) }";
+    assert_eq!(evaluated(graph, &[("x", &[5, 3]), ("w", &[4, 2])]), Ok(vec![4]));
+    assert_eq!(evaluated(graph, &[("x", &[3, 3]), ("w", &[4, 2])]), Err("Loss.C2".to_owned()));
+}

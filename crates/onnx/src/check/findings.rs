@@ -6,6 +6,8 @@ use serde_json::Value as Json;
 
 /// The reason why a condition is left to run time.
 pub const DATA_DECIDE: &str = "data decide it";
+/// Why a condition stays open that speaks of numbers which are computed from sizes and not followed.
+pub const SIZES_DECIDE: &str = "sizes decide it, through numbers that are not followed";
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,8 +108,6 @@ pub struct Findings {
     pub works: Option<Sizes>,
     /// Declarations and specs under which the model is right, where such were found, the best first.
     pub fixes: Vec<Fix>,
-    /// What was allowed as a spec, if a fix is another spec.
-    pub spec: Option<Json>,
     /// Conditions that do not follow from what the model declares.
     pub violations: Vec<Violation>,
     /// Outputs that are not as declared.
@@ -116,6 +116,8 @@ pub struct Findings {
     pub undecided: Vec<(Condition, String)>,
     /// Nodes whose results are not known, with the reason.
     pub unknown: Vec<(String, String, String)>,
+    /// Nodes of which the operands broadcast in more ways than the conditions say: the example decides which.
+    pub by_example: Vec<String>,
     /// Conditions that the values of inputs decide when the model runs.
     pub run_time: Vec<LeftToRunTime>,
     /// The conditions that the file states, which are not assumed, and whether the model needs them.
@@ -162,8 +164,10 @@ pub enum Stated {
 pub struct Fix {
     /// What each changed dimension is to be declared as: `("x", 0, "batch")`.
     pub changes: Vec<(String, usize, String)>,
-    /// The spec, if that is what changes.
+    /// The spec, if that is what changes, of the model with these changes.
     pub spec: Option<Json>,
+    /// What that model allows, as a spec.
+    pub before: Option<Json>,
     /// Whether it rejects sizes at which the model runs.
     pub rejects: bool,
 }

@@ -53,13 +53,17 @@ pub enum NoGuards {
 /// # Errors
 /// When no sizes are known that the model accepts, or the declared sizes do not say enough.
 pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
-    let Walked { symbolic, walk, .. } = walked(model, None);
+    let Walked { symbolic, mut walk, .. } = walked(model, None);
     for failure in &walk.failures {
         if let KernelError::Invalid { message, .. } = &failure.error {
             let node = walk.steps.get(failure.step).map_or_else(String::new, |step| step.node().to_owned());
             return Err(NoGuards::Refuses { node, message: message.clone() });
         }
     }
+    let fitting: Vec<Expr> = super::integers::integers(&symbolic, &mut walk, &Budget::small())
+        .into_iter()
+        .map(|fits| fits.condition)
+        .collect();
     let mut set = GuardSet {
         program: name.to_owned(),
         pool: walk.env.pool.clone(),
@@ -88,6 +92,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     let symbols: Vec<Symbol> = set.variables.iter().map(|variable| variable.symbol).collect();
     let known = |e: Expr| set.pool.free_symbols(&[e]).iter().all(|symbol| symbols.contains(symbol));
     let mut conditions: Vec<Expr> = symbolic.conditions();
+    conditions.extend(fitting);
     for guard in walk.env.guards() {
         match known(guard.condition) {
             true if !conditions.contains(&guard.condition) => conditions.push(guard.condition),
@@ -106,7 +111,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         set.left_open.push(format!("{}: {}", node_of(assert.origin.0 as usize), assert.clause.name()));
     }
     let shown = |e: Expr| print::python(&set.pool, e, &|symbol| symbolic.shown_name(&set.pool, symbol));
-    let left = super::conditions::sentences(&walk, shown);
+    let left = super::run_time::sentences(&walk, shown);
     set.left_open
         .extend(left.into_iter().map(|(step, _, sentence)| format!("{}: {sentence}", node_of(step))));
     let ranges: Vec<(Symbol, ValueRange)> =

@@ -9,10 +9,12 @@ mod examples;
 mod explain;
 mod findings;
 mod guards;
+mod integers;
 mod limits;
 #[cfg(test)]
 mod load_tests;
 mod names;
+mod run_time;
 #[cfg(test)]
 mod run_time_tests;
 mod shapes;

@@ -69,3 +69,90 @@ fn a_condition_that_a_loop_meets_again_and_again_is_listed_once() {
     assert_ne!(report.verdict, Verdict::Violated);
     assert!(!report.is_complete());
 }
+
+#[test]
+fn positions_in_a_sequence_are_conditions_where_sizes_decide_how_many_items_there_are() {
+    let position = "p = Constant<value_int = POSITION>()";
+    for (graph, at, expected) in [
+        ("q = SplitToSequence(x) z = SequenceAt(q, p)", 3, "a >= 4"),
+        ("q = SplitToSequence(x) z = SequenceAt(q, p)", -3, "a >= 3"),
+        ("q = SplitToSequence(x) r = SequenceErase(q) z = SequenceAt(r, p)", 1, "a >= 3"),
+        ("q = SplitToSequence(x) r = SequenceInsert(q, x) z = SequenceAt(r, p)", 2, "a >= 2"),
+        ("q = SplitToSequence(x) z = SequenceInsert(q, x, p)", 2, "a >= 2"),
+        (
+            "k = Constant<value_int = 4>() q = SplitToSequence(x, k) z = SequenceErase(q, p)",
+            1,
+            "((-a)//4) <= -2",
+        ),
+    ] {
+        let position = position.replace("POSITION", &at.to_string());
+        let report = checked(&format!("g (float[a,b] x) => (z) {{ {position} {graph} }}"));
+        let shown: Vec<&str> = report.conditions.iter().map(|condition| condition.expr.as_str()).collect();
+        assert_eq!((report.verdict, shown), (Verdict::Violated, vec![expected]), "{graph} {at}");
+    }
+    // A caller decides how long a sequence is that it gives.
+    let left = listed("g (seq(float[a]) q) => (z) { p = Constant<value_int = 3>() z = SequenceAt(q, p) }");
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn integers_that_wrap_around_at_larger_sizes_are_a_condition() {
+    for (graph, verdict, expected) in [
+        (
+            "(float[s] x) => (y) { h = Shape(x) i = Cast<to = 6>(h) j = Mul(i, i) k = Mul(j, i) l = Cast<to = 7>(k) \
+             y = ConstantOfShape(l) }",
+            Verdict::Violated,
+            vec!["s**3 <= 2147483647"],
+        ),
+        // Memory has no room for sizes that wrap 64 bits around.
+        ("(float[s] x) => (y) { h = Shape(x) j = Mul(h, h) y = ConstantOfShape(j) }", Verdict::Ok, vec![]),
+        (
+            "(float[a,b,c,d] x) => (y) { h = Shape(x) p = ReduceProd(h) y = ConstantOfShape(p) }",
+            Verdict::Ok,
+            vec![],
+        ),
+    ] {
+        let report = checked(&format!("g {graph}"));
+        let shown: Vec<&str> = report.conditions.iter().map(|condition| condition.expr.as_str()).collect();
+        assert_eq!((report.verdict, shown), (verdict, expected), "{graph}");
+    }
+}
+
+#[test]
+fn a_broadcast_that_the_example_decides_is_said_in_full() {
+    let report = checked("g (float[a] x, float[b] y) => (z) { z = Add(x, y) }");
+    assert_eq!(report.violations[0].condition.expr, "Eq(a, 1) | Eq(a, b) | Eq(b, 1)");
+    assert_eq!(report.by_example, ["z"]);
+}
+
+#[test]
+fn conditions_have_no_factors_that_are_not_zero() {
+    let graph = "g (float[a,b] x) => (y) { h = Shape<start = 1>(x) t = Constant<value_ints = [2]>() \
+                 s = Concat<axis = 0>(t, h) y = Reshape(x, s) }";
+    let report = checked(graph);
+    assert_eq!(report.violations[0].condition.expr, "Eq(a, 2)", "{report:?}");
+}
+
+#[test]
+fn a_size_is_declared_as_a_sum_where_a_bound_needs_a_spec() {
+    let graph = "g (float[q,4] x, float[p,4] past, float[q,m] mask, float[9,4] table) => (y, k) { \
+                 z = Constant<value_int = 0>() o = Constant<value_int = 1>() all = Concat<axis = 0>(past, x) \
+                 h = Shape<end = 1>(all) n = Squeeze(h) r = Range(z, n, o) e = Gather(table, r) \
+                 t = Transpose(all) f = MatMul(x, t) y = Add(f, mask) k = Add(all, e) }";
+    let report = checked(graph);
+    let fix = report.fixes.first().expect("a fix");
+    assert!(fix.changes.iter().any(|(_, _, text)| text == "p + q" || text == "q + p"), "{fix:?}");
+    assert!(fix.spec.is_some(), "{fix:?}");
+}
+
+#[test]
+fn sizes_that_recur_are_declared_as_multiples() {
+    // Half of the size, rounded up, divides by 4.
+    let graph = "g (float[1,1,h] x) => (y) { w = Constant<value_floats = [1.0, 1.0, 1.0]>() \
+                 s = Constant<value_ints = [1, 1, 3]>() k = Reshape(w, s) c = Conv<pads = [1, 1], strides = [2]>(x, k) \
+                 t = Constant<value_ints = [4, -1]>() y = Reshape(c, t) }";
+    let report = checked(graph);
+    let texts: Vec<&str> =
+        report.fixes.iter().flat_map(|fix| &fix.changes).map(|(_, _, text)| text.as_str()).collect();
+    assert_eq!(texts, ["8*_h + 7"], "{report:?}");
+}

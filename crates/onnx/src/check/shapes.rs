@@ -11,6 +11,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
+use sizewise_solve::Budget;
 
 /// The shapes of a model's values.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +48,11 @@ pub fn guarded_shapes(model: &Model) -> (Shapes, Vec<String>) {
         KernelError::Invalid { condition, .. } => *condition,
         _ => None,
     }));
+    conditions.extend(
+        super::integers::integers(&symbolic, &mut walk, &Budget::small())
+            .into_iter()
+            .map(|fits| fits.condition),
+    );
     let pool = &walk.env.pool;
     conditions.retain(|&e| pool.free_symbols(&[e]).iter().all(known));
     let conditions = conditions.into_iter().map(|e| print::expression(pool, e)).collect();

@@ -219,11 +219,19 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(stated.len() == axes.len(), "Resize.C1", || {
         format!("{} sizes for {} axes", stated.len(), axes.len())
     })?;
-    for &size in &stated {
-        // onnxruntime does not look at the scales of an input without elements.
-        let is_empty = cx.on_cpu() && sizes.contains(&Expr::ZERO);
-        let fine = cx.ge(size, i32::from(!is_empty));
-        cx.require(fine, "Resize.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    for (&at, &size) in axes.iter().zip(&stated) {
+        let (none, some) = (cx.eq(sizes[at], 0), cx.ge(sizes[at], 1));
+        let (empty, filled) = (cx.eq(size, 0), cx.ge(size, 1));
+        // onnxruntime scales nothing to nothing.
+        let fine = if cx.surely(some) || !cx.on_cpu() {
+            filled
+        } else {
+            let (kept, scaled) = (cx.all(&[none, empty]), cx.all(&[some, filled]));
+            cx.any(&[kept, scaled])
+        };
+        cx.require(fine, "Resize.C2", |cx| {
+            format!("a size of {} becomes {}", cx.show(sizes[at]), cx.show(size))
+        })?;
     }
     let mut shape = sizes.clone();
     match call.text("keep_aspect_ratio_policy", "stretch") {

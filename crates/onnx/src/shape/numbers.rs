@@ -5,7 +5,7 @@ use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
 
 /// Numbers that are computed from sizes are followed if they fit into their type at sizes up to these: in 64 and in 32
-/// bits. Larger sizes may make them wrap around.
+/// bits. That larger sizes do not make them wrap around is a condition of the model.
 const USUAL_SIZES: (i64, i64) = (4_096, 1_024);
 
 /// A float as its type stores it; `None` for types that are not followed.
@@ -23,8 +23,8 @@ pub fn holds(cx: &mut Cx, e: Expr, dtype: Dtype) -> bool {
     match cx.pool().as_int(e) {
         Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
         None => match dtype {
-            Dtype::I64 => cx.fits_usually(e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
-            Dtype::I32 => cx.fits_usually(e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
+            Dtype::I64 => cx.fits_up_to(e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
+            Dtype::I32 => cx.fits_up_to(e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
             _ => false,
         },
     }
@@ -62,7 +62,7 @@ pub fn truth(cx: &mut Cx, element: &Element) -> Option<Expr> {
     }
 }
 
-/// An integer quotient rounded towards zero, as C has it, where the signs are known.
+/// An integer quotient rounded towards zero, as C has it, where the divisor is known to be positive.
 fn quotient(cx: &mut Cx, a: Expr, b: Expr) -> Option<Expr> {
     if let (Some(x), Some(y)) = (a.as_inline(), b.as_inline()) {
         return x.checked_div(y).and_then(Expr::inline);
@@ -74,12 +74,15 @@ fn quotient(cx: &mut Cx, a: Expr, b: Expr) -> Option<Expr> {
     if cx.surely(zero) {
         return Some(cx.floor_div(a, b));
     }
+    let positive = cx.sub(0, a);
+    let quotient = cx.floor_div(positive, b);
+    let below = cx.sub(0, quotient);
     let negative = cx.le(a, 0);
-    cx.surely(negative).then(|| {
-        let positive = cx.sub(0, a);
-        let quotient = cx.floor_div(positive, b);
-        cx.sub(0, quotient)
-    })
+    if cx.surely(negative) {
+        return Some(below);
+    }
+    let above = cx.floor_div(a, b);
+    Some(cx.pool().ite(zero, above, below))
 }
 
 /// As [`binary`] for a reduction, of which it is not known what it makes of numbers that are out of range.

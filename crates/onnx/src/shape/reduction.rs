@@ -171,7 +171,19 @@ fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let flags = flags(call, &sizes, &[call.int("axis", 0)])?;
     let results = reduced(&sizes, &flags, false);
     some_to_reduce(cx, call, &sizes, &flags, &results)?;
-    call.one(reduced(&sizes, &flags, call.int("keepdims", 1) == 1))
+    let mut result = call.output(0, reduced(&sizes, &flags, call.int("keepdims", 1) == 1))?;
+    // Of equal elements it is the first, or the last where that is asked for.
+    let is_equal = match &call.given(0)?.elements {
+        Some(Elements::Fill(Element::Int(_))) => true,
+        Some(Elements::Fill(Element::Float(value))) => !value.is_nan(),
+        _ => false,
+    };
+    if is_equal {
+        let last = sizes.iter().zip(&flags).find(|(_, flag)| **flag).map_or(Expr::ONE, |(&size, _)| size);
+        let place = if call.int("select_last_index", 0) == 1 { cx.sub(last, 1) } else { Expr::ZERO };
+        result.elements = Some(Elements::Fill(Element::Int(place)));
+    }
+    Ok(vec![result.into()])
 }
 
 /// A running sum along an axis. (C1) The axis is one number, (C2) within the rank. (C3) Flags are 0 or 1. onnxruntime

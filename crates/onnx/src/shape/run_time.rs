@@ -41,6 +41,8 @@ enum About {
     Values,
     /// Sizes of the result, where the input has other sizes than 1.
     Broadcast,
+    /// A position in a sequence.
+    Position,
     /// Divisors of integers.
     Divisors,
     /// Texts that are cast to numbers.
@@ -152,8 +154,8 @@ const RULES: &[Rule] = &[
         About::Values,
         "the size {} is positive, or the sizes in {} are not negative and add up to the dimension",
     ),
-    rule(&["SequenceAt", "SequenceErase"], 1, "Sequence.C2", About::Values, POSITION),
-    rule(&["SequenceInsert"], 2, "Sequence.C2", About::Values, POSITION),
+    rule(&["SequenceAt", "SequenceErase"], 1, "Sequence.C2", About::Position, POSITION),
+    rule(&["SequenceInsert"], 2, "Sequence.C2", About::Position, POSITION),
     rule(&["Resize", "Upsample"], 1, "Resize.C2", About::Scales, "every scale in {} is positive"),
     rule(&["Resize"], 2, "Resize.C2", About::Values, "every scale in {} is positive"),
     rule(&["Resize"], 3, "Resize.C2", About::Values, "every size in {} is positive"),
@@ -310,6 +312,14 @@ fn left(cx: &mut Cx, call: &Call, rule: &Rule) -> Option<RunTime> {
         About::Lengths => given.shape.as_ref().is_some_and(|shape| shape.len() == 1),
         _ => true,
     };
+    // A caller or a loop decides how many items there are.
+    let is_uncounted = match call.inputs.first() {
+        Some(Some(Value::Sequence(sequence))) => sequence.items.is_none() && sequence.count.is_none(),
+        _ => false,
+    };
+    if rule.about == About::Position && is_uncounted {
+        return Some(RunTime { input: rule.input, clause: rule.clause, says: rule.says, size });
+    }
     let is_index = matches!(rule.about, About::Axis | About::Dimension(..) | About::Last | About::Tuples);
     if !applies
         || !is_open(cx, given, is_index)

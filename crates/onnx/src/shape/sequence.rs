@@ -26,6 +26,41 @@ fn sequence<'c>(call: &Checked<'c, '_>) -> Result<&'c Sequence, KernelError> {
     }
 }
 
+/// The number of items, if it is known.
+fn count(cx: &mut Cx, sequence: &Sequence) -> Option<Expr> {
+    match &sequence.items {
+        Some(items) => Some(cx.int(items.len() as i64)),
+        None => sequence.count,
+    }
+}
+
+/// (C1) and (C2) of [`place`] in a sequence of which sizes decide the number of items.
+fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), KernelError> {
+    let position = if call.has(input) {
+        let tensor = call.given(input)?;
+        call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
+        let Some(Element::Int(position)) = tensor.single() else { return Ok(()) };
+        position
+    } else if call.op() == "SequenceErase" {
+        cx.int(-1)
+    } else {
+        return Ok(());
+    };
+    let from_end = cx.add(position, items);
+    let end = if call.op() == "SequenceInsert" { cx.add(items, 1) } else { items };
+    let (low, high) = (cx.ge(from_end, 0), cx.lt(position, end));
+    // A number is of one sign.
+    let negative = cx.lt(position, 0);
+    let fine = match cx.known(negative) {
+        Some(true) => low,
+        Some(false) => high,
+        None => cx.all(&[low, high]),
+    };
+    cx.require(fine, "Sequence.C2", |cx| {
+        format!("position {} of a sequence of {}", cx.show(position), cx.show(items))
+    })
+}
+
 /// A position in a sequence: counted from the end when negative. (C1) It is one number, (C2) within the sequence, or at
 /// its end where that is allowed. `None` where it is not known.
 fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
@@ -50,7 +85,12 @@ fn item(dtype: Dtype) -> Value {
 
 fn at(cx: &mut Cx, call: &Checked) -> Outcome {
     let sequence = sequence(call)?;
-    let Some(items) = &sequence.items else { return Ok(vec![item(sequence.dtype)]) };
+    let Some(items) = &sequence.items else {
+        if let Some(count) = sequence.count {
+            placed(cx, call, 1, count)?;
+        }
+        return Ok(vec![item(sequence.dtype)]);
+    };
     match place(cx, call, 1, items.len())? {
         Some(place) => Ok(items.get(place).cloned().map(Value::from).into_iter().collect()),
         None => Ok(vec![item(sequence.dtype)]),
@@ -60,7 +100,7 @@ fn at(cx: &mut Cx, call: &Checked) -> Outcome {
 fn construct(_: &mut Cx, call: &Checked) -> Outcome {
     let items: Vec<Tensor> = (0..call.count()).map(|at| call.given(at).cloned()).collect::<Result<_, _>>()?;
     let dtype = items[0].dtype;
-    Ok(vec![Value::Sequence(Sequence { dtype, items: Some(items) })])
+    Ok(vec![Value::Sequence(Sequence::of(dtype, items))])
 }
 
 /// (C1) The type is one that a sequence may have.
@@ -69,11 +109,12 @@ fn empty(_: &mut Cx, call: &Checked) -> Outcome {
     let dtype = dtype
         .filter(|dtype| call.schema.outputs.formals[0].types.allow_name(&format!("seq({})", dtype.name())));
     let refused = || KernelError::invalid("SequenceEmpty.C1", "no sequence has items of this type");
-    Ok(vec![Value::Sequence(Sequence { dtype: dtype.ok_or_else(refused)?, items: Some(Vec::new()) })])
+    Ok(vec![Value::Sequence(Sequence::of(dtype.ok_or_else(refused)?, Vec::new()))])
 }
 
 fn erase(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sequence = sequence(call)?.clone();
+    let before = count(cx, &sequence);
     if let Some(items) = &mut sequence.items {
         let place = match call.has(1) {
             true => place(cx, call, 1, items.len())?,
@@ -86,7 +127,10 @@ fn erase(cx: &mut Cx, call: &Checked) -> Outcome {
             Some(place) => drop(items.remove(place)),
             None => sequence.items = None,
         }
+    } else if let Some(count) = before {
+        placed(cx, call, 1, count)?;
     }
+    sequence.count = before.filter(|_| sequence.items.is_none()).map(|count| cx.sub(count, 1));
     Ok(vec![Value::Sequence(sequence)])
 }
 
@@ -95,6 +139,7 @@ fn insert(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sequence = sequence(call)?.clone();
     let tensor = call.given(1)?;
     call.check(tensor.dtype == sequence.dtype, "Sequence.C3", || "the item is of another type".to_owned())?;
+    let before = count(cx, &sequence);
     if let Some(items) = &mut sequence.items {
         let place = match call.has(2) {
             true => place(cx, call, 2, items.len() + 1)?,
@@ -104,14 +149,17 @@ fn insert(cx: &mut Cx, call: &Checked) -> Outcome {
             Some(place) => items.insert(place, tensor.clone()),
             None => sequence.items = None,
         }
+    } else if let Some(count) = before {
+        placed(cx, call, 2, count)?;
     }
+    sequence.count = before.filter(|_| sequence.items.is_none()).map(|count| cx.add(count, 1));
     Ok(vec![Value::Sequence(sequence)])
 }
 
 fn length(cx: &mut Cx, call: &Checked) -> Outcome {
     let result = call.output(0, Vec::new())?;
-    Ok(vec![match &sequence(call)?.items {
-        Some(items) => result.with(vec![Element::Int(cx.int(items.len() as i64))]).into(),
+    Ok(vec![match count(cx, sequence(call)?) {
+        Some(count) => result.with(vec![Element::Int(count)]).into(),
         None => result.into(),
     }])
 }
@@ -122,7 +170,13 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let sequence = sequence(call)?;
     let axis = call.int("axis", 0);
     let new = call.int("new_axis", 0) != 0;
-    let Some(items) = &sequence.items else { return Ok(vec![item(sequence.dtype)]) };
+    let Some(items) = &sequence.items else {
+        if let Some(count) = sequence.count {
+            let some = cx.ge(count, 1);
+            cx.require(some, "ConcatFromSequence.C1", |_| "the sequence is empty".to_owned())?;
+        }
+        return Ok(vec![item(sequence.dtype)]);
+    };
     call.check(!items.is_empty(), "ConcatFromSequence.C1", || "the sequence is empty".to_owned())?;
     let shapes: Option<Vec<&Vec<Expr>>> = items.iter().map(|tensor| tensor.shape.as_ref()).collect();
     let Some(shapes) = shapes else { return Ok(vec![item(sequence.dtype)]) };
@@ -155,28 +209,29 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let dtype = call.given(0)?.dtype;
     let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
-    let unknown = || Ok(vec![Value::Sequence(Sequence { dtype, items: None })]);
+    let unknown = |count: Option<Expr>| Ok(vec![Value::Sequence(Sequence::open(dtype, count))]);
     let scalar = call.tensor(1).and_then(|tensor| tensor.shape.as_ref()).is_none_or(Vec::is_empty);
     let keep = !scalar || call.int("keepdims", 1) != 0;
     let lengths: Vec<Expr> = match call.tensor(1) {
         None => match sizes[at].as_inline().filter(|&size| (0..=1_024).contains(&size)) {
             Some(size) => vec![Expr::ONE; size as usize],
-            None => return unknown(),
+            None => return unknown(Some(sizes[at])),
         },
         Some(tensor) => {
             let rank = call.shape(1)?.len();
             call.check(rank <= 1, "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
-            let Some(list) = tensor.ints() else { return unknown() };
+            let Some(list) = tensor.ints() else { return unknown(None) };
             if rank == 0 {
                 let step = cx.literal(list[0], "SplitToSequence.C2")?;
                 call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
                 call.check(keep || step == 1, "SplitToSequence.C2", || {
                     format!("parts of {step} have a dimension")
                 })?;
-                let Some(size) = sizes[at].as_inline() else { return unknown() };
-                if size / step > 1_024 {
-                    return unknown();
-                }
+                let literal = sizes[at].as_inline().filter(|size| size / step <= 1_024);
+                let Some(size) = literal else {
+                    let step = cx.int(step);
+                    return unknown(Some(cx.ceil_div(sizes[at], step)));
+                };
                 let starts = (0..size).step_by(step as usize);
                 starts.map(|start| cx.int(step.min(size - start))).collect()
             } else {
@@ -204,7 +259,7 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         Tensor::new(dtype, shape)
     });
-    Ok(vec![Value::Sequence(Sequence { dtype, items: Some(items.collect()) })])
+    Ok(vec![Value::Sequence(Sequence::of(dtype, items.collect()))])
 }
 
 fn optional(_: &mut Cx, call: &Checked) -> Outcome {

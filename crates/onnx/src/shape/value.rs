@@ -67,8 +67,22 @@ pub struct Places {
 pub struct Sequence {
     /// The element type of its tensors.
     pub dtype: Dtype,
-    /// Its values, if their number is known.
+    /// Its values, if their number is a number that is known.
     pub items: Option<Vec<Tensor>>,
+    /// The number of its values where they are not followed, if sizes decide it.
+    pub count: Option<Expr>,
+}
+
+impl Sequence {
+    /// A sequence of these values.
+    pub fn of(dtype: Dtype, items: Vec<Tensor>) -> Sequence {
+        Sequence { dtype, items: Some(items), count: None }
+    }
+
+    /// A sequence of values that are not followed.
+    pub fn open(dtype: Dtype, count: Option<Expr>) -> Sequence {
+        Sequence { dtype, items: None, count }
+    }
 }
 
 /// A value.

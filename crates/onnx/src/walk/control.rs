@@ -200,7 +200,8 @@ impl<'m> Walk<'m> {
                 _ => Tensor::unranked(a.dtype).into(),
             },
             (Value::Sequence(a), Value::Sequence(b)) if a.dtype == b.dtype => {
-                Value::Sequence(Sequence { dtype: a.dtype, items: None })
+                let count = a.count.filter(|_| a.count == b.count);
+                Value::Sequence(Sequence::open(a.dtype, count))
             }
             _ => Value::Unknown,
         }

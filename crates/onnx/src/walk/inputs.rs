@@ -68,7 +68,7 @@ pub fn value(input: &Input, shape: Vec<Expr>) -> Value {
     let dtype = input.dtype.unwrap_or(Dtype::F32);
     match (input.is_tensor, input.is_sequence) {
         (true, _) => Tensor::new(dtype, shape).into(),
-        (_, true) => Value::Sequence(Sequence { dtype, items: None }),
+        (_, true) => Value::Sequence(Sequence::open(dtype, None)),
         _ => Value::Unknown,
     }
 }

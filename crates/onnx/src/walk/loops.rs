@@ -132,6 +132,7 @@ impl<'m> Walk<'m> {
         self.env = env;
         self.steps.truncate(steps);
         self.run_time.retain(|(step, _)| *step < steps);
+        self.integers.retain(|(step, ..)| *step < steps);
         self.failures.truncate(failures);
         self.unknown.truncate(unknown);
         self.unsupported = unsupported;

@@ -10,16 +10,19 @@ mod untracked;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
 pub use unmade::AtLoad;
+pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, tensor};
 use crate::shape::{
-    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
+    Attribute, Call, Dtype, Element, Elements, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans,
+    unknown_outputs,
 };
 use load::{mark_declared, mark_ranks};
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_env::{Origin, ShapeEnv};
+use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use smallvec::SmallVec;
 use untracked::mark_untracked;
@@ -116,6 +119,8 @@ pub struct Walk<'m> {
     pub unsupported: Option<(usize, String)>,
     /// Conditions on the elements of inputs that nothing but data decides, with the step.
     pub run_time: Vec<(usize, RunTime)>,
+    /// Integers that are computed from sizes, with the step and the type that has to hold them.
+    pub integers: Vec<(usize, Expr, Dtype)>,
     /// The values of the main graph.
     pub values: FxHashMap<&'m str, Value>,
     /// The branches that were taken.
@@ -151,6 +156,7 @@ impl<'m> Walk<'m> {
             unknown,
             unsupported: None,
             run_time: Vec::new(),
+            integers: Vec::new(),
             values,
             taken,
             follows,
@@ -336,6 +342,11 @@ impl<'m> Walk<'m> {
             }
         };
         mark_ranks(domain, node, inputs, &mut values);
+        if self.keeps
+            && !matches!(op, "Shape" | "Size" | "Identity" | "Concat" | "Gather" | "Slice" | "Unsqueeze")
+        {
+            self.note_integers(step, &values);
+        }
         self.forget_elements(&mut values);
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
     }
@@ -347,6 +358,30 @@ impl<'m> Walk<'m> {
         let asserts = &self.env.runtime_asserts()[asserted..];
         let is_new = |left: &RunTime| asserts.iter().all(|assert| assert.clause.name() != left.clause);
         self.run_time.extend(left.into_iter().filter(is_new).map(|condition| (step, condition)));
+    }
+
+    /// Notes the integers among the elements of results that are computed from sizes.
+    fn note_integers(&mut self, step: usize, values: &[Option<Value>]) {
+        for tensor in values.iter().flatten().filter_map(Value::tensor) {
+            if !matches!(tensor.dtype, Dtype::I64 | Dtype::I32) {
+                continue;
+            }
+            let elements = match &tensor.elements {
+                Some(Elements::Fill(element)) => std::slice::from_ref(element),
+                Some(Elements::List(list)) => list,
+                None => &[],
+            };
+            let ends = tensor.spans.iter().flat_map(|spans| spans.iter().flatten());
+            let ends = ends.flat_map(|span| [span.least, span.most]);
+            let computed = elements.iter().filter_map(Element::int).chain(ends);
+            let computed = computed.filter(|e| e.as_inline().is_none() && self.env.pool.as_int(*e).is_none());
+            self.integers.extend(computed.map(|e| (step, e, tensor.dtype)));
+        }
+    }
+
+    /// The backend that runs the model.
+    pub fn backend(&self) -> sizewise_kernels::Backend {
+        self.model.backend
     }
 
     /// The version of a domain: that which the function imports, else the model. onnxruntime has its own domains, which

@@ -192,7 +192,7 @@ impl<'m> Walk<'m> {
         let sequence = |items: Option<Vec<Tensor>>| match items {
             Some(items) => {
                 let dtype = items.first().map_or(first.dtype, |item| item.dtype);
-                Value::Sequence(Sequence { dtype, items: Some(items) })
+                Value::Sequence(Sequence::of(dtype, items))
             }
             None => Value::Unknown,
         };

@@ -9,6 +9,13 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
+/// How reasons end that speak of numbers which are not followed.
+pub const NOT_FOLLOWED: &str = ", which are not followed";
+
+/// Operators of which `eval` takes indices and labels that are not followed to be within their dimension.
+const INDEXED: &[&str] =
+    &["Gather", "GatherElements", "GatherND", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
+
 /// Numbers that are tried in the place of those that are not followed.
 const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
 
@@ -108,7 +115,7 @@ impl Walk<'_> {
     /// from before the call.
     pub(super) fn ask_of_untracked(&mut self, step: usize, call: &Call, before: ShapeEnv) {
         let mut first: Option<(Seen, usize)> = None;
-        let is_index = self.stops && matches!(call.op, "Gather" | "GatherElements" | "GatherND");
+        let is_index = self.stops && INDEXED.contains(&call.op);
         for &number in TRIED {
             let mut env = before.clone();
             let tried: Vec<Option<Value>> = call
@@ -138,7 +145,7 @@ impl Walk<'_> {
             }
             if seen.0.is_err() || first.get_or_insert_with(|| seen.clone()) != &seen {
                 let reason = format!("{} depends on numbers that are computed from sizes", call.op);
-                let reason = format!("{reason}, which are not followed");
+                let reason = format!("{reason}{NOT_FOLLOWED}");
                 self.unsupported.get_or_insert((step, reason.clone()));
                 self.unknown.push((step, reason));
                 return;

@@ -1,11 +1,12 @@
 //! Declarations under which a model is right: equal sizes get one name, or a number.
+use super::simple::without_common_factors;
 use super::{Check, checked};
 use crate::check::findings::{Fix, Verdict};
 use crate::check::symbolic::Named;
 use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
 use rustc_hash::FxHashMap;
 use sizewise_expr::escape::is_identifier;
-use sizewise_expr::{Expr, Func, Node, Poly, Pool, Symbol};
+use sizewise_expr::{Expr, Func, Node, Symbol};
 
 /// What a size is to be declared as.
 #[derive(Clone)]
@@ -24,41 +25,67 @@ struct Remedy {
     is_all: bool,
 }
 
+/// Which conditions declarations have to see to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// All that are violated.
+    All,
+    /// Equations; a spec with narrower ranges sees to the others.
+    Equations,
+}
+
 impl Check<'_> {
     /// Looks for other declarations, or for a narrower spec, under which the model is right.
     pub(super) fn fixes(&mut self, has_spec: bool) {
         // Under a spec it is the spec that is to change.
-        let declared = if has_spec { None } else { self.fix() };
+        let declared = if has_spec { None } else { self.fix(Scope::All) };
         let is_best = declared.as_ref().is_some_and(|fix| !fix.rejects);
         // If both reject shapes at which the model runs, a change of the model's own declarations is the simpler fix.
         let narrowed = if is_best { None } else { self.narrowed() };
         let narrowed = narrowed.filter(|narrowed| declared.is_none() || !narrowed.rejects);
-        let narrowed = narrowed.map(|n| Fix { changes: Vec::new(), spec: Some(n.spec), rejects: n.rejects });
-        if narrowed.is_some() {
-            self.report.spec = self.written();
-        }
-        self.report.fixes = declared.into_iter().chain(narrowed).collect();
+        let both = match (&declared, &narrowed) {
+            (None, None) => true,
+            (None, Some(narrowed)) => narrowed.rejects,
+            _ => false,
+        };
+        let both = if both && !has_spec { self.fix(Scope::Equations) } else { None };
+        let narrowed = narrowed.map(|narrowed| Fix {
+            changes: Vec::new(),
+            before: self.written(),
+            spec: Some(narrowed.spec),
+            rejects: narrowed.rejects,
+        });
+        self.report.fixes = declared.into_iter().chain(both).chain(narrowed).collect();
         self.report.fixes.sort_by_key(|fix| fix.rejects);
     }
 
-    /// Declares sizes that have to be equal as equal, and checks the model that declares them so. `None` where other
-    /// conditions are violated as well, or the check does not come out ok.
-    fn fix(&self) -> Option<Fix> {
+    /// Declares sizes that have to be equal as equal, and checks the model that declares them so, under a narrower spec
+    /// where that is asked for. `None` where other conditions are violated as well, or the check does not come out ok.
+    fn fix(&self, scope: Scope) -> Option<Fix> {
         let own = self.broken.iter().filter(|(at, _)| !self.report.violations[*at].follows);
-        let own: Vec<Expr> = own.map(|&(_, condition)| condition).collect();
+        let mut own: Vec<Expr> = own.map(|&(_, condition)| condition).collect();
         if own.is_empty() || !self.report.wrong_outputs.is_empty() {
             return None;
         }
+        // What several sizes have to be together settles each of them.
+        own.sort_by_key(|&condition| std::cmp::Reverse(self.walk.env.pool.free_symbols(&[condition]).len()));
         let mut changed: FxHashMap<Symbol, Declared> = FxHashMap::default();
         let mut rejects = false;
         for condition in own {
-            let Remedy { kept, replaced, is_all } = self.remedy(condition)?;
-            rejects |= !is_all;
-            // A name that is replaced itself would have to be followed.
-            if changed.contains_key(&replaced) {
+            let mut remedies = self.multiples(condition);
+            if remedies.is_empty() && (scope == Scope::All || self.is_equation(condition)) {
+                remedies.extend(self.remedy(condition));
+            }
+            if remedies.is_empty() && scope == Scope::All {
                 return None;
             }
-            changed.insert(replaced, kept);
+            for Remedy { kept, replaced, is_all } in remedies {
+                rejects |= !is_all;
+                changed.entry(replaced).or_insert(kept);
+            }
+        }
+        if changed.is_empty() {
+            return None;
         }
         let mut model = self.model.clone();
         let mut changes = Vec::new();
@@ -68,11 +95,48 @@ impl Check<'_> {
         for value in &mut model.graph.output {
             self.declare(value, &changed, &mut Vec::new());
         }
-        (checked(&model, None, &self.budget).report.verdict == Verdict::Ok).then_some(Fix {
-            changes,
-            spec: None,
-            rejects,
-        })
+        let check = checked(&model, None, &self.budget);
+        match check.report.verdict {
+            Verdict::Ok => Some(Fix { changes, before: None, spec: None, rejects }),
+            Verdict::Violated if scope == Scope::Equations => {
+                let narrowed = check.narrowed()?;
+                let rejects = rejects || narrowed.rejects;
+                Some(Fix { changes, before: check.written(), spec: Some(narrowed.spec), rejects })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a condition says what a size is, in one of its parts at least.
+    fn is_equation(&self, condition: Expr) -> bool {
+        match self.walk.env.pool.node(condition) {
+            Some(Node::Call(Func::IsZero, _)) => true,
+            Some(Node::Call(Func::Or, parts)) => parts.iter().any(|&part| self.is_equation(part)),
+            _ => false,
+        }
+    }
+
+    /// For each size of a condition on several the multiples that it may be where the others are those of the example:
+    /// often any of them do together.
+    fn multiples(&self, condition: Expr) -> Vec<Remedy> {
+        let symbols = self.walk.env.pool.free_symbols(&[condition]);
+        if symbols.len() < 2 || !self.is_equation(condition) {
+            return Vec::new();
+        }
+        let multiple = |&symbol: &Symbol| {
+            let (factor, offset) = self.recurring(condition, symbol)?;
+            let kept = Declared::Name(self.multiple_of(symbol, factor, offset));
+            Some(Remedy { kept, replaced: symbol, is_all: false })
+        };
+        symbols.iter().map(multiple).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    /// The text of a size that is a multiple of a new name.
+    fn multiple_of(&self, symbol: Symbol, factor: i64, offset: i64) -> String {
+        let name = self.declared_name(symbol).filter(|name| is_identifier(name));
+        let root = self.new_name(&name.unwrap_or_else(|| "k".to_owned()));
+        let plus = if offset == 0 { String::new() } else { format!(" + {offset}") };
+        format!("{factor}*{root}{plus}")
     }
 
     /// How a condition on one size or two may come to hold: by one name for two sizes, or by the number that a size has
@@ -90,7 +154,7 @@ impl Check<'_> {
         // A clone is a handle of the same pool.
         let mut pool = self.walk.env.pool.clone();
         let (kept, value, replaced) = match *symbols.as_slice() {
-            [first, second] => {
+            [first, second] if self.is_equation(condition) => {
                 // One of them has a name; a new one might mean something elsewhere in the model.
                 let named = |kept, replaced| Some((self.declared_name(kept)?, kept, replaced));
                 let (name, kept, replaced) = named(first, second).or_else(|| named(second, first))?;
@@ -109,15 +173,12 @@ impl Check<'_> {
     /// The expression over names that a size has to be, `4*_h` or `past + q`, and whether the condition holds at no
     /// other sizes.
     fn expression(&self, condition: Expr, symbols: &[Symbol]) -> Option<(String, Symbol, bool)> {
-        let name = |symbol| self.declared_name(symbol).filter(|name| is_identifier(name));
-        let multiple = |symbol, factor, offset| {
-            let root = self.new_name(&name(symbol).unwrap_or_else(|| "k".to_owned()));
-            let plus = if offset == 0 { String::new() } else { format!(" + {offset}") };
-            format!("{factor}*{root}{plus}")
-        };
         if let [only] = *symbols {
-            let (factor, offset) = self.regular(condition, only)?;
-            return Some((multiple(only, factor, offset), only, true));
+            let (factor, offset, is_all) = match self.regular(condition, only) {
+                Some((factor, offset)) => (factor, offset, true),
+                None => self.recurring(condition, only).map(|(factor, offset)| (factor, offset, false))?,
+            };
+            return Some((self.multiple_of(only, factor, offset), only, is_all));
         }
         match self.walk.env.pool.node(condition) {
             Some(Node::Call(Func::IsZero, args)) => {
@@ -140,7 +201,7 @@ impl Check<'_> {
     fn solved(&self, difference: Expr) -> Option<(String, Symbol)> {
         // A clone is a handle of the same pool.
         let mut pool = self.walk.env.pool.clone();
-        let poly = without_common_factor(&mut pool, difference);
+        let (poly, _) = without_common_factors(&mut pool, difference);
         let name = |symbol| self.declared_name(symbol).filter(|name| is_identifier(name));
         let solved = |at: usize| {
             let replaced = pool.as_symbol(poly.terms[at].0)?;
@@ -224,28 +285,4 @@ impl Check<'_> {
         };
         self.symbolic.symbols.iter().find(|(_, named)| is_it(named)).map(|(symbol, _)| *symbol)
     }
-}
-
-/// A difference that is 0 where this one is, at sizes of at least 1: without the sizes that all its terms have.
-fn without_common_factor(pool: &mut Pool, difference: Expr) -> Poly {
-    let mut poly = pool.poly(difference);
-    while poly.constant.is_zero() && poly.terms.len() > 1 {
-        let monomials: Vec<_> = poly.terms.iter().map(|(term, _)| pool.monomial(*term)).collect();
-        let has = |factor: Expr| monomials.iter().all(|m| m.iter().any(|(own, _)| *own == factor));
-        let common = monomials[0].iter().map(|(factor, _)| *factor);
-        let Some(common) = common.into_iter().find(|&factor| pool.as_symbol(factor).is_some() && has(factor))
-        else {
-            break;
-        };
-        let mut terms = Vec::new();
-        for (monomial, (_, coefficient)) in monomials.iter().zip(&poly.terms) {
-            let left = monomial.iter().map(|&(own, power)| (own, power - u32::from(own == common)));
-            let left: Vec<(Expr, u32)> = left.filter(|(_, power)| *power > 0).collect();
-            let (term, coefficient) = (pool.from_monomial(&left), pool.int(coefficient.clone()));
-            terms.push(pool.mul(term, coefficient));
-        }
-        let sum = pool.sum(terms);
-        poly = pool.poly(sum);
-    }
-    poly
 }

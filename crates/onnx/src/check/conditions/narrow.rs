@@ -12,6 +12,10 @@ use sizewise_expr::{Evaluator, Expr, Func, Node, Symbol, Value};
 
 /// Sizes of a symbol that are tried, from the least one.
 const WINDOW: i64 = 300;
+/// How often the ends of ranges are moved.
+const MAX_GROWN: usize = 24;
+/// How often a size has to recur among those that are tried.
+const LEAST_SEEN: usize = 4;
 /// The most conditions that are made to hold one after the other, and the nodes that may be visited for it.
 const MAX_ROUNDS: usize = 12;
 const MAX_VISITED: usize = 200_000;
@@ -106,13 +110,13 @@ impl Check<'_> {
         }
     }
 
-    fn range(&self, symbol: Symbol) -> (i64, Option<i64>) {
+    pub(super) fn range(&self, symbol: Symbol) -> (i64, Option<i64>) {
         let named = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol);
         named.map_or((1, None), |(_, named)| (named.min, named.max))
     }
 
     /// Whether a condition holds at a size of a symbol, and at the example's sizes of the others.
-    fn holds_at(&self, condition: Expr, symbol: Symbol, size: i64) -> bool {
+    pub(super) fn holds_at(&self, condition: Expr, symbol: Symbol, size: i64) -> bool {
         let value = |s: Symbol| if s == symbol { Some(size) } else { self.symbolic.hint(s) };
         let value = |s: Symbol| value(s).map(|value| Value::Int(value.into()));
         Evaluator::new(&self.symbolic.env.pool, value).truth(condition) == Ok(true)
@@ -190,6 +194,22 @@ impl Check<'_> {
         is_regular.then_some((factor, offset))
     }
 
+    /// The factor and the offset of sizes at which a condition holds, again and again from the first one on; the sizes of
+    /// other symbols are those of the example.
+    pub(super) fn recurring(&self, condition: Expr, symbol: Symbol) -> Option<(i64, i64)> {
+        let (min, max) = self.range(symbol);
+        if max.is_some() {
+            return None;
+        }
+        let end = min.saturating_add(WINDOW);
+        let holds: Vec<bool> = (min..=end).map(|size| self.holds_at(condition, symbol, size)).collect();
+        let first = holds.iter().position(|&holds| holds)?;
+        let recurs = |factor: usize| holds[first..].iter().step_by(factor).all(|&holds| holds);
+        let factor = (1..=holds.len().saturating_sub(first) / LEAST_SEEN).find(|&factor| recurs(factor))?;
+        // Where it holds from the first size on, it is a range and no multiple.
+        (factor > 1).then_some((factor as i64, min.checked_add(first as i64)?))
+    }
+
     /// The first size above one that was tried at which a condition holds, if it holds from there on.
     fn first_beyond(&self, condition: Expr, symbol: Symbol, tried: i64, max: Option<i64>) -> Option<i64> {
         let (mut fails, mut step) = (tried, 1i64);
@@ -207,7 +227,13 @@ impl Check<'_> {
 
     /// The last size up to which a condition holds from `first` on, as far as doubling steps show it; the greatest
     /// allowed one where none fails.
-    fn last_from(&self, condition: Expr, symbol: Symbol, first: i64, max: Option<i64>) -> Option<i64> {
+    pub(super) fn last_from(
+        &self,
+        condition: Expr,
+        symbol: Symbol,
+        first: i64,
+        max: Option<i64>,
+    ) -> Option<i64> {
         let (mut holds, mut step) = (first, 1i64);
         loop {
             let Some(size) = holds.checked_add(step) else { return max };
@@ -295,6 +321,41 @@ impl Check<'_> {
         Some(Remedy { changes: FxHashMap::from_iter([(symbol, change)]), rejects: true })
     }
 
+    /// Ranges that end at the example with ends as far beyond as doubling steps allow: first together, then each.
+    fn grown(
+        &self,
+        condition: Expr,
+        mut ranges: Vec<(Symbol, i64, Option<i64>)>,
+    ) -> Vec<(Symbol, i64, Option<i64>)> {
+        let limits: Vec<Option<i64>> = ranges.iter().map(|(symbol, ..)| self.range(*symbol).1).collect();
+        let bounded: Vec<usize> = (0..ranges.len()).filter(|&at| ranges[at].2 != limits[at]).collect();
+        let all = std::iter::once(bounded.clone());
+        for group in all.chain(bounded.into_iter().map(|at| vec![at])) {
+            let mut step = 1i64;
+            let mut is_doubling = true;
+            for _ in 0..MAX_GROWN {
+                let mut next = ranges.clone();
+                for &at in &group {
+                    let end = next[at].2.map(|end| end.saturating_add(step));
+                    next[at].2 = end.map(|end| end.min(limits[at].unwrap_or(i64::MAX)));
+                }
+                let holds = next != ranges && self.holds_within(condition, &next);
+                if holds {
+                    ranges = next;
+                }
+                is_doubling &= holds;
+                if is_doubling {
+                    step = step.saturating_mul(2);
+                } else if step > 1 {
+                    step /= 2;
+                } else if !holds {
+                    break;
+                }
+            }
+        }
+        ranges
+    }
+
     /// Ranges of several symbols that begin or end at the example.
     fn boxes(&self, condition: Expr, symbols: &[Symbol]) -> Vec<Remedy> {
         let hints: Option<Vec<i64>> = symbols.iter().map(|&symbol| self.symbolic.hint(symbol)).collect();
@@ -307,6 +368,7 @@ impl Check<'_> {
             };
             let ranges: Vec<_> = symbols.iter().enumerate().map(of).collect();
             if self.holds_within(condition, &ranges) {
+                let ranges = self.grown(condition, ranges);
                 let changes = ranges.into_iter().map(|(s, min, max)| (s, Change::Range(min, max))).collect();
                 found.push(Remedy { changes, rejects: true });
             }

@@ -29,11 +29,19 @@ impl Check<'_> {
     fn neighbours(&self, condition: Expr) -> (Vec<Assigned>, Vec<Assigned>) {
         let pool = &self.symbolic.env.pool;
         let guards = self.walk.env.guards();
+        let own = self.as_walked(condition);
         let (mut alone, mut others) = (Vec::new(), Vec::new());
         for symbol in pool.free_symbols(&[condition]) {
             let Some(hint) = self.symbolic.hint(symbol) else { continue };
-            let near =
-                [hint.checked_add(1), hint.checked_sub(1), hint.checked_mul(2), Some(1), Some(2), Some(3)];
+            let near = [
+                hint.checked_add(1),
+                hint.checked_sub(1),
+                hint.checked_mul(2),
+                Some(1),
+                Some(2),
+                Some(3),
+                self.first_failing(condition, symbol, hint),
+            ];
             for value in near.into_iter().flatten() {
                 if value == hint {
                     continue;
@@ -44,7 +52,7 @@ impl Check<'_> {
                 if evaluator.truth(condition) != Ok(false) {
                     continue;
                 }
-                let mut further = guards.iter().filter(|guard| guard.condition != condition).take(MAX_FOLDED);
+                let mut further = guards.iter().filter(|guard| guard.condition != own).take(MAX_FOLDED);
                 let is_alone = further.all(|guard| evaluator.truth(guard.condition) != Ok(false));
                 let list = if is_alone { &mut alone } else { &mut others };
                 if list.len() < MAX_NEIGHBOURS {
@@ -55,6 +63,19 @@ impl Check<'_> {
         (alone, others)
     }
 
+    /// A condition as the walk has written it.
+    fn as_walked(&self, condition: Expr) -> Expr {
+        self.written.get(&condition).copied().unwrap_or(condition)
+    }
+
+    /// The first size above that of the example at which a condition fails, as far as doubling steps show it.
+    fn first_failing(&self, condition: Expr, symbol: Symbol, hint: i64) -> Option<i64> {
+        let max = self.range(symbol).1;
+        self.last_from(condition, symbol, hint, max)?
+            .checked_add(1)
+            .filter(|_| self.holds_at(condition, symbol, hint))
+    }
+
     /// Assignments at which the model's other conditions hold, so that they show this violation and no other.
     fn breaking_alone(&self, condition: Expr) -> Option<Vec<Assigned>> {
         let guards = self.walk.env.guards();
@@ -62,10 +83,8 @@ impl Check<'_> {
             return None;
         }
         let mut env = self.symbolic.env.clone();
-        guards
-            .iter()
-            .filter(|guard| guard.condition != condition)
-            .for_each(|guard| env.assume(guard.condition));
+        let own = self.as_walked(condition);
+        guards.iter().filter(|guard| guard.condition != own).for_each(|guard| env.assume(guard.condition));
         let (pool, facts) = env.facts();
         let Decided::Refuted { witness } = decide(pool, facts, condition, &self.budget).verdict else {
             return None;

@@ -1,33 +1,15 @@
 //! The conditions that the values of inputs decide when the model runs.
 use super::Check;
 use crate::check::findings::LeftToRunTime;
+use crate::check::run_time::sentences;
 use crate::read::Model;
 use crate::read::message::NodeProto;
-use crate::walk::{Walk, inputs};
+use crate::walk::inputs;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::Expr;
 
 /// Of more conditions, it is not said which inputs decide them.
 const MAX_TRACED: usize = 200;
-
-/// The conditions that a walk has left to run time, each once: the step, the clause and a sentence.
-pub(in crate::check) fn sentences(
-    walk: &Walk,
-    shown: impl Fn(Expr) -> String,
-) -> Vec<(usize, &'static str, String)> {
-    let mut seen = FxHashSet::default();
-    let mut found = Vec::new();
-    for (step, left) in &walk.run_time {
-        let Some(node) = walk.steps.get(*step) else { continue };
-        let size = left.size.map_or_else(|| "the input's".to_owned(), &shown);
-        let sentence = left.says.replace("{}", &format!("`{}`", node.input(left.input))).replace('#', &size);
-        // A loop visits its nodes again and again.
-        if seen.insert((node.node(), left.clause, sentence.clone())) {
-            found.push((*step, left.clause, sentence));
-        }
-    }
-    found
-}
 
 impl Check<'_> {
     /// Notes the conditions that the values of inputs decide.

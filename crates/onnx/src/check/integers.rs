@@ -1,0 +1,97 @@
+//! Integers that a model computes from sizes: the conditions that they do not wrap around in their types.
+use super::symbolic::Symbolic;
+use crate::shape::Dtype;
+use crate::walk::Walk;
+use rustc_hash::FxHashSet;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_kernels::Cx;
+use sizewise_solve::{Budget, Verdict as Decided, decide};
+
+/// No dimension is longer: 2 to the power of 31, and no input has more elements than memory has addresses.
+const MOST_SIZE: i64 = i32::MAX as i64;
+const MOST_ELEMENTS: i64 = 1 << 47;
+/// The most conditions that are decided.
+const MAX_DECIDED: usize = 100;
+/// Of more conditions it is not asked which follow from others.
+const MAX_COMPARED: usize = 12;
+/// The clause of these conditions.
+pub(super) const CLAUSE: &str = "Integer.C1";
+
+/// A condition that an integer does not wrap around, with the step that computes it.
+#[derive(Clone, Copy)]
+pub(super) struct Fits {
+    pub step: usize,
+    pub condition: Expr,
+}
+
+/// The environment in which memory bounds all sizes, and the model's conditions hold.
+pub(super) fn within_memory(symbolic: &Symbolic, walk: &Walk) -> ShapeEnv {
+    let mut env = walk.env.clone();
+    for (symbol, _) in &symbolic.symbols {
+        let (size, most) = (env.pool.symbol_expr(*symbol), env.pool.int(MOST_SIZE));
+        let fits = env.pool.le(size, most);
+        env.assume(fits);
+    }
+    for (_, sizes) in symbolic.sizes.iter().filter(|(_, sizes)| sizes.len() > 1) {
+        let (count, most) = (env.product(sizes.iter().copied()), env.pool.int(MOST_ELEMENTS));
+        let fits = env.pool.le(count, most);
+        env.assume(fits);
+    }
+    env
+}
+
+/// The conditions that integers fit into their types, where memory and the model's conditions do not see to it.
+pub(super) fn integers(symbolic: &Symbolic, walk: &mut Walk, budget: &Budget) -> Vec<Fits> {
+    let known: FxHashSet<_> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
+    let backend = walk.backend();
+    let mut env: Option<ShapeEnv> = None;
+    let mut found = Vec::new();
+    let mut seen = FxHashSet::default();
+    let mut decided = 0;
+    for (step, e, dtype) in walk.integers.clone() {
+        let Some((least, most)) = bounds(dtype).filter(|_| seen.insert((e, dtype))) else { continue };
+        if Cx::on(&mut walk.env, backend).fits_up_to(e, (least, most), MOST_SIZE)
+            || !walk.env.pool.free_symbols(&[e]).iter().all(|symbol| known.contains(symbol))
+        {
+            continue;
+        }
+        decided += 1;
+        if decided > MAX_DECIDED {
+            break;
+        }
+        let env = env.get_or_insert_with(|| within_memory(symbolic, walk));
+        let (low, high) = (env.pool.int(least), env.pool.int(most));
+        for condition in [env.pool.le(e, high), env.pool.ge(e, low)] {
+            let (pool, facts) = env.facts();
+            let verdict = decide(pool, facts, condition, budget).verdict;
+            if !matches!(verdict, Decided::Implied { .. } | Decided::Inconsistent { .. }) {
+                env.assume(condition);
+                found.push(Fits { step, condition });
+            }
+        }
+    }
+    without_implied(found, symbolic, walk, budget)
+}
+
+/// The conditions without those that follow from later ones: a power that fits has a base that does.
+fn without_implied(found: Vec<Fits>, symbolic: &Symbolic, walk: &Walk, budget: &Budget) -> Vec<Fits> {
+    if found.len() > MAX_COMPARED {
+        return found;
+    }
+    let mut kept: Vec<Fits> = Vec::new();
+    for (at, fits) in found.iter().enumerate() {
+        let mut env = within_memory(symbolic, walk);
+        found[at + 1..].iter().for_each(|later| env.assume(later.condition));
+        let (pool, facts) = env.facts();
+        if !matches!(decide(pool, facts, fits.condition, budget).verdict, Decided::Implied { .. }) {
+            kept.push(*fits);
+        }
+    }
+    kept
+}
+
+fn bounds(dtype: Dtype) -> Option<(i64, i64)> {
+    let (least, most) = dtype.integer_range()?;
+    Some((i64::try_from(least).ok()?, i64::try_from(most).ok()?))
+}

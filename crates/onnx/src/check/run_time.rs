@@ -1,0 +1,20 @@
+//! The conditions that a walk leaves to run time, as sentences.
+use crate::walk::Walk;
+use rustc_hash::FxHashSet;
+use sizewise_expr::Expr;
+
+/// The conditions that a walk has left to run time, each once: the step, the clause and a sentence.
+pub(super) fn sentences(walk: &Walk, shown: impl Fn(Expr) -> String) -> Vec<(usize, &'static str, String)> {
+    let mut seen = FxHashSet::default();
+    let mut found = Vec::new();
+    for (step, left) in &walk.run_time {
+        let Some(node) = walk.steps.get(*step) else { continue };
+        let size = left.size.map_or_else(|| "the input's".to_owned(), &shown);
+        let sentence = left.says.replace("{}", &format!("`{}`", node.input(left.input))).replace('#', &size);
+        // A loop visits its nodes again and again.
+        if seen.insert((node.node(), left.clause, sentence.clone())) {
+            found.push((*step, left.clause, sentence));
+        }
+    }
+    found
+}
