@@ -283,8 +283,8 @@ fn by_example(found: &Findings) -> Option<Diagnostic> {
     let (node, rest) = found.by_example.split_first()?;
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     let message = format!(
-        "the conditions are those of the sizes that broadcast as in the example: a size of 1 may broadcast at {node}{more} \
-         the other way, and the model run where they do not hold"
+        "the conditions are those of the sizes that broadcast as in the example: a size of 1 may broadcast at \
+         {node}{more} the other way, and the model run where they do not hold"
     );
     Some(Diagnostic::new("broadcast-by-example", Level::Note, message))
 }

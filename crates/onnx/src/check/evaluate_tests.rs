@@ -102,3 +102,17 @@ fn the_extreme_of_equal_elements_is_the_first() {
     assert_eq!(evaluated(graph, &[("x", &[5, 3]), ("w", &[4, 2])]), Ok(vec![4]));
     assert_eq!(evaluated(graph, &[("x", &[3, 3]), ("w", &[4, 2])]), Err("Loss.C2".to_owned()));
 }
+
+#[test]
+fn a_transposed_convolution_adds_nothing_to_nothing() {
+    for (attributes, image, expected) in [
+        ("<strides = [2]>", [1, 1, 0], Ok(vec![1, 2, 1])),
+        ("<strides = [2], output_padding = [1]>", [1, 1, 1], Ok(vec![1, 2, 4])),
+        ("<strides = [2], output_padding = [1]>", [1, 1, 0], Err("ConvTranspose.C7")),
+    ] {
+        let graph =
+            format!("(float[n,1,h] x, float[1,2,k] w) => (y) {{ y = ConvTranspose{attributes}(x, w) }}");
+        let found = evaluated(&graph, &[("x", &image), ("w", &[1, 2, 3])]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{attributes} {image:?}");
+    }
+}

@@ -328,6 +328,29 @@ fn transposed(cx: &mut Cx, call: &Checked, bias: usize) -> Result<(Vec<Expr>, Sp
     Ok((vec![sizes[0], channels], spatial))
 }
 
+/// (C6) and (C7) of [`conv_transpose`] for output padding; `size` is what it is added to, if the padding decides the
+/// size of the result.
+fn extra_fits(
+    cx: &mut Cx,
+    call: &Checked,
+    (stride, dilation): (i64, i64),
+    extra: i64,
+    size: Option<Expr>,
+) -> Result<(), KernelError> {
+    let most = stride.max(dilation);
+    call.check((0..most).contains(&extra), "ConvTranspose.C6", || {
+        format!("output_padding of {extra} is not less than {most}")
+    })?;
+    // onnxruntime counts the windows over the result: there are as many as elements of the input.
+    policy::onnxruntime_checks(cx, extra < stride, "ConvTranspose.C7", || {
+        format!("output_padding of {extra} is not less than the stride {stride}")
+    })?;
+    let Some(size) = size.filter(|_| extra > 0) else { return Ok(()) };
+    // What is added to nothing makes a window.
+    let some = cx.ge(size, 1);
+    policy::onnxruntime(cx, some, "ConvTranspose.C7", |_| "nothing is padded".to_owned())
+}
+
 /// The spatial sizes of [`conv_transpose`]; with pads that an input holds, if these are not empty.
 pub(super) fn transposed_sizes(
     cx: &mut Cx,
@@ -354,21 +377,15 @@ pub(super) fn transposed_sizes(
     let mut shape = Vec::with_capacity(count);
     for i in 0..count {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
-        let most = spatial.strides[i].max(spatial.dilations[i]);
-        call.check((0..most).contains(&extra[i]), "ConvTranspose.C6", || {
-            format!("output_padding of {} is not less than {most}", extra[i])
-        })?;
-        // onnxruntime counts the windows over the result: there are as many as elements of the input.
-        policy::onnxruntime_checks(cx, extra[i] < spatial.strides[i], "ConvTranspose.C7", || {
-            format!("output_padding of {} is not less than the stride {}", extra[i], spatial.strides[i])
-        })?;
+        let is_same = matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower);
+        let padded = Some(sizes[i]).filter(|_| stated.is_none() && !is_same);
+        extra_fits(cx, call, (spatial.strides[i], spatial.dilations[i]), extra[i], padded)?;
         let steps = cx.sub(sizes[i], 1);
         let steps = cx.mul(stride, steps);
         let reach = cx.sub(spatial.kernel[i], 1);
         let reach = cx.mul(dilation, reach);
         let rest = cx.int(extra[i].saturating_add(1));
         let unpadded = cx.sum([steps, reach, rest]);
-        let is_same = matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower);
         let (before, after) = spatial.pads[i];
         let size = match (stated, pads) {
             (Some(stated), _) => {

@@ -154,6 +154,24 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     by_scales(cx, call, &sizes, &scales)
 }
 
+/// (C2) of [`resize`] for sizes: they are positive. For onnxruntime a size of 0 becomes 0, and no other does.
+fn sizes_suit(cx: &mut Cx, sizes: &[Expr], axes: &[usize], stated: &[Expr]) -> Result<(), KernelError> {
+    for (&at, &size) in axes.iter().zip(stated) {
+        let (none, some) = (cx.eq(sizes[at], 0), cx.ge(sizes[at], 1));
+        let (empty, filled) = (cx.eq(size, 0), cx.ge(size, 1));
+        let fine = if cx.surely(some) || !cx.on_cpu() {
+            filled
+        } else {
+            let (kept, scaled) = (cx.all(&[none, empty]), cx.all(&[some, filled]));
+            cx.any(&[kept, scaled])
+        };
+        cx.require(fine, "Resize.C2", |cx| {
+            format!("a size of {} becomes {}", cx.show(sizes[at]), cx.show(size))
+        })?;
+    }
+    Ok(())
+}
+
 /// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
 /// positive. (C4) The modes are known. (C5) Axes are within the rank, each once. (C7) onnxruntime interpolates along the
 /// axes that are scaled.
@@ -219,20 +237,7 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(stated.len() == axes.len(), "Resize.C1", || {
         format!("{} sizes for {} axes", stated.len(), axes.len())
     })?;
-    for (&at, &size) in axes.iter().zip(&stated) {
-        let (none, some) = (cx.eq(sizes[at], 0), cx.ge(sizes[at], 1));
-        let (empty, filled) = (cx.eq(size, 0), cx.ge(size, 1));
-        // onnxruntime scales nothing to nothing.
-        let fine = if cx.surely(some) || !cx.on_cpu() {
-            filled
-        } else {
-            let (kept, scaled) = (cx.all(&[none, empty]), cx.all(&[some, filled]));
-            cx.any(&[kept, scaled])
-        };
-        cx.require(fine, "Resize.C2", |cx| {
-            format!("a size of {} becomes {}", cx.show(sizes[at]), cx.show(size))
-        })?;
-    }
+    sizes_suit(cx, &sizes, &axes, &stated)?;
     let mut shape = sizes.clone();
     match call.text("keep_aspect_ratio_policy", "stretch") {
         "stretch" => axes.iter().zip(&stated).for_each(|(&at, &size)| shape[at] = size),

@@ -10,8 +10,9 @@ pub(super) const KERNELS: Family =
 
 /// The shape of the loss for scores `[n, c, ..]`: that of the labels `[n, ..]`, or a scalar where it is reduced.
 ///
-/// (C1) Scores have at least 2 dimensions, labels one less. (C2) Their sizes agree; onnxruntime takes fewer labels, too.
-/// (C3) There is a weight for each class. (C4) The reduction is known. (C5) Labels are classes, but for one that is ignored.
+/// (C1) Scores have at least 2 dimensions, labels one less. (C2) Their sizes agree; onnxruntime takes fewer labels,
+/// too. (C3) There is a weight for each class. (C4) The reduction is known. (C5) Labels are classes, but for one that is
+/// ignored.
 fn loss(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let (scores, labels) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let reduction = call.text("reduction", "mean");

@@ -194,8 +194,8 @@ impl Check<'_> {
         is_regular.then_some((factor, offset))
     }
 
-    /// The factor and the offset of sizes at which a condition holds, again and again from the first one on; the sizes of
-    /// other symbols are those of the example.
+    /// The factor and the offset of sizes at which a condition holds, again and again from the first one on; the sizes
+    /// of other symbols are those of the example.
     pub(super) fn recurring(&self, condition: Expr, symbol: Symbol) -> Option<(i64, i64)> {
         let (min, max) = self.range(symbol);
         if max.is_some() {
