@@ -10,11 +10,13 @@ use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Spec};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
-use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, simplify};
 
 /// The most rounds of repair.
 const MAX_ROUNDS: usize = 5;
+/// The most dimensions that get names because a guard ties them to violated ones.
+const MAX_NAMED_TOGETHER: usize = 8;
 /// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
 
@@ -179,6 +181,7 @@ impl Session<'_> {
                 *condition = simplify(pool, &mut facts.clone(), *condition, &Budget::small());
             }
         }
+        equations_of_opposites(pool, &mut broken);
         repair::propose(pool, facts, &dims, &broken)
     }
 
@@ -324,10 +327,46 @@ fn constant_numbers(first: &Examined) -> Vec<(usize, String, Expr)> {
     constants
 }
 
-/// The symbols in violated conditions that have no named dimension.
+/// The symbols in violated conditions that have no named dimension, with those that guards tie to them: a size that gets
+/// a name of its own is no longer inferred to be equal to others.
 fn unnamed(examined: &Examined) -> Vec<Symbol> {
-    let symbols = examined.assumptions.env.pool.free_symbols(&examined.violated);
-    symbols.into_iter().filter(|s| !examined.assumptions.dims.contains_key(s)).collect()
+    let pool = &examined.assumptions.env.pool;
+    let is_named = |s: &Symbol| examined.assumptions.dims.contains_key(s);
+    let mut unnamed = pool.free_symbols(&examined.violated);
+    unnamed.retain(|s| !is_named(s));
+    let mut tied: Vec<Symbol> = Vec::new();
+    for &condition in examined.assumptions.env.known_facts().conditions() {
+        let symbols = pool.free_symbols(&[condition]);
+        if symbols.len() == 2 && symbols.iter().any(|s| unnamed.contains(s)) {
+            tied.extend(symbols.into_iter().filter(|s| !is_named(s) && !unnamed.contains(s)));
+        }
+    }
+    tied.dedup();
+    if unnamed.len() + tied.len() <= MAX_NAMED_TOGETHER {
+        unnamed.extend(tied);
+    }
+    unnamed
+}
+
+/// Replaces two inequalities that leave one number, as `a <= b` and `b <= a` do, by the equation.
+fn equations_of_opposites(pool: &mut Pool, conditions: &mut Vec<Expr>) {
+    let at_most = |pool: &Pool, c: Expr| {
+        pool.as_func(c, Func::NotPositive).and_then(|operands| operands.first().copied())
+    };
+    let mut at = 0;
+    while at < conditions.len() {
+        let found = at_most(pool, conditions[at]).and_then(|p| {
+            let opposite =
+                |pool: &mut Pool, c: Expr| at_most(pool, c).is_some_and(|q| pool.add(p, q) == Expr::ZERO);
+            let other = (at + 1..conditions.len()).find(|&i| opposite(pool, conditions[i]))?;
+            Some((pool.eq(p, Expr::ZERO), other))
+        });
+        if let Some((equation, other)) = found {
+            conditions[at] = equation;
+            conditions.remove(other);
+        }
+        at += 1;
+    }
 }
 
 impl Draft {

@@ -60,6 +60,50 @@ fn conditions_on_sizes_and_numbers_are_not_left_to_run_time() {
 }
 
 #[test]
+fn conditions_that_sizes_decide_through_numbers_that_are_not_followed_are_unknown() {
+    let zero = "z = Constant<value_int = 0>()";
+    for graph in [
+        "n = Shape<end = 1>(x) k = ConstantOfShape<value = int64[1] {1}>(n) p = CumSum(k, z) o = Gather(y, p)",
+        "n = Shape<end = 1>(x) k = ConstantOfShape<value = int64[1] {1}>(n) q = NonZero(k) m = Constant<value_ints = [-1]>() \
+         p = Reshape(q, m) o = Gather(y, p)",
+        "n = Shape(x) q = SplitToSequence<axis = 0, keepdims = 1>(n) p = SequenceAt(q, z) o = Gather(y, p)",
+        "n = Shape(x) l, p = Scan<num_scan_inputs = 1, body = b (int64 a, int64 e) => (int64 s, int64 r) \
+         { s = Add(a, e) r = Identity(s) }>(z, n) o = Gather(y, p)",
+        "n = Shape<end = 1>(x) t = Concat<axis = 0>(n, n) k = ConstantOfShape<value = float[1] {1}>(t) e = EyeLike(k) \
+         p = ArgMax<axis = 0, keepdims = 0>(e) o = Gather(y, p)",
+        // The branches capture what sizes decide.
+        "n = Shape(x) u = Unique(n) f = Cast<to = 1>(u) s = ReduceSum<keepdims = 0>(f) i = IsNaN(s) \
+         p = If(i) <then_branch = a () => (int64[2] g) { g = Identity(n) }, else_branch = b () => (int64[2] h) { h = Neg(n) }> \
+         o = Gather(y, p)",
+    ] {
+        let graph = format!("g (float[N,M] x, float[3000,3] y) => (o) {{ {zero} {graph} }}");
+        let report = checked(&graph);
+        assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{graph}");
+    }
+}
+
+#[test]
+fn conditions_of_control_flow_have_one_element() {
+    let branches = "<then_branch = a () => (float[K] oa) { oa = Identity(x) }, else_branch = b () => (float[L] ob) { ob = Neg(x) }>";
+    let body =
+        "<body = b (int64 i, bool go, float[a] s) => (bool on, float[e] r) { on = Identity(go) r = Neg(s) }>";
+    for (graph, verdict) in [
+        (format!("(bool c, float[N] x) => (o) {{ o = If(c) {branches} }}"), Verdict::Ok),
+        (format!("(bool[1,1] c, float[N] x) => (o) {{ o = If(c) {branches} }}"), Verdict::Ok),
+        (format!("(bool[C] c, float[N] x) => (o) {{ o = If(c) {branches} }}"), Verdict::Violated),
+        (format!("(bool[2] c, float[N] x) => (o) {{ o = If(c) {branches} }}"), Verdict::Violated),
+        (
+            format!(
+                "(int64[T] t, float[N] x) => (o) {{ one = Constant<value_int = 1>() c = Cast<to = 9>(one) o = Loop(t, c, x) {body} }}"
+            ),
+            Verdict::Violated,
+        ),
+    ] {
+        assert_eq!(checked(&format!("g {graph}")).verdict, verdict, "{graph}");
+    }
+}
+
+#[test]
 fn a_condition_that_a_loop_meets_again_and_again_is_listed_once() {
     let graph = "g (float[8] x, int64[R] i) => (y) { m = Constant<value_int = 3>() c = Constant<value_ints = [1]>() \
                  t = Cast<to = 9>(c) y = Loop(m, t, x) <body = b (int64 at, bool go, float[8] v) => (bool on, float[8] w) \

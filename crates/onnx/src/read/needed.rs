@@ -78,7 +78,7 @@ impl Needed {
                     needed.insert(name);
                 }
             }
-            inner(node, &mut |name| {
+            names_within(node, &mut |name| {
                 needed.insert(name);
             });
         }
@@ -157,14 +157,18 @@ fn types(graph: &GraphProto) -> FxHashMap<&str, Dtype> {
     types
 }
 
-/// The names that graphs within a node use.
-fn inner<'m>(node: &'m NodeProto, take: &mut impl FnMut(&'m str)) {
-    let graphs = node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
-    let mut open: Vec<&'m GraphProto> = graphs.collect();
+/// The graphs within a node.
+pub fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
+}
+
+/// The names that graphs within a node use, those of graphs within them included.
+pub fn names_within<'m>(node: &'m NodeProto, take: &mut impl FnMut(&'m str)) {
+    let mut open: Vec<&'m GraphProto> = graphs_of(node).collect();
     while let Some(graph) = open.pop() {
         for node in &graph.node {
             node.input.iter().for_each(|name| take(name));
-            open.extend(node.attribute.iter().flat_map(|a| a.g.iter().chain(&a.graphs)));
+            open.extend(graphs_of(node));
         }
         graph.output.iter().for_each(|output| take(&output.name));
     }

@@ -64,6 +64,7 @@ impl<'m> Walk<'m> {
         for graph in [then, other] {
             self.expect_outputs(node, graph, 0)?;
         }
+        self.expect_single(inputs.first().copied().flatten(), "If.C2", "the condition")?;
         let condition = match inputs.first() {
             Some(Some(Value::Tensor(tensor))) => tensor.single(),
             _ => None,
@@ -102,6 +103,25 @@ impl<'m> Walk<'m> {
         }
         let message = format!("{} has {outputs} outputs, where its graph makes {made}", node.op_type);
         self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
+    }
+
+    /// (If.C2, Loop.C2) A condition and a number of rounds have exactly one element.
+    pub(super) fn expect_single(
+        &mut self,
+        value: Option<&Value>,
+        clause: &'static str,
+        what: &str,
+    ) -> Result<(), Ended> {
+        let Some(shape) = value.and_then(Value::tensor).and_then(|tensor| tensor.shape.as_ref()) else {
+            return Ok(());
+        };
+        let mut cx = Cx::on(&mut self.env, self.model.backend);
+        let count = cx.product(shape.clone());
+        let single = cx.eq(count, 1);
+        match cx.require(single, clause, |_| format!("{what} is to have exactly one element")) {
+            Ok(()) => Ok(()),
+            Err(error) => self.failed(self.steps.len() - 1, error),
+        }
     }
 
     /// (If.C1) onnxruntime requires the sizes that a branch declares as numbers.

@@ -72,6 +72,9 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Results {
         self.expect_outputs(node, graph, 1)?;
+        for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
+            self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;
+        }
         let single = |at: usize| match inputs.get(at) {
             Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
             Some(Some(_)) => Some(None),
