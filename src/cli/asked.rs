@@ -367,11 +367,13 @@ pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<E
         return Ok(Shown { text, status: 0 }.print());
     }
     let part = |key: &str| reply.get(key).and_then(Json::as_str).map(str::to_owned);
-    let mut text = format!("refused: {}\n", part("error").unwrap_or_default());
+    let is_unknown = part("error_kind").as_deref() == Some("unsupported");
+    let (word, status) = if is_unknown { ("not known", UNDECIDED) } else { ("refused", VIOLATED) };
+    let mut text = format!("{word}: {}\n", part("error").unwrap_or_default());
     for (field, label) in [("node", "at node"), ("expr", "condition")] {
         if let Some(value) = part(field) {
             let _ = writeln!(text, "  {label:<12} {value}");
         }
     }
-    Ok(Shown { text, status: VIOLATED }.print())
+    Ok(Shown { text, status }.print())
 }

@@ -1,5 +1,5 @@
 //! Requests about models, as of `sizewise eval`.
-use crate::check::{Filled, ShownSize, evaluate};
+use crate::check::{Filled, ShownSize, evaluate_fully};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
@@ -29,7 +29,7 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
         filled.insert(name.clone(), value.ok_or_else(|| wrong("numbers as `values`"))?);
     }
     let mut fields = Fields::new();
-    match evaluate(model, &sizes, &filled) {
+    match evaluate_fully(model, &sizes, &filled) {
         Ok(evaluated) => {
             fields.insert("ok".into(), true.into());
             fields.insert(

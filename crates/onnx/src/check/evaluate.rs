@@ -1,5 +1,7 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
+use super::findings::SIZES_DECIDE;
 use super::size::ShownSize;
+use super::sources::Sources;
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
@@ -55,6 +57,33 @@ pub fn evaluate(
     evaluate_and_trace(model, sizes, filled).0
 }
 
+/// As [`evaluate`], and it is not known either whether the model refuses the inputs where sizes decide that through
+/// numbers that are not followed.
+///
+/// # Errors
+/// As [`evaluate`].
+pub fn evaluate_fully(
+    model: &Model,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    filled: &FxHashMap<String, Filled>,
+) -> Result<Evaluated, Refused> {
+    let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
+    evaluated(model, sizes, fill, &mut Branches::default(), true)
+}
+
+/// The first condition that sizes decide through numbers that are not followed.
+fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
+    let mut sources = None;
+    let (left, at) = walk.run_time.iter().find_map(|(step, left)| {
+        let at = walk.steps.get(*step)?;
+        let sources = sources.get_or_insert_with(|| Sources::new(model));
+        sources.are_sizes(at.input(left.input), at.input(0)).then_some((left, at))
+    })?;
+    let says = left.says.replace("{}", at.input(left.input)).replace('#', "that size");
+    let (message, node) = (format!("whether {says}: {SIZES_DECIDE}"), Some(at.node().to_owned()));
+    Some(Refused { message, node, expr: None, is_unsupported: true })
+}
+
 /// As [`evaluate`], with the branches that were taken.
 pub(super) fn evaluate_and_trace(
     model: &Model,
@@ -63,7 +92,7 @@ pub(super) fn evaluate_and_trace(
 ) -> (Result<Evaluated, Refused>, Branches) {
     let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
     let mut taken = Branches::default();
-    let found = evaluated(model, sizes, fill, &mut taken);
+    let found = evaluated(model, sizes, fill, &mut taken, false);
     (found, taken)
 }
 
@@ -87,21 +116,23 @@ pub(super) fn evaluate_along(
     sizes: &FxHashMap<String, Vec<i64>>,
     mut branches: Branches,
 ) -> Result<Evaluated, Refused> {
-    evaluated(model, sizes, |_, tensor, _| tensor, &mut branches)
+    evaluated(model, sizes, |_, tensor, _| tensor, &mut branches, false)
 }
 
-/// Evaluates a model along the branches, and replaces them with those that were taken.
+/// Evaluates a model along the branches, and replaces them with those that were taken. `is_full` is whether conditions
+/// that sizes decide must be followed.
 fn evaluated(
     model: &Model,
     sizes: &FxHashMap<String, Vec<i64>>,
     fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
     branches: &mut Branches,
+    is_full: bool,
 ) -> Result<Evaluated, Refused> {
     let follows = std::mem::take(branches);
     let run = |at_load: AtLoad| {
         let (env, values) = given(model, sizes, &fill)?;
         let mut walk = Walk::new(model, env, true);
-        (walk.follows, walk.at_load) = (follows.clone(), at_load);
+        (walk.follows, walk.at_load, walk.notes_run_time) = (follows.clone(), at_load, is_full);
         let results = walk.run(values);
         Ok((walk, results))
     };
@@ -113,6 +144,9 @@ fn evaluated(
     if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
         let node = walk.steps.get(step).map(|step| step.node().to_owned());
         return Err(Refused { message, node, expr: None, is_unsupported: true });
+    }
+    if let Some(refused) = not_followed(model, &walk).filter(|_| is_full && results.is_some()) {
+        return Err(refused);
     }
     match results {
         Some(results) => {

@@ -116,3 +116,21 @@ fn a_transposed_convolution_adds_nothing_to_nothing() {
         assert_eq!(found, expected.map_err(str::to_owned), "{attributes} {image:?}");
     }
 }
+
+#[test]
+fn what_sizes_decide_through_numbers_that_are_not_followed_is_not_known() {
+    let evaluated = |graph: &str, sizes: &[(&str, &[i64])]| {
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\ng {graph}");
+        let model = Model::read(text.into_bytes()).expect(graph);
+        let sizes = sizes.iter().map(|(name, sizes)| ((*name).to_owned(), sizes.to_vec())).collect();
+        let found = super::evaluate_fully(&model, &sizes, &FxHashMap::default());
+        found.err().map(|refused| (refused.is_unsupported, refused.node))
+    };
+    // Sizes in a sequence decide an index.
+    let graph = "(float[n,m] x, float[10,3] y) => (o) { s = Shape(x) q = SplitToSequence<axis = 0, keepdims = 1>(s) \
+                 z = Constant<value_int = 0>() p = SequenceAt(q, z) o = Gather(y, p) }";
+    assert_eq!(evaluated(graph, &[("x", &[12, 2]), ("y", &[10, 3])]), Some((true, Some("o".to_owned()))));
+    // An index among the inputs is data.
+    let graph = "(float[n,m] x, int64[k] i) => (o) { o = Gather(x, i) }";
+    assert_eq!(evaluated(graph, &[("x", &[12, 2]), ("i", &[3])]), None);
+}

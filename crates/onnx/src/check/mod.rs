@@ -19,13 +19,14 @@ mod run_time;
 mod run_time_tests;
 mod shapes;
 mod size;
+mod sources;
 mod symbolic;
 #[cfg(test)]
 mod tests;
 mod written;
 
 pub use conditions::{check, check_within, declared_spec, widen};
-pub use evaluate::{Evaluated, Filled, Refused, evaluate};
+pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use findings::{Condition, Data, Findings, Fix, LeftToRunTime, Stated, Verdict, Violation, WrongOutput};
 pub use guards::{NoGuards, guard_set};

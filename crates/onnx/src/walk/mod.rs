@@ -133,6 +133,8 @@ pub struct Walk<'m> {
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
     keeps: bool,
+    /// Whether conditions that are left to run time are noted.
+    pub notes_run_time: bool,
     /// How many nodes were visited, those of attempts that were taken back included.
     visits: usize,
     /// How many may be.
@@ -163,6 +165,7 @@ impl<'m> Walk<'m> {
             at_load: AtLoad::default(),
             stops,
             keeps: !stops,
+            notes_run_time: !stops,
             visits: 0,
             most_visits: MAX_VISITS,
         }
@@ -329,7 +332,7 @@ impl<'m> Walk<'m> {
                 if let Some(before) = before {
                     self.ask_of_untracked(step, &call, before);
                 }
-                if self.keeps && is_known {
+                if self.notes_run_time && is_known {
                     self.leave_to_run_time(step, &call, asserted);
                 }
                 let mut values = mark_untracked(&call, values);
