@@ -38,6 +38,8 @@ pub(super) struct Records {
     /// Equations of sizes that data decides by which the program's records have replaced some, and which no assertion
     /// states so far.
     pub equations: Vec<Expr>,
+    /// The steps that look up indices of which it is not known where they lie.
+    pub unchecked_indices: Vec<Origin>,
     /// Whether no more guards may be recorded, and no more runtime assertions.
     pub frozen: (bool, bool),
     /// Guards that operators called for after the environment was frozen.

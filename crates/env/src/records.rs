@@ -19,6 +19,19 @@ impl ShapeEnv {
         &self.records.asserts
     }
 
+    /// Notes that the current step looks up indices of which it is not known whether they are in range.
+    pub fn leave_indices_unchecked(&mut self) {
+        let origin = self.records.origin;
+        if self.records.unchecked_indices.last() != Some(&origin) {
+            self.records.unchecked_indices.push(origin);
+        }
+    }
+
+    /// The steps that look up indices of which it is not known whether they are in range.
+    pub fn unchecked_indices(&self) -> &[Origin] {
+        &self.records.unchecked_indices
+    }
+
     /// The assertions that the program itself makes, whether or not they follow from something.
     pub fn stated(&self) -> &[RuntimeAssert] {
         &self.records.stated

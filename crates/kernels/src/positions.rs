@@ -58,6 +58,9 @@ impl Cx<'_> {
 
     /// That of products, if it is known whether they grow with the operands.
     pub fn multiply_spans(&mut self, a: &Span, b: &Span, apart: bool) -> Option<Span> {
+        if a.is_single() && b.is_single() {
+            return Some(Span::single(self.mul(a.least, b.least)));
+        }
         let (a, b) = if a.is_single() { (b, a) } else { (a, b) };
         if b.is_single() {
             let factor = b.least;
@@ -195,11 +198,14 @@ impl Cx<'_> {
         lookup: &Lookup<'_>,
         clause: impl Into<Clause>,
     ) -> Result<(), KernelError> {
-        let Some(span) = span.filter(|span| span.is_attained()) else { return Ok(()) };
-        let fits = self.is_index(span, lookup.size, lookup.from_end);
-        if self.surely(fits) {
+        let fits = span.map(|span| self.is_index(span, lookup.size, lookup.from_end));
+        if fits.is_some_and(|fits| self.surely(fits)) {
             return Ok(());
         }
+        let Some((span, fits)) = span.filter(|span| span.is_attained()).zip(fits) else {
+            self.env.leave_indices_unchecked();
+            return Ok(());
+        };
         // Where nothing is looked up the indices mostly fit as well: `arange(0)` ends before 0.
         let mut fine = smallvec![fits];
         for &nothing in lookup.nothing {
@@ -233,9 +239,10 @@ impl Cx<'_> {
         what: &str,
         clause: impl Into<Clause>,
     ) -> Result<(), KernelError> {
-        let Some(span) = index.span.as_ref().filter(|span| span.is_attained()) else { return Ok(()) };
-        let nothing = self.without_elements(&index.sizes);
-        self.require_span(Some(span), &Lookup { size, from_end, nothing: &nothing, what }, clause)
+        let is_attained = index.span.as_ref().is_some_and(Span::is_attained);
+        let nothing = if is_attained { self.without_elements(&index.sizes) } else { SmallVec::new() };
+        let lookup = Lookup { size, from_end, nothing: &nothing, what };
+        self.require_span(index.span.as_ref(), &lookup, clause)
     }
 
     /// The conditions under each of which a tensor of these sizes has no elements.
@@ -248,5 +255,29 @@ impl Cx<'_> {
             }
         }
         conditions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sizewise_env::ShapeEnv;
+
+    #[test]
+    fn products_of_numbers_are_numbers_whatever_their_sign() {
+        let mut env = ShapeEnv::new();
+        let (a, b) = (env.pool.symbol("a"), env.pool.symbol("b"));
+        let mut cx = Cx::new(&mut env);
+        let difference = cx.sub(a, b);
+        for factor in [1, -2, 3] {
+            let factor = cx.int(factor);
+            let product = cx.mul(difference, factor);
+            let (x, y) = (Span::single(difference), Span::single(factor));
+            assert_eq!(cx.multiply_spans(&x, &y, false), Some(Span::single(product)));
+            assert_eq!(cx.multiply_spans(&y, &x, false), Some(Span::single(product)));
+        }
+        // Of a range it is not known which end becomes the least.
+        let range = Span::new(Expr::ZERO, a, Reach::Every);
+        assert_eq!(cx.multiply_spans(&range, &Span::single(difference), true), None);
     }
 }

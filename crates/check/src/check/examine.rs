@@ -369,6 +369,7 @@ impl<'p> Examination<'_, 'p> {
                 ledger(self.assumptions, self.evaluator.contract(), run, &self.report.guards);
             self.dropped();
         }
+        self.unchecked_indices(run);
         for message in std::mem::take(&mut run.unreadable) {
             self.report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message));
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);

@@ -13,6 +13,7 @@ mod explain;
 mod explain_store;
 mod fix;
 mod guard_set;
+mod index_values;
 mod inferred;
 mod ledger;
 mod minimal;

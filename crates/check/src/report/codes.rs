@@ -77,6 +77,11 @@ pub const CODES: &[(&str, &str)] = &[
          size named.",
     ),
     (
+        "index-values",
+        "An operator looks up indices that are data, or that are computed from sizes in a way that is not followed. \
+         The shapes are right if they are in range; an index out of range fails when the program runs.",
+    ),
+    (
         "stated-condition",
         "The metadata of an ONNX model state conditions on its sizes. The check found that the model does not \
          need one of them, could not tell, or that they do not suffice for the model to run.",

@@ -16,12 +16,11 @@ pub use narrow::{declared_spec, widen};
 use super::Sizes;
 use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{Walked, walked};
-use super::findings::{
-    Condition, DATA_DECIDE, Data, Findings, SIZES_DECIDE, Verdict, Violation, WrongOutput,
-};
+use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation, WrongOutput};
 use super::limits::Limits;
 use super::names;
 use super::shapes::shapes_of;
+use super::sources::SIZES_DECIDE;
 use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
 use crate::walk::{Given, NOT_FOLLOWED, Walk, declared};

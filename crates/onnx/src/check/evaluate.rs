@@ -1,7 +1,6 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
-use super::findings::SIZES_DECIDE;
 use super::size::ShownSize;
-use super::sources::Sources;
+use super::sources::{SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};

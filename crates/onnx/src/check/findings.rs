@@ -6,8 +6,6 @@ use serde_json::Value as Json;
 
 /// The reason why a condition is left to run time.
 pub const DATA_DECIDE: &str = "data decide it";
-/// Why a condition stays open that speaks of numbers which are computed from sizes and not followed.
-pub const SIZES_DECIDE: &str = "sizes decide it, through numbers that are not followed";
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]

@@ -4,6 +4,9 @@ use crate::read::{Model, graphs_of, names_within};
 use crate::walk::inputs;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// Why a condition stays open that speaks of numbers which are computed from sizes and not followed.
+pub const SIZES_DECIDE: &str = "sizes decide it, through numbers that are not followed";
+
 /// What decides the elements of a value.
 pub(super) enum Decides {
     /// The elements of these inputs of the model, in its order; of none where numbers are drawn at random.

@@ -1,9 +1,9 @@
 //! The conditions that the values of inputs decide when the model runs.
-use super::{Check, SIZES_DECIDE};
+use super::Check;
 use crate::check::Verdict;
 use crate::check::findings::LeftToRunTime;
 use crate::check::run_time::sentences;
-use crate::check::sources::{Decides, Sources};
+use crate::check::sources::{Decides, SIZES_DECIDE, Sources};
 use sizewise_expr::Expr;
 
 /// Of more conditions, it is not found out what decides them.
