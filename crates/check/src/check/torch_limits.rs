@@ -4,7 +4,8 @@
 //! of degree 2 and more: it refuses every range of a named dimension for which it records one. For `//` and `%` it puts
 //! in the remainder that the example has, and then refuses ranges with sizes of another remainder. A guard that holds for
 //! every size of 2 or more was recorded because torch does not see that, so no range helps (`n - 5*(n//5) >= 0`); of
-//! others, the range may show torch that they hold. It does not look at `!=` and at conditions joined by `and` or `or`.
+//! others, the range may show torch that they hold. It does not look at `!=`, but for
+//! remainders by something that sizes decide, and at conditions joined by `and` or `or`.
 //! Of an equation that divides what is itself made of a remainder (`(n + (-n) % 8) // 8`: a size padded to a multiple), it
 //! records parts that an archive does not hold, and puts the example's remainder into those.
 //! A dimension that it would refuse can be left to torch within the same range.
@@ -48,7 +49,7 @@ fn leave(fixed: &Examined, symbol: Symbol, changes: &mut Changes) {
 
 /// Whether torch cannot check a guard on one size, whatever the range of the size.
 fn is_beyond_torch(pool: &mut Pool, guard: Expr, symbol: Symbol) -> bool {
-    let Some(p) = compared(pool, guard) else { return false };
+    let Some(p) = compared(pool, guard) else { return divides_by_a_size(pool, guard) };
     let is_product = |e: Expr| pool.as_symbol(e).is_none() && pool.as_call(e).is_none();
     if pool.poly(p).terms.iter().any(|(monomial, _)| is_product(*monomial)) {
         return true;
@@ -60,6 +61,14 @@ fn is_beyond_torch(pool: &mut Pool, guard: Expr, symbol: Symbol) -> bool {
     let mut facts = Facts::new();
     facts.declare(pool, symbol, ValueRange::at_least(Int::from(LEAST)));
     decide(pool, &mut facts, guard, &Budget::small()).verdict.is_implied()
+}
+
+/// Whether `!=` compares a remainder by something that the size decides: that is a guard which torch checks after all.
+fn divides_by_a_size(pool: &Pool, guard: Expr) -> bool {
+    pool.reachable(&[guard]).into_iter().any(|part| match pool.as_call(part) {
+        Some((Func::Mod, &[_, by])) => pool.as_int(by).is_none(),
+        _ => false,
+    })
 }
 
 /// The sizes of remainders that an equation divides again, where the remainder is not 0 for all sizes.
