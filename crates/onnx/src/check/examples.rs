@@ -68,6 +68,7 @@ fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'
     let walked = |mut symbolic: Symbolic, keeps: bool| {
         let env = if keeps { symbolic.env.clone() } else { std::mem::take(&mut symbolic.env) };
         let mut walk = Walk::new(model, env, false);
+        walk.notes_run_time = keeps;
         let results = walk.run(symbolic.values());
         Walked { symbolic, walk, results }
     };

@@ -4,8 +4,10 @@ use super::call::Call;
 use super::spans::integer;
 use super::value::{Element, Elements, Tensor, Value};
 use super::{Dtype, LEARNING, MICROSOFT, spans};
+use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
+use std::sync::LazyLock;
 
 /// A condition on the elements of one input of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -281,9 +283,20 @@ fn is_settled(cx: &mut Cx, indices: &Tensor, size: Option<Expr>) -> bool {
 
 /// The conditions on elements that a call leaves to run time.
 pub fn left_to_run_time(cx: &mut Cx, call: &Call) -> Vec<RunTime> {
-    let own = RULES.iter().filter(|rule| rule.domain == call.domain && rule.ops.contains(&call.op));
-    own.filter_map(|rule| left(cx, call, rule)).collect()
+    let own = BY_OPERATOR.get(&(call.domain, call.op)).map(Vec::as_slice).unwrap_or_default();
+    own.iter().filter_map(|rule| left(cx, call, rule)).collect()
 }
+
+/// The conditions of each operator, by its domain and name.
+static BY_OPERATOR: LazyLock<FxHashMap<(&str, &str), Vec<&Rule>>> = LazyLock::new(|| {
+    let mut rules: FxHashMap<(&str, &str), Vec<&Rule>> = FxHashMap::default();
+    for rule in RULES {
+        for op in rule.ops {
+            rules.entry((rule.domain, op)).or_default().push(rule);
+        }
+    }
+    rules
+});
 
 fn left(cx: &mut Cx, call: &Call, rule: &Rule) -> Option<RunTime> {
     let tensor = |at: usize| call.inputs.get(at).copied().flatten().and_then(Value::tensor);
