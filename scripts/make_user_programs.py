@@ -271,6 +271,12 @@ class tiles(torch.nn.Module):
         return x.reshape(batch, rows, 4, columns, 4).permute(0, 1, 3, 2, 4).reshape(batch, rows * columns, 16)
 
 
+@program({"x": [AUTO], "y": [AUTO]}, ones(5), ones(5))
+class prefix_of(torch.nn.Module):
+    def forward(self, x, y):
+        return x + y[: x.shape[0]] if y.shape[0] >= x.shape[0] else x
+
+
 KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byteorder|version|\.data/.*)$")
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 

@@ -454,3 +454,10 @@ fn sizes_that_are_left_to_torch_keep_the_ranges_of_the_spec() {
     let report = check("tiles", &json!({"image": [any("n"), null, any("h"), any("w")]}));
     assert_eq!(report.fixes[0].text, "h = Dim.AUTO\nn = Dim('n', min=1)\nw = Dim.AUTO");
 }
+
+#[test]
+fn of_two_sizes_in_order_a_fix_makes_them_equal() {
+    let report = check("prefix_of", &json!({"x": [any("a")], "y": [any("b")]}));
+    let fixes: Vec<&str> = report.fixes.iter().map(|fix| fix.text.as_str()).collect();
+    assert!(fixes.contains(&"b = a"), "{fixes:?}");
+}

@@ -182,7 +182,13 @@ impl Session<'_> {
             }
         }
         equations_of_opposites(pool, &mut broken);
-        repair::propose(pool, facts, &dims, &broken)
+        let mut proposals = repair::propose(pool, facts, &dims, &broken);
+        // One of two sizes that may not be greater than another is often meant to be the same.
+        let equal: Vec<Expr> = broken.iter().map(|&c| as_equal_sizes(pool, &dims, c).unwrap_or(c)).collect();
+        if equal != broken {
+            proposals.extend(repair::propose(pool, facts, &dims, &equal).into_iter().take(1));
+        }
+        proposals
     }
 
     /// A repaired spec with dimensions left to torch, if a check of it succeeds; and whether they keep the ranges of
@@ -346,6 +352,16 @@ fn unnamed(examined: &Examined) -> Vec<Symbol> {
         unnamed.extend(tied);
     }
     unnamed
+}
+
+/// `a == b` for a condition `a <= b` on two dimensions that are equal in the example.
+fn as_equal_sizes(pool: &mut Pool, dims: &IndexMap<Symbol, (String, Int)>, condition: Expr) -> Option<Expr> {
+    let &[p] = pool.as_func(condition, Func::NotPositive)? else { return None };
+    let &[a, b] = pool.free_symbols(&[p]).as_slice() else { return None };
+    let is_equal = dims.get(&a)?.1 == dims.get(&b)?.1;
+    let (a, b) = (pool.symbol_expr(a), pool.symbol_expr(b));
+    let (ahead, behind) = (pool.sub(a, b), pool.sub(b, a));
+    (is_equal && (p == ahead || p == behind)).then(|| pool.eq(p, Expr::ZERO))
 }
 
 /// Replaces two inequalities that leave one number, as `a <= b` and `b <= a` do, by the equation.
