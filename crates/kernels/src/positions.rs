@@ -15,7 +15,7 @@ const USUAL_SIZES: (i64, i64) = (1 << 20, 1 << 15);
 
 /// What a span of indices is held against.
 pub struct Lookup<'a> {
-    /// The size of what is lookup.
+    /// The size of the dimension that is indexed.
     pub size: Expr,
     /// Whether negative indices count from the end; otherwise they are out of range.
     pub from_end: bool,

@@ -4,8 +4,8 @@
 //! of degree 2 and more: it refuses every range of a named dimension for which it records one. For `//` and `%` it puts
 //! in the remainder that the example has, and then refuses ranges with sizes of another remainder. A guard that holds for
 //! every size of 2 or more was recorded because torch does not see that, so no range helps (`n - 5*(n//5) >= 0`); of
-//! others, the range may show torch that they hold. It does not look at `!=`, but for
-//! remainders by something that sizes decide, and at conditions joined by `and` or `or`.
+//! others, the range may show torch that they hold. It looks neither at conditions joined by `and` or `or` nor at `!=`,
+//! but for remainders by something that sizes decide.
 //! Of an equation that divides what is itself made of a remainder (`(n + (-n) % 8) // 8`: a size padded to a multiple), it
 //! records parts that an archive does not hold, and puts the example's remainder into those.
 //! A dimension that it would refuse can be left to torch within the same range.

@@ -46,7 +46,7 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
             ": an operator needs these sizes to agree, or the code compared them"
         }
         Cause::Record if guard.shown.contains(">=") => {
-            " as a range: torch.export takes each dynamic size to be 2 or more"
+            " as a range; torch.export computes ranges as if each dynamic size were 2 or more"
         }
         _ => " as a range",
     }

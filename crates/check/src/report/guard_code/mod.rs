@@ -168,7 +168,7 @@ impl GuardSet {
             format!("Written by sizewise {}; do not edit.", env!("CARGO_PKG_VERSION")),
         ];
         if !self.left_open.is_empty() {
-            lines.push("Not checked here, as it depends on data:".to_string());
+            lines.push("Not checked here, as data decide it or it is not followed:".to_string());
             lines.extend(self.left_open.iter().map(|text| format!("  {text}")));
         }
         lines
