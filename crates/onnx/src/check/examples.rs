@@ -4,9 +4,9 @@ use super::limits::Limits;
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::Value;
-use crate::walk::Walk;
+use crate::walk::{Failure, Step, Walk};
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::{Evaluator, Expr, Symbol, Value as Number};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict, decide};
 
@@ -35,7 +35,7 @@ pub(super) const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64,
 
 /// The size of a symbol in a sample, within its range.
 pub(super) fn sampled(symbolic: &Symbolic, (first, step): (i64, i64), symbol: Symbol) -> Option<i64> {
-    let at = symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
+    let at = symbolic.position(symbol)?;
     let (min, max) = (symbolic.symbols[at].1.min, symbolic.symbols[at].1.max);
     Some((first + step * at as i64).min(max.unwrap_or(i64::MAX)).max(min))
 }
@@ -81,33 +81,78 @@ fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'
         once.symbolic = Symbolic::new(model, limits, &hint(0));
     }
     let walked = |symbolic| walked(symbolic, keeps);
-    match accepted(model, limits, &once.symbolic) {
+    match accepted(model, limits, &once) {
         Some(0) => once,
         Some(at) => walked(Symbolic::new(model, limits, &hint(at))),
         None => walked(solved(model, limits)),
     }
 }
 
-/// The first example that a model accepts, or of which it is not known; `first` has the hints of the first one. Sizes
-/// that the data of `eval` suit show the most.
-fn accepted(model: &Model, limits: Option<&Limits>, first: &Symbolic) -> Option<usize> {
-    let sizes = |example: usize| match limits {
-        _ if example == 0 => first.at(|symbol| first.hint(symbol)),
-        // The symbols are the same in all examples: only their hints differ.
-        None => first.at(|symbol| first.hint_by(symbol, &hint(example))),
-        Some(_) => {
-            let symbolic = Symbolic::new(model, limits, &hint(example));
-            symbolic.at(|symbol| symbolic.hint(symbol))
+/// An example that a model accepts, or of which it is not known; `once` is the walk at the first one. Sizes that the
+/// data of `eval` suit show the most.
+fn accepted(model: &Model, limits: Option<&Limits>, once: &Walked) -> Option<usize> {
+    let first = &once.symbolic;
+    let required = required(once);
+    // The symbols are the same in all examples: only their hints differ.
+    let hints = |example: usize| -> Vec<Option<i64>> {
+        match limits {
+            None => first.symbols.iter().map(|(symbol, _)| first.hint_by(*symbol, &hint(example))).collect(),
+            Some(_) => {
+                let symbolic = Symbolic::new(model, limits, &hint(example));
+                symbolic.symbols.iter().map(|(symbol, _)| symbolic.hint(*symbol)).collect()
+            }
         }
     };
+    let sizes = |example: usize| {
+        let hints = hints(example);
+        let assigned = |symbol| hints.get(first.position(symbol)?).copied().flatten();
+        Some((first.at(assigned)?, fails(once, &required, assigned)))
+    };
+    let examples: Vec<_> = (0..EXAMPLES.len()).filter_map(|at| sizes(at).map(|sizes| (at, sizes))).collect();
+    // Most that break a condition which the walk found broken are refused. Not all: another size of a broadcast may be
+    // the one that is 1.
+    let (refused, likely): (Vec<_>, Vec<_>) = examples.into_iter().partition(|(_, (_, fails))| *fails);
+    let in_order = || likely.iter().chain(&refused).map(|(at, (sizes, _))| (*at, sizes));
     let accepts =
         |evaluated: Result<Evaluated, Refused>| evaluated.err().is_none_or(|refused| refused.is_unsupported);
-    let with_given = |sizes| accepts(evaluate(model, &sizes, &FxHashMap::default()));
-    let with_any = |sizes| accepts(evaluate_for_any_data(model, &sizes));
-    let mut examples = 0..EXAMPLES.len();
-    examples
-        .find(|&example| sizes(example).is_some_and(with_given))
-        .or_else(|| (0..EXAMPLES.len()).find(|&example| sizes(example).is_some_and(with_any)))
+    let with_given = |sizes| accepts(evaluate(model, sizes, &FxHashMap::default()));
+    let with_any = |sizes| accepts(evaluate_for_any_data(model, sizes));
+    let found = in_order().find(|(_, sizes)| with_given(sizes));
+    found.or_else(|| in_order().find(|(_, sizes)| with_any(sizes))).map(|(at, _)| at)
+}
+
+/// What a node requires, and at which step.
+struct Required {
+    step: usize,
+    condition: Expr,
+}
+
+/// The conditions on sizes that a walk found broken, whatever the data are: of nodes before any graph within another.
+fn required(walked: &Walked) -> Vec<Required> {
+    let Walked { symbolic, walk, .. } = walked;
+    let known = |symbol: &Symbol| symbolic.position(*symbol).is_some();
+    let certain = walk.steps.iter().position(Step::has_graphs).unwrap_or(walk.steps.len());
+    let of = |failure: &Failure| match &failure.error {
+        KernelError::Invalid { condition: Some(condition), .. } if failure.step < certain => {
+            let by_sizes = walk.env.pool.free_symbols(&[*condition]).iter().all(known);
+            by_sizes.then_some(Required { step: failure.step, condition: *condition })
+        }
+        _ => None,
+    };
+    walk.failures.iter().filter_map(of).collect()
+}
+
+/// Whether sizes break a condition that a walk found broken, and nothing before it depends on them in another way.
+fn fails(walked: &Walked, required: &[Required], assigned: impl Fn(Symbol) -> Option<i64>) -> bool {
+    let env = &walked.walk.env;
+    let number = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
+    let mut evaluator = Evaluator::new(&env.pool, number);
+    let mut is_broken = |broken: &Required| {
+        let mut before = env.guards().iter().filter(|guard| guard.origin.0 as usize <= broken.step);
+        evaluator.truth(broken.condition) == Ok(false)
+            && before.all(|guard| evaluator.truth(guard.condition) == Ok(true))
+    };
+    required.iter().any(&mut is_broken)
 }
 
 /// Hints that satisfy the conditions which the walk meets, one after the other.

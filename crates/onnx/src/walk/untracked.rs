@@ -4,6 +4,7 @@
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
 use super::control::without_elements;
+use crate::read::reads_elements;
 use crate::shape::{Call, Dtype, Element, Elements, Tensor, Value, are_settled, infer};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -104,10 +105,13 @@ fn with_number(value: &Value, number: f64, env: &mut ShapeEnv) -> Option<Value> 
 type Seen = Result<Vec<Option<Vec<Expr>>>, ()>;
 
 impl Walk<'_> {
-    /// Whether a call has an input whose elements are computed from sizes and not followed.
+    /// Whether a call reads elements that are computed from sizes and not followed.
     pub(super) fn reads_untracked(&mut self, call: &Call) -> bool {
-        let is_untracked = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.from_sizes);
-        call.inputs.iter().flatten().any(is_untracked)
+        let is_untracked = |(at, value): (usize, &Option<&Value>)| {
+            let tensor = value.and_then(Value::tensor).filter(|tensor| tensor.from_sizes);
+            tensor.is_some_and(|tensor| reads_elements(call.domain, call.op, at, Some(tensor.dtype)))
+        };
+        call.inputs.iter().enumerate().any(is_untracked)
             && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
     }
 

@@ -1,0 +1,150 @@
+//! The values of a graph by number, and which nodes use them.
+use super::message::{GraphProto, NodeProto, ValueInfoProto};
+use super::order::{Scope, captured, place};
+use super::{ReadError, wrong};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// The number of a value that is left out, or that the graph does not have.
+const NONE: u32 = u32::MAX;
+
+/// The values that a list of nodes uses and makes, by number: first those that are there before, then the outputs of
+/// each node.
+#[derive(Debug, Clone, Default)]
+pub struct Links {
+    /// How many values there are.
+    count: usize,
+    /// The numbers of the inputs, initializers and sparse initializers; those of equal names are equal.
+    before: Vec<u32>,
+    /// The numbers of the outputs of the graph.
+    results: Vec<u32>,
+    /// The nodes, in their order.
+    nodes: Vec<Link>,
+    /// The numbers of the inputs of all nodes.
+    used: Vec<u32>,
+}
+
+/// Where the numbers of a node are.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    /// Where those of its inputs begin.
+    used: u32,
+    /// The number of its first output.
+    made: u32,
+}
+
+/// A node that makes what another one uses.
+pub(super) type Use = (usize, usize);
+
+impl Links {
+    /// The links of nodes, and who makes what each uses. `known` has the values that are there before, `results` those
+    /// that have to be there at the end.
+    ///
+    /// # Errors
+    /// When a value is made more than once, or an input or a result by nothing.
+    pub(super) fn of(
+        list: &[NodeProto],
+        known: &Scope,
+        results: &[ValueInfoProto],
+    ) -> Result<(Links, Vec<Use>), ReadError> {
+        let mut links = Links { count: known.count(), before: known.numbers(), ..Links::default() };
+        links.nodes.reserve(list.len());
+        // Who makes a value, and its number.
+        let mut made: FxHashMap<&str, (u32, u32)> =
+            FxHashMap::with_capacity_and_hasher(list.len(), FxBuildHasher);
+        for (at, node) in list.iter().enumerate() {
+            links.nodes.push(Link { used: 0, made: links.count as u32 });
+            for output in &node.output {
+                let number = links.count as u32;
+                links.count += 1;
+                if !output.is_empty()
+                    && (known.contains(output) || made.insert(output, (at as u32, number)).is_some())
+                {
+                    return Err(wrong(place(node), format!("`{output}` is made more than once")));
+                }
+            }
+        }
+        let mut uses: Vec<Use> = Vec::with_capacity(list.len());
+        for (at, node) in list.iter().enumerate() {
+            links.nodes[at].used = links.used.len() as u32;
+            for name in &node.input {
+                let number = match made.get(name.as_str()) {
+                    _ if name.is_empty() => NONE,
+                    Some(&(maker, number)) => {
+                        uses.push((maker as usize, at));
+                        number
+                    }
+                    None if known.contains(name) => known.number(name).unwrap_or(NONE),
+                    None => {
+                        return Err(wrong(place(node), format!("its input `{name}` is made by nothing")));
+                    }
+                };
+                links.used.push(number);
+            }
+            // What graphs within name may be their own.
+            let within = captured(node).into_iter().filter_map(|name| made.get(name));
+            uses.extend(within.map(|&(maker, _)| (maker as usize, at)));
+        }
+        for output in results {
+            let number = made.get(output.name.as_str()).map(|&(_, number)| number);
+            if number.is_none() && !known.contains(&output.name) {
+                return Err(wrong(format!("output `{}`", output.name), "nothing makes it"));
+            }
+            links.results.push(number.or_else(|| known.number(&output.name)).unwrap_or(NONE));
+        }
+        Ok((links, uses))
+    }
+
+    /// Puts the nodes in another order; values keep their numbers.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        self.nodes = order.iter().map(|&at| self.nodes[at]).collect();
+    }
+
+    /// How many values there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The numbers of a graph's inputs, initializers and sparse initializers with values, in this order.
+    pub fn before(&self) -> impl Iterator<Item = usize> {
+        self.before.iter().map(|&number| number as usize)
+    }
+
+    /// The numbers of a graph's outputs; `None` for those that a graph around it has.
+    pub fn results(&self) -> impl Iterator<Item = Option<usize>> {
+        self.results.iter().copied().map(some)
+    }
+
+    /// The numbers of the inputs of a node, which has so many; `None` for those that are left out.
+    pub fn inputs(&self, node: usize, count: usize) -> impl Iterator<Item = Option<usize>> {
+        let begin = self.nodes[node].used as usize;
+        self.used[begin..begin + count].iter().copied().map(some)
+    }
+
+    /// The number of the first output of a node; the others follow it.
+    pub fn outputs(&self, node: usize) -> usize {
+        self.nodes[node].made as usize
+    }
+}
+
+fn some(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
+}
+
+/// The values of the main graph by name; graphs within it name them.
+pub(super) fn by_name(graph: &GraphProto, links: &Links) -> FxHashMap<String, usize> {
+    let outputs = graph.node.iter().enumerate().flat_map(|(at, node)| {
+        node.output.iter().enumerate().map(move |(output, name)| (name.as_str(), links.outputs(at) + output))
+    });
+    let before = names_before(graph).zip(links.before());
+    let all = before.chain(outputs).filter(|(name, _)| !name.is_empty());
+    all.map(|(name, number)| (name.to_owned(), number)).collect()
+}
+
+/// The names of a graph's inputs, initializers and sparse initializers with values, in this order.
+pub(super) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
+    let inputs = graph.input.iter().map(|input| input.name.as_str());
+    let initializers = graph.initializer.iter().map(|tensor| tensor.name.as_str());
+    let sparse = graph.sparse_initializer.iter();
+    let sparse = sparse.filter_map(|tensor| Some(tensor.values.as_ref()?.name.as_str()));
+    inputs.chain(initializers).chain(sparse)
+}
