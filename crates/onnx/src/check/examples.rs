@@ -81,16 +81,26 @@ fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'
         once.symbolic = Symbolic::new(model, limits, &hint(0));
     }
     let walked = |symbolic| walked(symbolic, keeps);
-    match accepted(model, limits, &once) {
-        Some(0) => once,
-        Some(at) => walked(Symbolic::new(model, limits, &hint(at))),
-        None => walked(solved(model, limits)),
+    let (likely, unlikely) = examples(model, limits, &once);
+    let mut hints = None;
+    let example = accepted(model, &likely).or_else(|| {
+        let (symbolic, is_accepted) = solved(model, limits);
+        hints = Some(symbolic);
+        if is_accepted { None } else { accepted(model, &unlikely) }
+    });
+    match (example, hints) {
+        (Some(0), _) => once,
+        (None, Some(symbolic)) => walked(symbolic),
+        (example, _) => walked(Symbolic::new(model, limits, &hint(example.unwrap_or(0)))),
     }
 }
 
-/// An example that a model accepts, or of which it is not known; `once` is the walk at the first one. Sizes that the
-/// data of `eval` suit show the most.
-fn accepted(model: &Model, limits: Option<&Limits>, once: &Walked) -> Option<usize> {
+/// An example and the sizes of the inputs in it.
+type Example = (usize, FxHashMap<String, Vec<i64>>);
+
+/// The examples whose sizes may be given, and those of them that break a condition which `once`, the walk at the first
+/// example, found broken: these are most likely refused.
+fn examples(model: &Model, limits: Option<&Limits>, once: &Walked) -> (Vec<Example>, Vec<Example>) {
     let first = &once.symbolic;
     let required = required(once);
     // The symbols are the same in all examples: only their hints differ.
@@ -103,22 +113,27 @@ fn accepted(model: &Model, limits: Option<&Limits>, once: &Walked) -> Option<usi
             }
         }
     };
-    let sizes = |example: usize| {
+    let (mut likely, mut unlikely) = (Vec::new(), Vec::new());
+    for example in 0..EXAMPLES.len() {
         let hints = hints(example);
         let assigned = |symbol| hints.get(first.position(symbol)?).copied().flatten();
-        Some((first.at(assigned)?, fails(once, &required, assigned)))
-    };
-    let examples: Vec<_> = (0..EXAMPLES.len()).filter_map(|at| sizes(at).map(|sizes| (at, sizes))).collect();
-    // Most that break a condition which the walk found broken are refused. Not all: another size of a broadcast may be
-    // the one that is 1.
-    let (refused, likely): (Vec<_>, Vec<_>) = examples.into_iter().partition(|(_, (_, fails))| *fails);
-    let in_order = || likely.iter().chain(&refused).map(|(at, (sizes, _))| (*at, sizes));
+        if let Some(sizes) = first.at(assigned) {
+            let among = if fails(once, &required, assigned) { &mut unlikely } else { &mut likely };
+            among.push((example, sizes));
+        }
+    }
+    (likely, unlikely)
+}
+
+/// The first example that a model accepts, or of which it is not known. Sizes that the data of `eval` suit show the
+/// most.
+fn accepted(model: &Model, examples: &[Example]) -> Option<usize> {
     let accepts =
         |evaluated: Result<Evaluated, Refused>| evaluated.err().is_none_or(|refused| refused.is_unsupported);
-    let with_given = |sizes| accepts(evaluate(model, sizes, &FxHashMap::default()));
-    let with_any = |sizes| accepts(evaluate_for_any_data(model, sizes));
-    let found = in_order().find(|(_, sizes)| with_given(sizes));
-    found.or_else(|| in_order().find(|(_, sizes)| with_any(sizes))).map(|(at, _)| at)
+    let with_given = |(_, sizes): &&Example| accepts(evaluate(model, sizes, &FxHashMap::default()));
+    let with_any = |(_, sizes): &&Example| accepts(evaluate_for_any_data(model, sizes));
+    let found = examples.iter().find(with_given).or_else(|| examples.iter().find(with_any));
+    found.map(|(example, _)| *example)
 }
 
 /// What a node requires, and at which step.
@@ -133,7 +148,10 @@ fn required(walked: &Walked) -> Vec<Required> {
     let known = |symbol: &Symbol| symbolic.position(*symbol).is_some();
     let certain = walk.steps.iter().position(Step::has_graphs).unwrap_or(walk.steps.len());
     let of = |failure: &Failure| match &failure.error {
-        KernelError::Invalid { condition: Some(condition), .. } if failure.step < certain => {
+        // The condition of a broadcast is that of the size which is 1 in the example: another one may be as well.
+        KernelError::Invalid { clause, condition: Some(condition), .. }
+            if failure.step < certain && clause.name() != "Broadcast.C1" =>
+        {
             let by_sizes = walk.env.pool.free_symbols(&[*condition]).iter().all(known);
             by_sizes.then_some(Required { step: failure.step, condition: *condition })
         }
@@ -155,8 +173,8 @@ fn fails(walked: &Walked, required: &[Required], assigned: impl Fn(Symbol) -> Op
     required.iter().any(&mut is_broken)
 }
 
-/// Hints that satisfy the conditions which the walk meets, one after the other.
-fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
+/// Hints that satisfy the conditions which the walk meets, one after the other, and whether the model accepts them.
+fn solved(model: &Model, limits: Option<&Limits>) -> (Symbolic, bool) {
     let mut hints: Vec<i64> = Vec::new();
     let mut best = Symbolic::new(model, limits, &|at| 7 + 4 * at as i64);
     for _ in 0..MAX_TRIES {
@@ -165,7 +183,7 @@ fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
         best = symbolic.clone();
         let mut walk = Walk::new(model, symbolic.env.clone(), true);
         if walk.run(symbolic.values()).is_some() {
-            break;
+            return (best, true);
         }
         let Some(condition) = walk.failures.first().and_then(|failure| match &failure.error {
             KernelError::Invalid { condition, .. } => *condition,
@@ -185,7 +203,7 @@ fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
         let value = |symbol: &Symbol| witness.iter().find(|(s, _)| s == symbol).and_then(|(_, v)| v.to_i64());
         hints = symbolic.symbols.iter().map(|(s, _)| value(s).or(symbolic.hint(*s)).unwrap_or(1)).collect();
     }
-    best
+    (best, false)
 }
 
 #[cfg(test)]

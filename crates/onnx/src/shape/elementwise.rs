@@ -7,6 +7,7 @@ use super::numbers;
 use super::value::{Element, Elements, MAX_ELEMENTS, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use smallvec::SmallVec;
 
 pub(super) const KERNELS: Family = &[
     ("Abs", unary),
@@ -169,12 +170,15 @@ fn combined(
     }
     let sizes = followed(shape)?;
     let lists: Vec<Vec<Element>> = inputs.iter().map(|tensor| tensor.list()).collect::<Option<_>>()?;
+    let strides = inputs.iter().map(|tensor| numbers::strides_in(tensor, &sizes));
+    let strides: Vec<Vec<usize>> = strides.collect::<Option<_>>()?;
     let count: usize = sizes.iter().product();
     let mut elements = Vec::with_capacity(count);
+    let mut row: SmallVec<[&Element; 4]> = SmallVec::new();
     for position in 0..count {
-        let mut row = Vec::with_capacity(lists.len());
-        for (tensor, list) in inputs.iter().zip(&lists) {
-            row.push(list.get(numbers::at_broadcast(tensor, &sizes, position)?)?);
+        row.clear();
+        for (strides, list) in strides.iter().zip(&lists) {
+            row.push(list.get(numbers::index_at(strides, &sizes, position))?);
         }
         elements.push(combine(&row));
     }

@@ -81,7 +81,9 @@ fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
     // The scale and the product are rounded, each by at most 2^-24 of itself. Below `sure` that is less than the distance
     // from the exact product to the next integer, 1 / below, unless the product is an integer.
     let sure = ((1 << 22) / above.max(1)).min(COMPARED);
-    let step = usize::try_from(below).unwrap_or(1);
+    // A scale whose denominator is a power of two is not rounded, and neither is its product.
+    let is_exact = (below as u64).is_power_of_two();
+    let step = if is_exact { COMPARED as usize } else { usize::try_from(below).unwrap_or(1) };
     (0..sure).step_by(step).chain(sure..COMPARED).find(differs).unwrap_or(COMPARED)
 }
 
