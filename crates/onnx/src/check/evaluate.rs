@@ -132,14 +132,14 @@ fn evaluated(
     sizes: &FxHashMap<String, Vec<i64>>,
     fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
     branches: &mut Branches,
-    Asked { any_data, is_full }: Asked,
+    asked: Asked,
 ) -> Result<Evaluated, Refused> {
     let follows = std::mem::take(branches);
     let run = |at_load: AtLoad| {
         let (env, values) = given(model, sizes, &fill)?;
         let mut walk = Walk::new(model, env, true);
-        (walk.follows, walk.at_load, walk.notes_run_time) = (follows.clone(), at_load, is_full);
-        walk.takes_any_data = any_data;
+        (walk.follows, walk.at_load, walk.notes_run_time) = (follows.clone(), at_load, asked.is_full);
+        walk.takes_any_data = asked.any_data;
         let results = walk.run(values);
         Ok((walk, results))
     };
@@ -152,7 +152,14 @@ fn evaluated(
         let node = walk.steps.get(step).map(|step| step.node().to_owned());
         return Err(Refused { message, node, expr: None, is_unsupported: true });
     }
-    if let Some(refused) = not_followed(model, &walk).filter(|_| is_full && results.is_some()) {
+    if !asked.any_data
+        && results.is_some()
+        && let Some((step, message)) = walk.unknown.first()
+    {
+        let node = walk.steps.get(*step).map(|step| step.node().to_owned());
+        return Err(Refused { message: message.clone(), node, expr: None, is_unsupported: true });
+    }
+    if let Some(refused) = not_followed(model, &walk).filter(|_| asked.is_full && results.is_some()) {
         return Err(refused);
     }
     match results {

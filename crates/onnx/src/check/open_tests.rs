@@ -233,3 +233,33 @@ fn the_extreme_of_no_integers_is_an_end_of_the_type() {
         assert_eq!(said(&graph, &[("x", &[5, 1]), ("y", &[5, 3])]), makes(&[1, 3]), "{op}");
     }
 }
+
+#[test]
+fn a_size_that_data_decide_may_keep_another() {
+    // Of no elements there are none that are not 0.
+    let graph = "(float[n,m] x) => (o) { z = NonZero(x) s = Shape(z) o = Reshape(x, s) }";
+    let made = said(graph, &[("x", &[0, 0])]);
+    assert!(matches!(&made, Said::Makes(sizes) if sizes.len() == 2), "{made:?}");
+}
+
+#[test]
+fn either_of_two_lists_is_followed() {
+    let branches = "If(b) <then_branch = t () => (int64[2] p) { p = Shape(x) }, \
+                    else_branch = e () => (int64[2] q) { q = Shape(y) }>";
+    let graph = format!(
+        "(float[n,m] x, float[k,l] y) => (o) {{ i = Size(x) j = Size(y) b = Less(i, j) s = {branches} o = ConstantOfShape(s) }}"
+    );
+    let shapes = shapes(&model(&graph));
+    let made = shapes.values["o"].shape.clone().expect("a rank");
+    assert!(made.iter().all(|size| matches!(size, ShownSize::Text(_))), "{made:?}");
+    // What is not followed in one of them is no data.
+    let axis = format!(
+        "(float[n,m] x) => (o) {{ {} i = Size(x) z = Constant<value_int = 9>() b = Less(i, z) \
+         s = If(b) <then_branch = t () => (int64[1] p) {{ p = Identity(hs) }}, else_branch = e () => (int64[1] q) {{ q = Neg(hs) }}> \
+         o = ReduceSum<keepdims = 1>(x, s) }}",
+        hidden(7)
+    );
+    let report = checked(&axis);
+    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!(said(&axis, &[("x", &[2, 3])]), Said::IsNotKnown);
+}

@@ -120,19 +120,7 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
             }
             // A number that is not followed may stand for another: then the size is that one.
             None if !is_given(at) => shape.push(wanted),
-            None => {
-                // A computed size: that it is one, and neither 0 nor -1 stand for another, is a condition.
-                let least = cx.ge(wanted, i32::from(!allow_zero));
-                let holds = cx.known(least);
-                if holds != Some(true) {
-                    let keeps = !allow_zero && sizes.get(at) == Some(&wanted);
-                    let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
-                    cx.require(least, "Reshape.C2", |cx| {
-                        format!("the size {} stands for another", cx.show(wanted))
-                    })?;
-                }
-                shape.push(wanted);
-            }
+            None => shape.push(computed_size(cx, wanted, sizes.get(at).copied(), allow_zero)?),
         }
     }
     match rest {
@@ -143,6 +131,29 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// A computed size of [`reshape`]: that it is one, and neither 0 nor -1 stand for another, is a condition. `kept` is the
+/// size that 0 stands for; of a size that data decide they decide this, too.
+fn computed_size(
+    cx: &mut Cx,
+    wanted: Expr,
+    kept: Option<Expr>,
+    allow_zero: bool,
+) -> Result<Expr, KernelError> {
+    let least = cx.ge(wanted, i32::from(!allow_zero));
+    if cx.surely(least) {
+        return Ok(wanted);
+    }
+    let natural = cx.ge(wanted, 0);
+    if let Some(kept) = kept.filter(|_| cx.env.hint(wanted).is_none() && cx.surely(natural)) {
+        let keeps = cx.eq(wanted, 0);
+        return Ok(cx.pool().ite(keeps, kept, wanted));
+    }
+    let keeps = !allow_zero && kept == Some(wanted);
+    let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
+    cx.require(least, "Reshape.C2", |cx| format!("the size {} stands for another", cx.show(wanted)))?;
+    Ok(wanted)
 }
 
 /// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of

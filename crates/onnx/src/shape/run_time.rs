@@ -201,6 +201,10 @@ const RULES: &[Rule] = &[
         ),
     ),
     in_domain(MICROSOFT, rule(&["GatherND"], 1, "GatherND.C3", About::Tuples, TUPLES)),
+    in_domain(
+        MICROSOFT,
+        rule(&["Pad"], 1, "Pad.C4", About::Values, "the pads in {} leave no negative size and suit the mode"),
+    ),
     in_domain(MICROSOFT, rule(&["Range"], 2, "Range.C2", About::Values, "{} is not 0")),
     in_domain(MICROSOFT, rule(&["CropAndResize"], 2, "CropAndResize.C1", About::Dimension(0, 0), INDICES)),
     in_domain(

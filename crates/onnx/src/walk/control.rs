@@ -1,8 +1,8 @@
 //! Control flow: `If`, and what it shares with loops.
-use super::untracked::are_sizes;
+use super::untracked::{are_sizes, mark};
 use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
-use crate::shape::{Element, Sequence, Tensor, Value};
+use crate::shape::{Element, Elements, Sequence, Tensor, Value};
 use sizewise_env::SymbolInfo;
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
@@ -94,7 +94,16 @@ impl<'m> Walk<'m> {
             self.unsupported.get_or_insert((step, reason.to_owned()));
         }
         let pairs = first.into_iter().zip(second);
-        Ok(pairs.map(|(a, b)| self.either(condition, a, b)).collect())
+        Ok(pairs
+            .map(|(a, b)| {
+                let of_sizes = of_sizes && are_sizes(&a) && are_sizes(&b);
+                let mut joined = self.either(condition, a, b);
+                if of_sizes {
+                    mark(&mut joined);
+                }
+                joined
+            })
+            .collect())
     }
 
     /// Requires that a node has an output for each of a graph within, but for some that the graph has before.
@@ -232,7 +241,8 @@ impl<'m> Walk<'m> {
             (Value::Tensor(a), Value::Tensor(b)) if a.dtype == b.dtype => match (&a.shape, &b.shape) {
                 (Some(x), Some(y)) if x.len() == y.len() => {
                     let shape = x.iter().zip(y).map(|(&x, &y)| self.either_size(condition, x, y)).collect();
-                    Tensor::new(a.dtype, shape).into()
+                    let elements = (x == y).then(|| self.either_elements(condition, &a, &b)).flatten();
+                    Tensor { elements, ..Tensor::new(a.dtype, shape) }.into()
                 }
                 _ => Tensor::unranked(a.dtype).into(),
             },
@@ -242,6 +252,19 @@ impl<'m> Walk<'m> {
             }
             _ => Value::Unknown,
         }
+    }
+
+    /// The elements of one of two tensors of one shape.
+    fn either_elements(&mut self, condition: Option<Expr>, a: &Tensor, b: &Tensor) -> Option<Elements> {
+        let (a, b) = (a.list()?, b.list()?);
+        let either = |(a, b): (Element, Element)| match (&a, &b, condition) {
+            _ if a == b => a,
+            (Element::Int(a), Element::Int(b), Some(condition)) => {
+                Element::Int(self.env.pool.ite(condition, *a, *b))
+            }
+            _ => Element::Open,
+        };
+        Some(Elements::List(a.into_iter().zip(b).map(either).collect()))
     }
 
     fn either_size(&mut self, condition: Option<Expr>, a: Expr, b: Expr) -> Expr {

@@ -1,7 +1,7 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
 use super::control::Results;
 use super::load::has_known_rank;
-use super::untracked::{are_sizes, marked, without_elements};
+use super::untracked::{are_sizes, mark, marked, without_elements};
 use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Tensor, Value, stacked as stacked_elements};
@@ -220,7 +220,9 @@ impl<'m> Walk<'m> {
             let made: Option<Vec<&Tensor>> = added.iter().map(|round| round[at].tensor()).collect();
             if let (Value::Tensor(rows), Some(made)) = (&mut rows, made) {
                 rows.elements = stacked_elements(&made, 0, rows);
-                rows.from_sizes = rows.elements.is_none() && added.iter().all(|round| are_sizes(&round[at]));
+            }
+            if added.iter().all(|round| are_sizes(&round[at])) {
+                mark(&mut rows);
             }
             carried.push(rows);
         }

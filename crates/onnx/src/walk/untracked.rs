@@ -96,6 +96,18 @@ pub(super) fn marked(value: &Value, from_sizes: bool) -> Value {
     }
 }
 
+/// Marks a value of which sizes decide the elements, unless they are followed.
+pub(super) fn mark(value: &mut Value) {
+    match value {
+        Value::Tensor(tensor) => tensor.from_sizes |= origin_of(tensor) == Origin::Data,
+        Value::Sequence(Sequence { items: Some(items), .. }) => {
+            items.iter_mut().for_each(|item| item.from_sizes |= origin_of(item) == Origin::Data);
+        }
+        Value::Sequence(sequence) => sequence.from_sizes = true,
+        _ => {}
+    }
+}
+
 /// Marks results of which sizes decide the elements, but are not followed.
 pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec<Option<Value>> {
     let origins = || call.inputs.iter().flatten().map(|value| origin(value));
@@ -108,7 +120,7 @@ pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec
     }
     // What is computed of constants alone is the same in every run. Large tensors are weights.
     let is_constant = !reads_sizes && !origins().any(|o| o == Origin::Sizes);
-    let is_small = |tensor: &Tensor| tensor.count().is_some_and(|count| count <= MAX_NUMBERS);
+    let is_small = |tensor: &Tensor| tensor.count().is_none_or(|count| count <= MAX_NUMBERS);
     let mark = |tensor: &mut Tensor| {
         tensor.from_sizes |= origin_of(tensor) == Origin::Data && (!is_constant || is_small(tensor));
     };
