@@ -225,7 +225,9 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let dtype = call.given(0)?.dtype;
     let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
     let given = call.tensor(1).filter(|tensor| tensor.count() != Some(0));
-    let scalar = given.and_then(|tensor| tensor.shape.as_ref()).is_none_or(Vec::is_empty);
+    let rank = given.and_then(|tensor| tensor.shape.as_ref()).map_or(0, Vec::len);
+    call.check(rank <= 1, "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+    let scalar = rank == 0;
     let keep = !scalar || call.int("keepdims", 1) != 0;
     let cut = match given {
         None => match sizes[at].as_inline().filter(|&size| (0..=MAX_PARTS).contains(&size)) {
@@ -277,7 +279,6 @@ fn into_equal(
 /// (C2) of [`split`] for parts of given sizes.
 fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result<Cut, KernelError> {
     let shape = call.shape(1)?;
-    call.check(shape.len() == 1, "SplitToSequence.C2", || format!("sizes are of rank {}", shape.len()))?;
     let Some(count) = shape[0].as_inline().filter(|&count| count <= MAX_PARTS) else {
         let none = cx.eq(shape[0], 0);
         return Ok(Cut::Open(Some(cx.pool().ite(none, size, shape[0]))));
