@@ -141,7 +141,7 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
 /// The shape in which all inputs meet. (C1) Shapes broadcast.
 fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
-    Ok(cx.broadcast(shapes, "Broadcast.C1")?.to_vec())
+    super::meeting::meet(cx, shapes, "Broadcast.C1")
 }
 
 /// The literal sizes of a shape, if it has not too many elements to follow.

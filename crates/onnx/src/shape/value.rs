@@ -71,17 +71,19 @@ pub struct Sequence {
     pub items: Option<Vec<Tensor>>,
     /// The number of its values where they are not followed, if sizes decide it.
     pub count: Option<Expr>,
+    /// Whether sizes decide the elements of values that are not followed.
+    pub from_sizes: bool,
 }
 
 impl Sequence {
     /// A sequence of these values.
     pub fn of(dtype: Dtype, items: Vec<Tensor>) -> Sequence {
-        Sequence { dtype, items: Some(items), count: None }
+        Sequence { dtype, items: Some(items), count: None, from_sizes: false }
     }
 
     /// A sequence of values that are not followed.
     pub fn open(dtype: Dtype, count: Option<Expr>) -> Sequence {
-        Sequence { dtype, items: None, count }
+        Sequence { dtype, items: None, count, from_sizes: false }
     }
 }
 

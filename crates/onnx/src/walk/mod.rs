@@ -173,6 +173,8 @@ pub struct Walk<'m> {
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
     keeps: bool,
+    /// Whether the elements of inputs are any, so that data may choose a branch or a round.
+    pub takes_any_data: bool,
     /// Whether conditions that are left to run time are noted.
     pub notes_run_time: bool,
     /// How many nodes were visited, those of attempts that were taken back included.
@@ -205,6 +207,7 @@ impl<'m> Walk<'m> {
             at_load: AtLoad::default(),
             stops,
             keeps: !stops,
+            takes_any_data: true,
             notes_run_time: !stops,
             visits: 0,
             most_visits: MAX_VISITS,
@@ -370,6 +373,10 @@ impl<'m> Walk<'m> {
                 let mut values = mark_untracked(&call, values);
                 mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
                 values
+            }
+            Err(KernelError::DataDependent { .. }) if before.is_some() => {
+                self.depends_on_untracked(step, call.op);
+                unknown_outputs(&call)
             }
             Err(error) => {
                 self.failed(step, error)?;
