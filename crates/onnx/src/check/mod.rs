@@ -14,6 +14,8 @@ mod limits;
 #[cfg(test)]
 mod load_tests;
 mod names;
+#[cfg(test)]
+mod names_tests;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;

@@ -4,6 +4,7 @@
 //! and graphs within see those of the graphs around them. What is read is checked for what the walk relies on;
 //! everything else the walk finds out.
 pub mod message;
+mod names;
 mod needed;
 mod order;
 mod tensor;
@@ -61,6 +62,8 @@ pub struct Model {
     places: FxHashMap<(String, String), usize>,
     /// Which elements are needed, once that was asked.
     needed: OnceLock<Needed>,
+    /// Declared names that look like names made here, once that was asked.
+    numbered: OnceLock<Vec<String>>,
 }
 
 /// A function of a model.
@@ -159,11 +162,26 @@ impl Model {
         let conditions = lines.map(str::to_owned).collect();
         let (ir_version, backend) = (model.ir_version, Backend::default());
         let producer = model.producer_name;
-        let needed = OnceLock::new();
-        let model =
-            Model { graph, imports, functions, ir_version, producer, conditions, backend, places, needed };
+        let model = Model {
+            graph,
+            imports,
+            functions,
+            ir_version,
+            producer,
+            conditions,
+            backend,
+            places,
+            needed: OnceLock::new(),
+            numbered: OnceLock::new(),
+        };
         order::functions(&model)?;
         Ok(model)
+    }
+
+    /// The names `s<n>` and `u<n>` that the model gives sizes anywhere, functions and graphs within included. Names that
+    /// are made for other sizes have to differ from them.
+    pub fn numbered_names(&self) -> &[String] {
+        self.numbered.get_or_init(|| names::numbered(self))
     }
 
     /// Which elements can decide a shape or a condition. The graph must not change after the first call.

@@ -2,8 +2,10 @@
 use super::simple::without_common_factors;
 use super::{Check, checked};
 use crate::check::findings::{Fix, Verdict};
+use crate::check::names;
 use crate::check::symbolic::Named;
 use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
+use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::{Expr, Func, Node, Symbol};
@@ -234,7 +236,14 @@ impl Check<'_> {
     fn new_name(&self, name: &str) -> String {
         let is_taken = |new: &str| {
             let named = &self.symbolic.symbols;
+            let outputs = self.model.graph.output.iter();
+            let mut outputs = outputs.filter_map(|value| declared(&value.name, value.r#type.as_ref()).shape);
+            let says = |given: &Given| match given {
+                Given::Name(text) => text == new || names::words(text).into_iter().any(|at| &text[at] == new),
+                _ => false,
+            };
             named.iter().any(|(_, named)| named.name == new || named.declared.as_deref() == Some(new))
+                || outputs.any(|shape| shape.iter().any(says))
         };
         let mut new = format!("_{name}");
         while is_taken(&new) {
