@@ -8,6 +8,8 @@ mod evaluate_tests;
 mod examples;
 mod explain;
 mod findings;
+#[cfg(test)]
+mod fix_tests;
 mod guards;
 mod integers;
 mod limits;
