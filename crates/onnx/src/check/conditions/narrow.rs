@@ -1,5 +1,5 @@
 //! Narrower specs under which a model is right: ranges, multiples and sizes that depend on others.
-use super::remedies::{Anchor, Remedy};
+use super::remedies::{Anchor, Remedy, WINDOW};
 use super::{Budget, Check, Decided, MAX_VIOLATIONS, checked, decide};
 use crate::check::findings::Verdict;
 use crate::check::limits::{LEAST, Limits};
@@ -11,8 +11,6 @@ use serde_json::Value as Json;
 use sizewise_check::spec::Spec;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
 
-/// Sizes of a symbol that are tried, from the least one.
-pub(super) const WINDOW: i64 = 300;
 /// How often a size has to recur among those that are tried.
 const LEAST_SEEN: usize = 4;
 /// From how many sizes at which a condition holds it is asked whether these recur.

@@ -1,10 +1,11 @@
 //! Changes of sizes after which a condition holds: the widest first.
-use super::narrow::WINDOW;
 use super::{Check, Decided, decide};
 use crate::check::written::Change;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Func, Node, Symbol, Value};
 
+/// Sizes of a symbol that are tried, from the least one.
+pub(super) const WINDOW: i64 = 300;
 /// How often the ends of ranges are moved.
 const MAX_GROWN: usize = 24;
 /// Sizes of symbols while a multiple of another is looked for.
