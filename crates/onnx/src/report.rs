@@ -189,7 +189,7 @@ fn fix(fix: &model::Fix, has_spec: bool) -> Fix {
     let note = note.filter(|_| !has_spec).map(str::to_owned);
     // A spec that goes with other declarations is none of this model.
     let spec = fix.spec.clone().filter(|_| fix.changes.is_empty());
-    Fix { text: lines.join("\n"), spec, proved: true, cost, note }
+    Fix { text: lines.join("\n"), spec, proved: fix.is_proved, cost, note }
 }
 
 /// The lines of a spec, as Python, that are not those of the one before.

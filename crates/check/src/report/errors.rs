@@ -2,7 +2,7 @@
 use super::model::{Frame, GuardReport, GuardVerdict, MismatchReport, Report};
 use super::origin::needed;
 use super::style::Style;
-use super::words::{allows, plural, settled_too, shapes, short};
+use super::words::{allows, plural, settled_too, shapes, short, standing};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -236,9 +236,6 @@ fn wrong_record(out: &mut String, report: &Report, mismatch: &MismatchReport, st
     }
 }
 
-/// What is said of a fix whose check only skipped operators.
-const UNPROVED: &str = "proved but for the skipped nodes";
-
 fn fixes(out: &mut String, report: &Report, style: Style) {
     if !report.fixes.is_empty() || !report.help.is_empty() {
         let _ = writeln!(out);
@@ -250,7 +247,7 @@ fn fixes(out: &mut String, report: &Report, style: Style) {
         for line in lines {
             let _ = writeln!(out, "              {line}");
         }
-        let state = if fix.proved { "proved" } else { UNPROVED };
+        let state = standing(report, fix);
         match &fix.cost {
             Some(cost) => drop(writeln!(out, "              {state}; {}", visible(cost))),
             None => drop(writeln!(out, "              {state}")),

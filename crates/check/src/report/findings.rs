@@ -3,7 +3,7 @@ use super::errors::own_and_follow;
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
-use super::words::{allows, plural, settled_too, shapes};
+use super::words::{allows, fix_settles, plural, settled_too, shapes, standing};
 
 /// The most conditions that a remark names.
 const MAX_NAMED: usize = 3;
@@ -103,11 +103,11 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
         sentences.push(format!("Shapes nearby that work: {}.", shapes(report, works)));
     }
     if let Some(fix) = report.fixes.first() {
-        let proved = if fix.proved { ", proved" } else { "" };
+        let standing = standing(report, fix);
         let text = fix.text.lines().map(str::trim).collect::<Vec<_>>().join("; ");
         let cost = fix.cost.as_ref().map(|cost| format!(" ({cost})")).unwrap_or_default();
         let note = fix.note.as_ref().map(|note| format!(" {note}.")).unwrap_or_default();
-        sentences.push(format!("Fix{proved}: {text}{cost}.{note}"));
+        sentences.push(format!("Fix, {standing}: {text}{cost}.{note}"));
     }
     sentences.extend(report.help.iter().map(|help| match help.strip_prefix("no fix: ") {
         Some(why) => format!("No fix: {why}."),
@@ -148,7 +148,7 @@ fn left_to_run_time(report: &Report) -> Option<Finding<'_>> {
 /// The undecided conditions; where a fix settles them, one remark.
 fn undecided(report: &Report) -> Vec<Finding<'_>> {
     let open = report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Unknown);
-    if report.verdict == Outcome::Violated && !report.fixes.is_empty() {
+    if report.verdict == Outcome::Violated && fix_settles(report) {
         let n = match open.count() {
             0 => return Vec::new(),
             n => plural(n, "more condition is", "more conditions are"),

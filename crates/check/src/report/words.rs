@@ -1,5 +1,5 @@
 //! Pieces of text that reports are made of.
-use super::model::{Assumed, Report};
+use super::model::{Assumed, Fix, Report};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -51,4 +51,18 @@ pub(super) fn shapes(report: &Report, inputs: &IndexMap<String, Json>) -> String
         });
     }
     visible(&parts.join(", ")).into_owned()
+}
+
+/// What is said of a fix: whether a check with it came out ok, or what it left open.
+pub(super) fn standing(report: &Report, fix: &Fix) -> &'static str {
+    match fix.proved {
+        true => "proved",
+        false if !report.unsupported.is_empty() => "proved but for the skipped nodes",
+        false => "proved but for what is undecided",
+    }
+}
+
+/// Whether the first fix settles what is undecided, too. That of an exported program leaves open skipped nodes alone.
+pub(super) fn fix_settles(report: &Report) -> bool {
+    report.fixes.first().is_some_and(|fix| fix.proved || report.program.onnx.is_none())
 }

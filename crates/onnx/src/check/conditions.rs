@@ -7,6 +7,8 @@ mod fixes;
 mod integers;
 mod narrow;
 mod nearby;
+mod outputs;
+mod remedies;
 mod run_time;
 mod samples;
 mod simple;
@@ -14,16 +16,15 @@ mod simple;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;
-use super::evaluate::{evaluate, evaluate_for_any_data};
+use super::evaluate::evaluate;
 use super::examples::{Walked, walked};
-use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation, WrongOutput};
+use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation};
 use super::limits::Limits;
-use super::names;
 use super::shapes::shapes_of;
 use super::sources::SIZES_DECIDE;
 use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
-use crate::walk::{Given, NOT_FOLLOWED, Walk, declared};
+use crate::walk::{NOT_FOLLOWED, Walk};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
@@ -49,6 +50,10 @@ struct Check<'m> {
     broken: Vec<(usize, Expr)>,
     /// The conditions on sizes that do not hold at the example.
     failed: Vec<Expr>,
+    /// Conditions that are not proved, and of which no input shows that they are needed.
+    doubtful: Vec<Expr>,
+    /// What is not known of outputs, which is said where nothing else says why the verdict is open.
+    pending: Vec<(Condition, String)>,
     /// For conditions that were simplified, how the walk has written them.
     written: FxHashMap<Expr, Expr>,
     /// For conditions of broadcasts, with sizes of 1 that the example does not have.
@@ -58,6 +63,9 @@ struct Check<'m> {
     /// How many more inputs are tried.
     tries: usize,
 }
+
+/// Why a condition is open that no rung of the solver decides, and what may close it.
+const BUDGET: &str = "it was not decided within the budget; a larger one (--budget 10) may settle it";
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
 pub fn check(model: &Model) -> Findings {
@@ -79,9 +87,20 @@ pub fn check_within(model: &Model, limits: Option<&Limits>, budget: &Budget) -> 
 fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Check<'m> {
     let Walked { symbolic, walk, results } = walked(model, limits);
     let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
-    let (report, broken, failed) = (Findings::default(), Vec::new(), Vec::new());
-    let (written, wide, budget) = (FxHashMap::default(), FxHashMap::default(), budget.clone());
-    let mut check = Check { model, symbolic, walk, report, broken, failed, written, wide, budget, tries };
+    let mut check = Check {
+        model,
+        symbolic,
+        walk,
+        report: Findings::default(),
+        broken: Vec::new(),
+        failed: Vec::new(),
+        doubtful: Vec::new(),
+        pending: Vec::new(),
+        written: FxHashMap::default(),
+        wide: FxHashMap::default(),
+        budget: budget.clone(),
+        tries,
+    };
     check.demands();
     check.failures();
     check.guards();
@@ -92,6 +111,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
     check.open();
     check.run_time();
     check.samples();
+    check.said();
     check.fold();
     check.works();
     check
@@ -234,9 +254,10 @@ impl Check<'_> {
                 let near = self.candidates(e, &value);
                 self.violated(condition, e, near);
             }
-            Decided::Unknown { reason } => {
+            Decided::Unknown { .. } => {
                 self.report.conditions.push(condition.clone());
-                self.report.undecided.push((condition, reason));
+                self.report.undecided.push((condition, BUDGET.to_owned()));
+                self.doubtful.push(e);
                 self.lower(Verdict::Unknown);
             }
         }
@@ -272,6 +293,7 @@ impl Check<'_> {
             _ => "the model accepts the sizes that break it",
         };
         self.report.undecided.push((condition, reason.to_owned()));
+        self.doubtful.push(broken);
         self.lower(Verdict::Unknown);
     }
 
@@ -293,166 +315,9 @@ impl Check<'_> {
         }
     }
 
-    /// Compares the outputs with what is declared of them.
-    fn outputs(&mut self, results: &[crate::shape::Value]) {
-        let model = self.model;
-        let mut named = self.symbolic.names.clone();
-        for (at, (message, value)) in model.graph.output.iter().zip(results).enumerate() {
-            let output = declared(&message.name, message.r#type.as_ref());
-            if let (Some(stated), Some(tensor)) = (output.dtype, value.tensor())
-                && output.is_tensor
-                && stated != tensor.dtype
-            {
-                let types = (stated.name().to_owned(), tensor.dtype.name().to_owned());
-                self.wrong_anywhere(&output.name, types);
-                continue;
-            }
-            let Some(sizes) = &output.shape else { continue };
-            let Some(derived) = value.tensor().and_then(|tensor| tensor.shape.clone()) else {
-                self.compare_example(at, &output.name, sizes, &named);
-                // Other sizes, or other data, may make another rank.
-                self.lower(Verdict::Unknown);
-                continue;
-            };
-            if sizes.len() != derived.len() {
-                let ranks = (format!("rank {}", sizes.len()), format!("rank {}", derived.len()));
-                self.wrong_anywhere(&output.name, ranks);
-                continue;
-            }
-            for (dim, (given, &size)) in sizes.iter().zip(&derived).enumerate() {
-                let expected = match given {
-                    Given::Size(number) => self.symbolic.env.pool.int(*number),
-                    Given::Name(name) => match self.stated(name, &named) {
-                        Some(known) => known,
-                        None => {
-                            named.insert(name.clone(), size);
-                            continue;
-                        }
-                    },
-                    Given::Open => continue,
-                };
-                if self.is_open(size) {
-                    self.compare_example(at, &output.name, sizes, &named);
-                    break;
-                }
-                self.compare((at, &output.name, dim), given, expected, size);
-            }
-        }
-    }
-
-    /// The size of a name, or of an expression over names.
-    fn stated(&mut self, text: &str, named: &FxHashMap<String, Expr>) -> Option<Expr> {
-        let pool = &mut self.symbolic.env.pool;
-        named.get(text).copied().or_else(|| {
-            let written = |name: &str| named.get(name).map(|&e| format!("({})", print::expression(pool, e)));
-            let words = names::words(text).into_iter().map(|word| &text[word]);
-            let known: FxHashMap<&str, String> =
-                words.map(|word| Some((word, written(word)?))).collect::<Option<_>>()?;
-            names::expression(pool, text, &|name| known.get(name).cloned())
-        })
-    }
-
     /// The sizes of the example.
     fn example(&self) -> Option<FxHashMap<String, Vec<i64>>> {
         self.symbolic.at(|symbol| self.symbolic.hint(symbol))
-    }
-
-    /// Whether data decide a size.
-    fn is_open(&self, size: Expr) -> bool {
-        let known = |s: &Symbol| self.symbolic.symbols.iter().any(|(symbol, _)| symbol == s);
-        !self.symbolic.env.pool.free_symbols(&[size]).iter().all(known)
-    }
-
-    /// Compares an output whose sizes only data decide with what is declared, at the example.
-    fn compare_example(&mut self, at: usize, name: &str, sizes: &[Given], named: &FxHashMap<String, Expr>) {
-        let Some(example) = self.example() else { return self.lower(Verdict::Unknown) };
-        let stated: Vec<Option<Expr>> = sizes
-            .iter()
-            .map(|given| match given {
-                Given::Name(text) => self.stated(text, named),
-                _ => None,
-            })
-            .collect();
-        let made = evaluate_for_any_data(self.model, &example).ok();
-        let made = made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take));
-        let hint = |symbol| self.symbolic.hint(symbol);
-        let expected = |(given, stated): (&Given, &Option<Expr>)| match given {
-            Given::Size(number) => Some(*number),
-            Given::Name(_) => self.symbolic.value((*stated)?, &hint),
-            Given::Open => None,
-        };
-        let expected: Vec<Option<i64>> = sizes.iter().zip(&stated).map(expected).collect();
-        if expected.iter().all(Option::is_none) && made.as_ref().is_none_or(|m| m.len() == sizes.len()) {
-            return;
-        }
-        let Some(made) = made else { return self.lower(Verdict::Unknown) };
-        if made.len() != sizes.len() {
-            let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
-            return self.wrong(name, 0, ranks, (example, None));
-        }
-        for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
-            if let (&Some(stated), Some(made)) = (stated, made.number())
-                && stated != made
-            {
-                return self.wrong(name, dim, (stated.to_string(), made.to_string()), (example, None));
-            }
-        }
-        self.lower(Verdict::Unknown);
-    }
-
-    fn compare(&mut self, (at, name, dim): (usize, &str, usize), given: &Given, expected: Expr, size: Expr) {
-        let same = self.symbolic.env.pool.eq(expected, size);
-        if self.is_open(same) {
-            return self.lower(Verdict::Unknown);
-        }
-        let conditions: Vec<Expr> = self.walk.env.guards().iter().map(|guard| guard.condition).collect();
-        let mut env = self.symbolic.env.clone();
-        // The output is compared where the model runs.
-        conditions.into_iter().for_each(|condition| env.assume(condition));
-        let (pool, facts) = env.facts();
-        let witness = match decide(pool, facts, same, &self.budget).verdict {
-            Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
-            Decided::Unknown { .. } => return self.lower(Verdict::Unknown),
-            Decided::Refuted { witness } => witness,
-        };
-        let value = |symbol: Symbol| {
-            let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
-            found.or_else(|| self.symbolic.hint(symbol))
-        };
-        let Some(sizes) = self.symbolic.at(value) else { return self.lower(Verdict::Unknown) };
-        let evaluated = evaluate_for_any_data(self.model, &sizes).ok();
-        let made = evaluated.and_then(|evaluated| evaluated.outputs.get(at)?.as_ref()?.get(dim)?.number());
-        if made.is_none() || made == self.symbolic.value(expected, &value) {
-            return self.lower(Verdict::Unknown);
-        }
-        let stated = match given {
-            Given::Size(number) => number.to_string(),
-            Given::Name(name) => name.clone(),
-            Given::Open => "?".to_owned(),
-        };
-        let derived = print::expression(&env.pool, size);
-        self.wrong(name, dim, (stated, derived), (sizes, None));
-    }
-
-    /// An output that is wrong at all sizes.
-    fn wrong_anywhere(&mut self, output: &str, texts: (String, String)) {
-        match self.example() {
-            Some(example) => self.wrong(output, 0, texts, (example, None)),
-            None => self.lower(Verdict::Unknown),
-        }
-    }
-
-    fn wrong(
-        &mut self,
-        output: &str,
-        dim: usize,
-        (declared, derived): (String, String),
-        (inputs, data): (FxHashMap<String, Vec<i64>>, Option<Data>),
-    ) {
-        let inputs = self.ordered(inputs);
-        let output = output.to_owned();
-        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs, data });
-        self.lower(Verdict::Violated);
     }
 
     /// What is not known keeps a model from being right for sure.

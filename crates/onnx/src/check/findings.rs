@@ -168,4 +168,6 @@ pub struct Fix {
     pub before: Option<Json>,
     /// Whether it rejects sizes at which the model runs.
     pub rejects: bool,
+    /// Whether a check with it comes out ok; else only what no declaration settles stays open.
+    pub is_proved: bool,
 }

@@ -8,12 +8,16 @@ mod evaluate_tests;
 mod examples;
 mod explain;
 mod findings;
+#[cfg(test)]
+mod fix_tests;
 mod guards;
 mod integers;
 mod limits;
 #[cfg(test)]
 mod load_tests;
 mod names;
+#[cfg(test)]
+mod names_tests;
 #[cfg(test)]
 mod open_tests;
 mod run_time;

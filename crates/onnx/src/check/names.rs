@@ -52,19 +52,22 @@ const RESERVED: &[&str] = &[
     "inf",
 ];
 
-/// Whether a declared name can be that of a symbol. Names of letters and digits alone may be those of other symbols.
+/// Whether a name is a letter for symbols and a number, as exporters make them.
+pub(super) fn is_numbered(name: &str) -> bool {
+    ["u", "s"].iter().any(|prefix| has_number(name, prefix))
+}
+
+fn has_number(name: &str, prefix: &str) -> bool {
+    name.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// Whether a declared name can be that of a symbol. Names such as `zf0` are those of doubles.
 pub(super) fn usable(name: &str) -> bool {
-    let numbered = |prefix: &str| {
-        name.strip_prefix(prefix)
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit()))
-    };
     let plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
         && name.bytes().next().is_some_and(|b| !b.is_ascii_digit());
     plain
-        && !numbered("u")
-        && !numbered("s")
-        && !numbered("zuf")
-        && !numbered("zf")
+        && !has_number(name, "zuf")
+        && !has_number(name, "zf")
         && !RESERVED.contains(&name)
         && !is_python_keyword(name)
         && name.len() <= 100

@@ -67,7 +67,7 @@ pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> 
     let mut sizes: FxHashMap<Expr, ShownSize> = FxHashMap::default();
     let Walk { values: found, env, .. } = walk;
     let mut size = |&e: &Expr| sizes.entry(e).or_insert_with(|| shown_size(env, &known, e)).clone();
-    for (name, number) in model.numbered() {
+    for (name, number) in model.all_values() {
         let Some(Some(value)) = found.get(number) else { continue };
         let shown = match value {
             Value::Tensor(tensor) => ShownValue {

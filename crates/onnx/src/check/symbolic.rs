@@ -50,6 +50,10 @@ pub(super) struct Symbolic {
     varied: FxHashMap<(usize, usize), Expr>,
     /// What is assumed of sizes beside their ranges.
     assumed: Vec<Expr>,
+    /// Names that the model or the spec gives to sizes, which no other size may get.
+    taken: FxHashSet<String>,
+    /// The number of the next name that is made.
+    made: usize,
 }
 
 /// Which of the texts that inputs declare are read as expressions.
@@ -98,7 +102,10 @@ impl Symbolic {
             demands: Vec::new(),
             varied: FxHashMap::default(),
             assumed: Vec::new(),
+            taken: model.numbered_names().iter().cloned().collect(),
+            made: 0,
         };
+        symbolic.taken.extend(limits.iter().flat_map(|limits| limits.dims.keys().cloned()));
         let inputs = match limits {
             None => inputs(model),
             Some(limits) => limits.inputs.iter().map(|(input, _)| input.clone()).collect(),
@@ -324,11 +331,7 @@ impl Symbolic {
         (min, max): &Bounds,
         hint: Hints,
     ) -> Expr {
-        let is_taken = |name: &str| self.symbols.iter().any(|(_, known)| known.name == name);
-        let name = match declared {
-            Some(name) if names::usable(name) && !is_taken(name) => name.to_owned(),
-            _ => format!("s{}", self.symbols.len()),
-        };
+        let name = self.name(declared);
         let least = min.to_i64().unwrap_or(i64::MAX);
         let most = max.as_ref().and_then(Int::to_i64);
         let example = within(hint(self.symbols.len()), least, most);
@@ -341,6 +344,22 @@ impl Symbolic {
             self.symbols.push((symbol, Named { name, source, declared, hint: None, min: least, max: most }));
         }
         e
+    }
+
+    /// The name of a new symbol: the declared one, or one that no other size has.
+    fn name(&mut self, declared: Option<&str>) -> String {
+        let is_new = |name: &&str| self.symbols.iter().all(|(_, known)| known.name != **name);
+        if let Some(name) = declared.filter(|name| names::usable(name)).filter(is_new) {
+            return name.to_owned();
+        }
+        self.made = self.made.max(self.symbols.len());
+        loop {
+            let name = format!("s{}", self.made);
+            self.made += 1;
+            if !self.taken.contains(&name) {
+                return name;
+            }
+        }
     }
 
     /// The values of the inputs.
@@ -411,7 +430,7 @@ impl Symbolic {
         let known = self.symbols.iter().find(|(known, _)| *known == symbol).map(|(_, named)| named);
         match known {
             Some(Named { name, declared, source: Some((input, dim)), .. })
-                if declared.as_ref() != Some(name) =>
+                if declared.as_ref() != Some(name) || names::is_numbered(name) =>
             {
                 format!("{input}.shape[{dim}]")
             }

@@ -1,5 +1,5 @@
 //! The sizes of a model's inputs as a spec.
-use super::symbolic::Symbolic;
+use super::symbolic::{Named, Symbolic};
 use crate::walk::Given;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json, json};
@@ -152,9 +152,11 @@ fn fresh(name: &str, names: &FxHashMap<Symbol, String>) -> String {
 /// The names of dimensions: those that the model or the spec gives, where they are names in Python, or ones made of
 /// the places.
 fn dimension_names(symbolic: &Symbolic) -> FxHashMap<Symbol, String> {
+    let is_kept = |named: &Named| named.declared.as_deref().is_some_and(is_identifier);
+    let (kept, made): (Vec<_>, Vec<_>) = symbolic.symbols.iter().partition(|(_, named)| is_kept(named));
     let mut taken: FxHashSet<String> = FxHashSet::default();
     let mut names = FxHashMap::default();
-    for (symbol, named) in &symbolic.symbols {
+    for (symbol, named) in kept.into_iter().chain(made) {
         let mut name = match (&named.declared, &named.source) {
             (Some(name), _) if is_identifier(name) => name.clone(),
             (Some(name), _) => dimension_name(name, 0),

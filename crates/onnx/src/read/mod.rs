@@ -5,6 +5,7 @@
 //! everything else the walk finds out.
 mod links;
 pub mod message;
+mod names;
 mod needed;
 mod order;
 mod tensor;
@@ -67,6 +68,8 @@ pub struct Model {
     numbers: OnceLock<FxHashMap<String, usize>>,
     /// Which elements are needed, once that was asked.
     needed: OnceLock<Needed>,
+    /// Declared names that look like names made here, once that was asked.
+    numbered: OnceLock<Vec<String>>,
 }
 
 /// A function of a model.
@@ -165,7 +168,6 @@ impl Model {
         let conditions = lines.map(str::to_owned).collect();
         let (ir_version, backend) = (model.ir_version, Backend::default());
         let producer = model.producer_name;
-        let (numbers, needed) = (OnceLock::new(), OnceLock::new());
         let model = Model {
             graph,
             links,
@@ -176,11 +178,18 @@ impl Model {
             conditions,
             backend,
             places,
-            numbers,
-            needed,
+            numbers: OnceLock::new(),
+            needed: OnceLock::new(),
+            numbered: OnceLock::new(),
         };
         order::functions(&model)?;
         Ok(model)
+    }
+
+    /// The names `s<n>` and `u<n>` that the model gives sizes anywhere, functions and graphs within included. Names that
+    /// are made for other sizes have to differ from them.
+    pub fn numbered_names(&self) -> &[String] {
+        self.numbered.get_or_init(|| names::numbered(self))
     }
 
     /// Which elements can decide a shape or a condition. The graph must not change after the first call.
@@ -194,7 +203,7 @@ impl Model {
     }
 
     /// The values of the main graph with their numbers: inputs, initializers and outputs of nodes.
-    pub fn numbered(&self) -> impl Iterator<Item = (&String, usize)> {
+    pub fn all_values(&self) -> impl Iterator<Item = (&String, usize)> {
         let (graph, links) = (&self.graph, &self.links);
         let before = graph.input.iter().map(|input| &input.name);
         let before = before.chain(graph.initializer.iter().map(|tensor| &tensor.name)).zip(links.before());

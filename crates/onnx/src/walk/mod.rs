@@ -188,7 +188,11 @@ struct Ended;
 
 impl<'m> Walk<'m> {
     /// A walk under an environment. With `stops` it ends at the first node that refuses its inputs.
-    pub fn new(model: &'m Model, env: ShapeEnv, stops: bool) -> Walk<'m> {
+    pub fn new(model: &'m Model, mut env: ShapeEnv, stops: bool) -> Walk<'m> {
+        // Sizes that data decide get names that are not yet known.
+        for name in model.numbered_names() {
+            env.pool.symbol(name);
+        }
         let (steps, failures, unknown) = (Vec::new(), Vec::new(), Vec::new());
         let values = Vec::new();
         let (taken, follows) = (Branches::default(), Branches::default());

@@ -176,8 +176,12 @@ const sizewise = (() => {
       return items.length ? make("details", { class: "card", open: open ? "" : null }, make("summary", {}, title), items.slice(0, 200).map(draw), items.length > 200 ? make("p", { class: "faint" }, `and ${items.length - 200} more`) : "") : null;
     }
 
+    function standing(one) {
+      return one.proved ? "proved" : report.unsupported.length ? "proved but for the skipped nodes" : "proved but for what is undecided";
+    }
+
     function fix(one, i) {
-      return make("article", { class: "finding implied" }, make("h3", {}, `Fix ${i + 1} `, make("span", { class: `badge ${one.proved ? "implied" : "unknown"}` }, one.proved ? "proved" : "not proved")),
+      return make("article", { class: "finding implied" }, make("h3", {}, `Fix ${i + 1} `, make("span", { class: `badge ${one.proved ? "implied" : "unknown"}` }, standing(one))),
         make("pre", { tabindex: "0" }, one.text), one.cost ? make("p", { class: "faint" }, one.cost) : "", one.note ? make("p", { class: "faint" }, one.note) : "",
         one.spec ? make("details", {}, make("summary", {}, "the changed spec"), make("pre", { tabindex: "0" }, JSON.stringify(one.spec, null, 1))) : "");
     }
@@ -251,7 +255,7 @@ const sizewise = (() => {
         listed("Recorded shapes that are wrong", report.mismatches, (m) => make("article", { class: "finding violated" }, make("h3", {}, make("code", {}, m.value)), rows([["recorded", make("code", {}, m.recorded)], ["comes out as", make("code", {}, m.derived)], ["for inputs", m.inputs && make("code", {}, inputs(m.inputs))]]))),
         listed("What to change", report.fixes, fix),
         listed("Help", report.help, (text) => make("p", {}, text)),
-        open.length && report.fixes.length ? folded(`${plural(open.length, "condition is", "conditions are")} undecided under this spec; fix 1 settles that`, open, finding) : listed("Undecided", open, finding),
+        open.length && report.fixes.length && (report.fixes[0].proved || !report.program.onnx) ? folded(`${plural(open.length, "condition is", "conditions are")} undecided under this spec; fix 1 settles that`, open, finding) : listed("Undecided", open, finding),
         listed("Nodes skipped (no shape function); declare the operators with --ops", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),

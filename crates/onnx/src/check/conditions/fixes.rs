@@ -1,9 +1,12 @@
 //! Declarations under which a model is right: equal sizes get one name, or a number.
+use super::narrow::numbers_in;
 use super::simple::without_common_factors;
 use super::{Check, checked};
 use crate::check::findings::{Fix, Verdict};
+use crate::check::names;
 use crate::check::symbolic::Named;
 use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
+use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::{Expr, Func, Node, Symbol};
@@ -54,9 +57,16 @@ impl Check<'_> {
             before: self.written(),
             spec: Some(narrowed.spec),
             rejects: narrowed.rejects,
+            is_proved: narrowed.is_proved,
         });
+        let known = self.written().as_ref().map_or(0, numbers_in);
+        let numbers = |fix: &Fix| {
+            let declared = fix.changes.iter().filter(|(_, _, text)| text.parse::<i64>().is_ok()).count();
+            declared + fix.spec.as_ref().map_or(0, |spec| numbers_in(spec).saturating_sub(known))
+        };
         self.report.fixes = declared.into_iter().chain(both).chain(narrowed).collect();
-        self.report.fixes.sort_by_key(|fix| fix.rejects);
+        // Numbers come last: most sizes are lost there. Equal sizes lose more than ranges.
+        self.report.fixes.sort_by_key(|fix| (fix.rejects, !fix.is_proved, numbers(fix), fix.changes.len()));
     }
 
     /// Declares sizes that have to be equal as equal, and checks the model that declares them so, under a narrower spec
@@ -74,7 +84,10 @@ impl Check<'_> {
         for condition in own {
             let mut remedies = self.multiples(condition);
             if remedies.is_empty() && (scope == Scope::All || self.is_equation(condition)) {
-                remedies.extend(self.remedy(condition));
+                // A spec with ranges is wider than the number of the example.
+                let is_wide = |remedy: &Remedy| remedy.is_all || !matches!(remedy.kept, Declared::Number(_));
+                let remedy = self.remedy(condition);
+                remedies.extend(remedy.filter(|remedy| scope == Scope::All || is_wide(remedy)));
             }
             if remedies.is_empty() && scope == Scope::All {
                 return None;
@@ -97,11 +110,15 @@ impl Check<'_> {
         }
         let check = checked(&model, None, &self.budget);
         match check.report.verdict {
-            Verdict::Ok => Some(Fix { changes, before: None, spec: None, rejects }),
+            Verdict::Ok => Some(Fix { changes, before: None, spec: None, rejects, is_proved: true }),
+            Verdict::Unknown if check.open_count() <= self.open_count() => {
+                Some(Fix { changes, before: None, spec: None, rejects, is_proved: false })
+            }
             Verdict::Violated if scope == Scope::Equations => {
                 let narrowed = check.narrowed()?;
                 let rejects = rejects || narrowed.rejects;
-                Some(Fix { changes, before: check.written(), spec: Some(narrowed.spec), rejects })
+                let (before, is_proved) = (check.written(), narrowed.is_proved);
+                Some(Fix { changes, before, spec: Some(narrowed.spec), rejects, is_proved })
             }
             _ => None,
         }
@@ -234,7 +251,14 @@ impl Check<'_> {
     fn new_name(&self, name: &str) -> String {
         let is_taken = |new: &str| {
             let named = &self.symbolic.symbols;
+            let outputs = self.model.graph.output.iter();
+            let mut outputs = outputs.filter_map(|value| declared(&value.name, value.r#type.as_ref()).shape);
+            let says = |given: &Given| match given {
+                Given::Name(text) => text == new || names::words(text).into_iter().any(|at| &text[at] == new),
+                _ => false,
+            };
             named.iter().any(|(_, named)| named.name == new || named.declared.as_deref() == Some(new))
+                || outputs.any(|shape| shape.iter().any(says))
         };
         let mut new = format!("_{name}");
         while is_taken(&new) {

@@ -1,0 +1,168 @@
+//! Statements about fixes and widest specs: they keep sizes dynamic where they can.
+use super::{Findings, check, check_within, widen};
+use crate::check::{Limits, Verdict};
+use crate::read::Model;
+use serde_json::{Value as Json, json};
+use sizewise_check::spec::Spec;
+use sizewise_solve::Budget;
+
+const HEAD: &str = "<ir_version: 10, opset_import: [\"\" : 17, \"shop\" : 1]>\n";
+
+/// A skip connection around a convolution with stride 2 and its inverse: even heights only.
+const EVEN: &str = "g (float[n, 1, h, 4] x) => (float[n, 2, a, 4] y) {
+    k = Constant<value = float[1, 1, 3, 1] {0.1}>()
+    d = Conv<pads = [1, 0, 1, 0], strides = [2, 1]>(x, k)
+    s = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>()
+    u = Resize<mode = \"nearest\">(d, , s)
+    y = Concat<axis = 1>(x, u)
+}";
+/// Rows of a table that the number of rows of another input chooses.
+const ROWS: &str = "g (float[n, m] table, float[t] x) => (float[a, m] y) {
+    s = Shape(x)
+    i0 = Constant<value_int = 0>()
+    n = Gather(s, i0)
+    one = Constant<value_int = 1>()
+    three = Constant<value_ints = [3]>()
+    f = Constant<value_int = 2>()
+    p = Mul(n, f)
+    r = Range(i0, p, f)
+    y = Gather(table, r)
+    z = Slice(x, three, three)
+}";
+
+fn read(body: &str) -> Model {
+    Model::read(format!("{HEAD}{body}").into_bytes()).expect(body)
+}
+
+fn under(model: &Model, spec: &Json) -> Findings {
+    let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
+    let limits = Limits::new(model, &spec).expect("it fits");
+    check_within(model, Some(&limits), &Budget::default())
+}
+
+fn dims(spec: &Json) -> Vec<&Json> {
+    spec.as_object()
+        .into_iter()
+        .flat_map(|inputs| inputs.values())
+        .filter_map(Json::as_array)
+        .flatten()
+        .collect()
+}
+
+#[test]
+fn widest_specs_keep_sizes_dynamic() {
+    for body in [
+        EVEN,
+        ROWS,
+        // The second batch is at least as large as the first.
+        "g (float[a, 3] x, float[b, 3] w) => (float[c, 3] y) {
+            s = Shape(x)
+            i0 = Constant<value_int = 0>()
+            n = Gather(s, i0)
+            one = Constant<value_int = 1>()
+            r = Range(i0, n, one)
+            y = Gather(w, r)
+        }",
+        // A product of several sizes has to be even in two of them.
+        "g (float[b, h, w] x) => (float[p, q] y) {
+            t = Constant<value_ints = [-1, 4]>()
+            y = Reshape(x, t)
+        }",
+        // Multiples of 3.
+        "g (float[n] x) => (float y) {
+            t = Constant<value_ints = [-1, 3]>()
+            f = Reshape(x, t)
+            y = ReduceSum<keepdims = 0>(f)
+        }",
+    ] {
+        let model = read(body);
+        assert_eq!(check(&model).verdict, Verdict::Violated, "{body}");
+        let spec = widen(&model, &Budget::default()).expect(body);
+        assert_eq!(under(&model, &spec).verdict, Verdict::Ok, "{spec}");
+        assert!(dims(&spec).iter().all(|dim| !dim.is_number()), "{spec} of {body}");
+    }
+}
+
+#[test]
+fn equal_sizes_come_before_ranges_that_end_at_the_example() {
+    let batches = "g (float[a, 3] x, float[b, 3] w) => (float[c, 3] y) {
+        s = Shape(x)
+        i0 = Constant<value_int = 0>()
+        n = Gather(s, i0)
+        one = Constant<value_int = 1>()
+        r = Range(i0, n, one)
+        y = Gather(w, r)
+    }";
+    let found = check(&read(batches));
+    let first = found.fixes.first().expect("a fix");
+    let spec = first.spec.as_ref().expect("a spec");
+    assert_eq!(spec["x"][0], spec["w"][0]);
+    assert_eq!(spec["x"][0]["max"], Json::Null);
+    // Where two sizes have to be small together, equal ones are no remedy.
+    let table = "g (int64[t] ids, float[p] past) => (float[t, 4] y) {
+        k = Constant<value = float[4] {1.0, 1.0, 1.0, 1.0}>()
+        s = Shape(ids) q = Shape(past) e = Add(s, q)
+        i0 = Constant<value_int = 0>() one = Constant<value_int = 1>()
+        z = Constant<value_ints = [0]>()
+        end = Gather(e, i0) from = Gather(q, i0)
+        r = Range(from, end, one)
+        c = Constant<value_floats = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0,
+            0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]>()
+        g = Gather(c, r)
+        a = Constant<value_ints = [1]>()
+        u = Unsqueeze(g, a)
+        y = Mul(u, k)
+    }";
+    let model = read(table);
+    let range =
+        json!({"ids": [{"dim": "t", "min": 1, "max": 30}], "past": [{"dim": "p", "min": 1, "max": 30}]});
+    let found = under(&model, &range);
+    let spec = found.fixes.first().and_then(|fix| fix.spec.as_ref()).expect("a spec");
+    assert_ne!(spec["ids"][0]["dim"], spec["past"][0]["dim"], "{spec}");
+}
+
+#[test]
+fn fixes_leave_open_what_no_declaration_settles() {
+    let body = "g (float[n, a] x, float[n, b] w) => (float[n, a] y, float[k] z) {
+        t = Concat<axis = 0>(x, w)
+        y = Relu(x)
+        z = shop.Sell(x)
+    }";
+    let found = check(&read(body));
+    assert_eq!(found.verdict, Verdict::Violated);
+    let fix = found.fixes.first().expect("a fix");
+    assert!(!fix.is_proved && !fix.rejects);
+    assert_eq!(fix.changes, [("w".to_owned(), 1, "a".to_owned())]);
+    // Without such a node it is proved.
+    let found = check(&read(
+        &body
+            .replace("z = shop.Sell(x)", "u = Squeeze(x) z = Flatten(u)")
+            .replace(", float[k] z", ", float[k, l] z"),
+    ));
+    assert!(found.fixes.iter().all(|fix| fix.is_proved), "{:?}", found.fixes);
+}
+
+#[test]
+fn a_verdict_that_is_open_has_a_reason() {
+    // That sizes computed in doubles are as declared takes more than the usual budget.
+    let body = "g (float[n, 1, h, 4] x) => (float[n, 1, \"TruncToInt(0.3*ToFloat(h))\", 4] y) {
+        s = Constant<value_floats = [1.0, 1.0, 0.3, 1.0]>()
+        y = Resize<mode = \"nearest\">(x, , s)
+    }";
+    let model = read(body);
+    let spec = json!({"x": [null, null, {"dim": "h", "min": 4, "max": 4000}, null]});
+    let found = under(&model, &spec);
+    if found.verdict == Verdict::Unknown {
+        let (condition, reason) = found.undecided.first().expect("a reason");
+        assert_eq!(condition.shown, "y.shape[2] == TruncToInt(0.3*ToFloat(h))");
+        assert!(reason.contains("--budget"), "{reason}");
+    }
+    for body in [
+        "g (bool c, float[n] x) => (float[n] y) { i = NonZero(x) a = Constant<value_ints = [0]>() s = Squeeze(i, a) y = Cast<to = 1>(s) }",
+        "g (float[n] x) => (float[n, 1] y) { i = NonZero(x) s = Transpose(i) y = Cast<to = 1>(s) }",
+    ] {
+        let found = check(&read(body));
+        let is_open = found.verdict == Verdict::Unknown;
+        assert!(!is_open || !found.undecided.is_empty() || !found.unknown.is_empty(), "{found:?}");
+    }
+}
