@@ -1,7 +1,7 @@
 //! The values of a graph by number, and which nodes use them.
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
 use super::order::{Scope, captured, place};
-use super::{ReadError, wrong};
+use super::{ReadError, graphs_of, wrong};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 /// The number of a value that is left out, or that the graph does not have.
@@ -21,6 +21,8 @@ pub struct Links {
     nodes: Vec<Link>,
     /// The numbers of the inputs of all nodes.
     used: Vec<u32>,
+    /// The nodes that have graphs within.
+    with_graphs: Vec<usize>,
 }
 
 /// Where the numbers of a node are.
@@ -35,9 +37,21 @@ struct Link {
 /// A node that makes what another one uses.
 pub(super) type Use = (usize, usize);
 
+/// Who makes a value, and its number.
+type Made<'n> = FxHashMap<&'n str, (u32, u32)>;
+
+/// Who makes what each node uses.
+fn uses(list: &[NodeProto], made: &Made) -> Vec<Use> {
+    let of = |(at, node): (usize, &NodeProto)| -> Vec<Use> {
+        let names = node.input.iter().map(String::as_str).chain(captured(node));
+        names.filter_map(|name| Some((made.get(name)?.0 as usize, at))).collect()
+    };
+    list.iter().enumerate().flat_map(of).collect()
+}
+
 impl Links {
-    /// The links of nodes, and who makes what each uses. `known` has the values that are there before, `results` those
-    /// that have to be there at the end.
+    /// The links of nodes. `known` has the values that are there before, `results` those that have to be there at the
+    /// end. Where a node uses what a later one makes, also who makes what each node uses.
     ///
     /// # Errors
     /// When a value is made more than once, or an input or a result by nothing.
@@ -45,14 +59,32 @@ impl Links {
         list: &[NodeProto],
         known: &Scope,
         results: &[ValueInfoProto],
-    ) -> Result<(Links, Vec<Use>), ReadError> {
+    ) -> Result<(Links, Option<Vec<Use>>), ReadError> {
         let mut links = Links { count: known.count(), before: known.numbers(), ..Links::default() };
         links.nodes.reserve(list.len());
-        // Who makes a value, and its number.
-        let mut made: FxHashMap<&str, (u32, u32)> =
-            FxHashMap::with_capacity_and_hasher(list.len(), FxBuildHasher);
+        links.used.reserve(2 * list.len());
+        let mut made: Made = Made::with_capacity_and_hasher(list.len(), FxBuildHasher);
+        // Inputs that no node before makes: the node, and where the number of the input is.
+        let mut late: Vec<(usize, usize)> = Vec::new();
+        let mut late_within: Vec<&str> = Vec::new();
         for (at, node) in list.iter().enumerate() {
-            links.nodes.push(Link { used: 0, made: links.count as u32 });
+            links.nodes.push(Link { used: links.used.len() as u32, made: links.count as u32 });
+            for name in &node.input {
+                let number = match made.get(name.as_str()) {
+                    _ if name.is_empty() => NONE,
+                    Some(&(_, number)) => number,
+                    None if known.contains(name) => known.number(name).unwrap_or(NONE),
+                    None => {
+                        late.push((at, links.used.len()));
+                        NONE
+                    }
+                };
+                links.used.push(number);
+            }
+            if graphs_of(node).next().is_some() {
+                links.with_graphs.push(at);
+                late_within.extend(captured(node).into_iter().filter(|name| !made.contains_key(name)));
+            }
             for output in &node.output {
                 let number = links.count as u32;
                 links.count += 1;
@@ -63,26 +95,12 @@ impl Links {
                 }
             }
         }
-        let mut uses: Vec<Use> = Vec::with_capacity(list.len());
-        for (at, node) in list.iter().enumerate() {
-            links.nodes[at].used = links.used.len() as u32;
-            for name in &node.input {
-                let number = match made.get(name.as_str()) {
-                    _ if name.is_empty() => NONE,
-                    Some(&(maker, number)) => {
-                        uses.push((maker as usize, at));
-                        number
-                    }
-                    None if known.contains(name) => known.number(name).unwrap_or(NONE),
-                    None => {
-                        return Err(wrong(place(node), format!("its input `{name}` is made by nothing")));
-                    }
-                };
-                links.used.push(number);
-            }
-            // What graphs within name may be their own.
-            let within = captured(node).into_iter().filter_map(|name| made.get(name));
-            uses.extend(within.map(|&(maker, _)| (maker as usize, at)));
+        for &(at, used) in &late {
+            let name = &list[at].input[used - links.nodes[at].used as usize];
+            let Some(&(_, number)) = made.get(name.as_str()) else {
+                return Err(wrong(place(&list[at]), format!("its input `{name}` is made by nothing")));
+            };
+            links.used[used] = number;
         }
         for output in results {
             let number = made.get(output.name.as_str()).map(|&(_, number)| number);
@@ -91,12 +109,20 @@ impl Links {
             }
             links.results.push(number.or_else(|| known.number(&output.name)).unwrap_or(NONE));
         }
-        Ok((links, uses))
+        // What graphs within name may be their own.
+        let is_late = !late.is_empty() || late_within.iter().any(|name| made.contains_key(name));
+        Ok((links, is_late.then(|| uses(list, &made))))
     }
 
     /// Puts the nodes in another order; values keep their numbers.
     pub(super) fn reorder(&mut self, order: &[usize]) {
         self.nodes = order.iter().map(|&at| self.nodes[at]).collect();
+        self.with_graphs = (0..order.len()).filter(|&at| self.with_graphs.contains(&order[at])).collect();
+    }
+
+    /// The nodes that have graphs within.
+    pub(super) fn with_graphs(&self) -> &[usize] {
+        &self.with_graphs
     }
 
     /// How many values there are.

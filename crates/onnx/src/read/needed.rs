@@ -105,12 +105,7 @@ impl Needed {
     /// Those of a model.
     pub fn of(model: &Model) -> Needed {
         let (graph, links) = (&model.graph, &model.links);
-        let kind_of = |node: &NodeProto| match model.function(domain_of(node), &node.op_type) {
-            Some(_) => Kind::Reads,
-            None => kind(domain_of(node), &node.op_type),
-        };
-        let kinds: Vec<Kind> = graph.node.iter().map(kind_of).collect();
-        let types = types(model, &kinds);
+        let (kinds, types) = kinds_and_types(model);
         let mut needed = vec![false; links.count()];
         let mut nodes = vec![true; graph.node.len()];
         for (at_node, node) in graph.node.iter().enumerate().rev() {
@@ -154,9 +149,11 @@ fn used(kind: Kind, at: usize, dtype: Option<Dtype>) -> Use {
     if passes { Use::Passes } else { Use::Reads }
 }
 
-/// The element types of values by number, as far as they are told without inferring shapes.
-fn types(model: &Model, kinds: &[Kind]) -> Vec<Option<Dtype>> {
+/// What each node does with elements; and the element types of values by number, as far as they are told without inferring
+/// shapes.
+fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
     let (graph, links) = (&model.graph, &model.links);
+    let mut kinds = Vec::with_capacity(graph.node.len());
     let mut types: Vec<Option<Dtype>> = vec![None; links.count()];
     let before: Vec<usize> = links.before().collect();
     let (inputs, others) = before.split_at(graph.input.len());
@@ -169,6 +166,11 @@ fn types(model: &Model, kinds: &[Kind]) -> Vec<Option<Dtype>> {
         }
     }
     for (at_node, node) in graph.node.iter().enumerate() {
+        let kind = match model.function(domain_of(node), &node.op_type) {
+            Some(_) => Kind::Reads,
+            None => kind(domain_of(node), &node.op_type),
+        };
+        kinds.push(kind);
         let of = |at: usize| types[links.inputs(at_node, node.input.len()).nth(at)??];
         let dtype = match (domain_of(node), node.op_type.as_str()) {
             ("", "Cast") => {
@@ -192,14 +194,14 @@ fn types(model: &Model, kinds: &[Kind]) -> Vec<Option<Dtype>> {
                 | "ConvInteger",
             ) => None,
             ("", "Attention" | "RotaryEmbedding") => None,
-            ("", _) if !matches!(kinds[at_node], Kind::Reads | Kind::Ignores) => of(0),
+            ("", _) if !matches!(kind, Kind::Reads | Kind::Ignores) => of(0),
             _ => None,
         };
         if !node.output.is_empty() {
             types[links.outputs(at_node)] = dtype;
         }
     }
-    types
+    (kinds, types)
 }
 
 /// The graphs within a node.

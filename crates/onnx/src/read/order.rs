@@ -75,14 +75,14 @@ pub(super) fn nodes(
     graph_name: &str,
 ) -> Result<Links, ReadError> {
     let (mut links, uses) = Links::of(list, known, results)?;
-    if uses.iter().any(|(maker, user)| maker >= user) {
+    if let Some(uses) = uses {
         let order = order(list, &uses, graph_name)?;
         links.reorder(&order);
         let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
         // Each is taken once.
         list.extend(order.into_iter().map(|at| taken[at].take().unwrap_or_default()));
     }
-    within(list, known)?;
+    within(list, links.with_graphs(), known)?;
     Ok(links)
 }
 
@@ -122,15 +122,13 @@ fn order(list: &[NodeProto], uses: &[(usize, usize)], graph_name: &str) -> Resul
     Ok(order)
 }
 
-/// Orders the graphs within nodes.
-fn within(list: &mut [NodeProto], known: &Scope) -> Result<(), ReadError> {
-    let with_graphs: Vec<usize> =
-        (0..list.len()).filter(|&at| graphs_of(&list[at]).next().is_some()).collect();
+/// Orders the graphs within the nodes that have some.
+fn within(list: &mut [NodeProto], with_graphs: &[usize], known: &Scope) -> Result<(), ReadError> {
     if with_graphs.is_empty() {
         return Ok(());
     }
     let mut taken: Vec<_> =
-        with_graphs.into_iter().map(|at| (at, std::mem::take(&mut list[at].attribute))).collect();
+        with_graphs.iter().map(|&at| (at, std::mem::take(&mut list[at].attribute))).collect();
     let names = list.iter().flat_map(|node| node.output.iter().map(String::as_str));
     let scope = Scope::new(names, Some(known));
     for attribute in taken.iter_mut().flat_map(|(_, attributes)| attributes) {
