@@ -174,3 +174,52 @@ pub(super) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
     let sparse = sparse.filter_map(|tensor| Some(tensor.values.as_ref()?.name.as_str()));
     inputs.chain(initializers).chain(sparse)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::read::Model;
+    use crate::read::message::NodeProto;
+
+    fn model(nodes: &str) -> Model {
+        let head = "<ir_version: 8, opset_import: [\"\" : 17]>\ng (bool c, float[n] x) => (float[n] y)";
+        Model::read(format!("{head}\n<float[1] w = {{1}}>\n{{ {nodes} }}").into_bytes()).expect(nodes)
+    }
+
+    #[test]
+    fn nodes_come_after_those_that_make_what_they_and_their_graphs_use() {
+        let branches = "then_branch = t () => (float[n] p) { p = Add(x, k) }, \
+                        else_branch = e () => (float[n] q) { k2 = Neg(x) q = Neg(k2) }";
+        for (nodes, order) in [
+            ("a = Neg(x)\ny = Mul(a, w)".to_owned(), "a y"),
+            ("y = Mul(a, w)\na = Neg(x)".to_owned(), "a y"),
+            (format!("y = If<{branches}>(c)\nk = Neg(x)"), "k y"),
+        ] {
+            let model = model(&nodes);
+            let made: Vec<&str> = model.graph.node.iter().map(|node| node.output[0].as_str()).collect();
+            assert_eq!(made.join(" "), order, "{nodes}");
+        }
+    }
+
+    #[test]
+    fn inputs_have_the_numbers_of_the_outputs_that_they_name() {
+        let nodes = "y = Sum(b, , a2, w, x)\na, a2 = TopK(x, w)\nb = Clip(a, , w)";
+        let model = model(nodes);
+        let name =
+            |number: usize| model.all_values().find(|(_, own)| *own == number).map(|(name, _)| name.as_str());
+        for (at, node) in model.graph.node.iter().enumerate() {
+            let numbers = model.links.inputs(at, node.input.len());
+            let named: Vec<&str> = numbers.map(|number| number.and_then(name).unwrap_or_default()).collect();
+            let NodeProto { input, .. } = node;
+            assert_eq!(named, *input, "{}", node.op_type);
+        }
+        assert_eq!(
+            model.links.results().map(|number| number.and_then(name)).collect::<Vec<_>>(),
+            [Some("y")]
+        );
+        assert!(
+            ["c", "x", "w", "a", "a2", "b", "y"]
+                .iter()
+                .all(|value| name(model.number(value).unwrap()) == Some(*value))
+        );
+    }
+}
