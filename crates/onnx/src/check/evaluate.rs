@@ -1,6 +1,6 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
 use super::size::ShownSize;
-use super::sources::{SIZES_DECIDE, Sources};
+use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
@@ -70,16 +70,20 @@ pub fn evaluate_fully(
     evaluated(model, sizes, fill, &mut Branches::default(), Asked { any_data: false, is_full: true })
 }
 
-/// The first condition that sizes decide through numbers that are not followed.
+/// The first condition that no data decide: sizes through numbers that are not followed, or chance.
 fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let mut sources = None;
-    let (left, at) = walk.run_time.iter().find_map(|(step, left)| {
-        let at = walk.steps.get(*step)?;
+    let (left, at, reason) = walk.run_time.iter().find_map(|(step, left)| {
+        let at = *walk.steps.get(*step)?;
         let sources = sources.get_or_insert_with(|| Sources::new(model));
-        sources.are_sizes(at.input(left.input), at.input(0)).then_some((left, at))
+        match sources.of_condition(at, left) {
+            Decides::Sizes => Some((left, at, SIZES_DECIDE)),
+            Decides::Chance => Some((left, at, CHANCE_DECIDES)),
+            Decides::Inputs(_) | Decides::Unknown => None,
+        }
     })?;
     let says = left.says.replace("{}", at.input(left.input)).replace('#', "that size");
-    let (message, node) = (format!("whether {says}: {SIZES_DECIDE}"), Some(at.node().to_owned()));
+    let (message, node) = (format!("whether {says}: {reason}"), Some(at.node().to_owned()));
     Some(Refused { message, node, expr: None, is_unsupported: true })
 }
 
