@@ -4,7 +4,7 @@ use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
-use crate::walk::{AtLoad, Branches, Given, Input, Step, Walk, filling, inputs, value};
+use crate::walk::{AtLoad, Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -166,6 +166,11 @@ fn evaluated(
     if let Some(refused) = not_followed(model, &walk).filter(|_| asked.is_full && results.is_some()) {
         return Err(refused);
     }
+    if let Some(refused) =
+        results.as_deref().filter(|_| asked.is_full).and_then(|made| of_another_type(model, made))
+    {
+        return Err(refused);
+    }
     match results {
         Some(results) => {
             let size = |e: &Expr| match e.as_inline() {
@@ -177,6 +182,17 @@ fn evaluated(
         }
         None => Err(reason(&walk)),
     }
+}
+
+/// The refusal of a model that declares an output of another type than it makes: onnxruntime does not load it.
+fn of_another_type(model: &Model, made: &[Value]) -> Option<Refused> {
+    model.graph.output.iter().zip(made).find_map(|(message, made)| {
+        let output = declared(&message.name, message.r#type.as_ref());
+        let (stated, made) = output.dtype.filter(|_| output.is_tensor).zip(made.tensor())?;
+        let (name, stated, made) = (&output.name, stated.name(), made.dtype.name());
+        (stated != made)
+            .then(|| refused(format!("the output `{name}` is {made}, where the model says {stated}")))
+    })
 }
 
 /// The values of the inputs for given sizes.

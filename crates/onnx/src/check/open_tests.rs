@@ -220,6 +220,14 @@ fn as_many_sizes_as_data_give_are_as_many_parts() {
         "{report:?}"
     );
     assert_eq!(checked(&at(2)).verdict, Verdict::Violated);
+    // Of sizes that are not followed, neither as many as there are, it is not known whether they add up.
+    let graph = format!(
+        "(float[n,m] x) => (o) {{ {} u = Unique(hs) a, b, c, e = Unique<axis = 0>(u) q = SplitToSequence<axis = 0>(x, b) \
+         z = Constant<value_int = 0>() o = SequenceAt(q, z) }}",
+        hidden(3)
+    );
+    let report = checked(&graph);
+    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
 }
 
 #[test]
