@@ -1,10 +1,10 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
 use super::size::ShownSize;
-use super::sources::{SIZES_DECIDE, Sources};
+use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
-use crate::walk::{AtLoad, Branches, Given, Input, Step, Walk, filling, inputs, value};
+use crate::walk::{AtLoad, Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -70,16 +70,20 @@ pub fn evaluate_fully(
     evaluated(model, sizes, fill, &mut Branches::default(), Asked { any_data: false, is_full: true })
 }
 
-/// The first condition that sizes decide through numbers that are not followed.
+/// The first condition that no data decide: sizes through numbers that are not followed, or chance.
 fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let mut sources = None;
-    let (left, at) = walk.run_time.iter().find_map(|(step, left)| {
-        let at = walk.steps.get(*step)?;
+    let (left, at, reason) = walk.run_time.iter().find_map(|(step, left)| {
+        let at = *walk.steps.get(*step)?;
         let sources = sources.get_or_insert_with(|| Sources::new(model));
-        sources.are_sizes(at.input(left.input), at.input(0)).then_some((left, at))
+        match sources.of_condition(at, left) {
+            Decides::Sizes => Some((left, at, SIZES_DECIDE)),
+            Decides::Chance => Some((left, at, CHANCE_DECIDES)),
+            Decides::Inputs(_) | Decides::Unknown => None,
+        }
     })?;
     let says = left.says.replace("{}", at.input(left.input)).replace('#', "that size");
-    let (message, node) = (format!("whether {says}: {SIZES_DECIDE}"), Some(at.node().to_owned()));
+    let (message, node) = (format!("whether {says}: {reason}"), Some(at.node().to_owned()));
     Some(Refused { message, node, expr: None, is_unsupported: true })
 }
 
@@ -162,6 +166,11 @@ fn evaluated(
     if let Some(refused) = not_followed(model, &walk).filter(|_| asked.is_full && results.is_some()) {
         return Err(refused);
     }
+    if let Some(refused) =
+        results.as_deref().filter(|_| asked.is_full).and_then(|made| of_another_type(model, made))
+    {
+        return Err(refused);
+    }
     match results {
         Some(results) => {
             let size = |e: &Expr| match e.as_inline() {
@@ -173,6 +182,17 @@ fn evaluated(
         }
         None => Err(reason(&walk)),
     }
+}
+
+/// The refusal of a model that declares an output of another type than it makes: onnxruntime does not load it.
+fn of_another_type(model: &Model, made: &[Value]) -> Option<Refused> {
+    model.graph.output.iter().zip(made).find_map(|(message, made)| {
+        let output = declared(&message.name, message.r#type.as_ref());
+        let (stated, made) = output.dtype.filter(|_| output.is_tensor).zip(made.tensor())?;
+        let (name, stated, made) = (&output.name, stated.name(), made.dtype.name());
+        (stated != made)
+            .then(|| refused(format!("the output `{name}` is {made}, where the model says {stated}")))
+    })
 }
 
 /// The values of the inputs for given sizes.

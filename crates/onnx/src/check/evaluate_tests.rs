@@ -131,6 +131,9 @@ fn what_sizes_decide_through_numbers_that_are_not_followed_is_not_known() {
                  l, p = Scan<num_scan_inputs = 1, body = b (int64 a, int64 e) => (int64 t, int64 r) \
                  { t = Add(a, e) r = Identity(t) }>(z, s) o = Gather(y, p) }";
     assert_eq!(evaluated(graph, &[("x", &[12, 2]), ("y", &[10, 3])]), Some((true, Some("o".to_owned()))));
+    // A model that declares another type than it makes does not load.
+    let graph = "(float[n] x) => (float[n] o) { o = Cast<to = 7>(x) }";
+    assert_eq!(evaluated(graph, &[("x", &[2])]), Some((false, None)));
     // An index among the inputs is data.
     let graph = "(float[n,m] x, int64[k] i) => (o) { o = Gather(x, i) }";
     assert_eq!(evaluated(graph, &[("x", &[12, 2]), ("i", &[3])]), None);

@@ -92,3 +92,37 @@ fn fixes_declare_expressions_where_these_are_what_a_condition_asks_for() {
         assert_eq!(found, Some((expected, rejects)), "{graph}");
     }
 }
+
+#[test]
+fn a_resize_loads_where_it_is_inferred_how_many_sizes_there_are() {
+    for (inputs, sizes, expected) in [
+        ("int64[2] d", "p = Identity(d)", true),
+        (
+            "int64[4] d",
+            "z = Constant<value_ints = [0]>() t = Constant<value_ints = [2]>() p = Slice(d, z, t)",
+            true,
+        ),
+        ("int64[4] d", "i = Constant<value_ints = [0, 1]>() p = Gather(d, i)", true),
+        ("int64[k] d", "i = Constant<value_ints = [0, -1]>() p = Gather(d, i)", true),
+        ("int64[2] d", "s = Shape(x) t = Constant<value_int = 2>() p = Mul(s, t)", true),
+        ("int64[1,2] d", "t = Constant<value_ints = [-1]>() p = Reshape(d, t)", true),
+        ("int64[k] d", "p = Identity(d)", false),
+        ("int64[] d", "p = Identity(d)", false),
+        ("int64[1] d", "q = SequenceConstruct(d, d) p = ConcatFromSequence<axis = 0>(q)", false),
+        (
+            "int64[4] d",
+            "z = Constant<value_ints = [0]>() c = Constant<value_ints = [2]>() t = Identity(c) p = Slice(d, z, t)",
+            false,
+        ),
+        ("int64[4] d, int64[1] t", "z = Constant<value_ints = [0]>() p = Slice(d, z, t)", false),
+        ("int64[1,k] d", "t = Constant<value_ints = [-1]>() p = Reshape(d, t)", false),
+    ] {
+        let graph = format!(
+            "g (float[n,m] x, {inputs}) => (z1) {{ {sizes} z1 = Resize<mode = \"nearest\">(x, , , p) }}"
+        );
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
+        let report = check(&Model::read(text.into_bytes()).expect(&graph));
+        let loads = !report.unknown.iter().any(|(.., reason)| reason.contains("how many sizes"));
+        assert_eq!(loads, expected, "{graph}");
+    }
+}

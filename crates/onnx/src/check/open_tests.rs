@@ -220,6 +220,14 @@ fn as_many_sizes_as_data_give_are_as_many_parts() {
         "{report:?}"
     );
     assert_eq!(checked(&at(2)).verdict, Verdict::Violated);
+    // Of sizes that are not followed, neither as many as there are, it is not known whether they add up.
+    let graph = format!(
+        "(float[n,m] x) => (o) {{ {} u = Unique(hs) a, b, c, e = Unique<axis = 0>(u) q = SplitToSequence<axis = 0>(x, b) \
+         z = Constant<value_int = 0>() o = SequenceAt(q, z) }}",
+        hidden(3)
+    );
+    let report = checked(&graph);
+    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
 }
 
 #[test]
@@ -262,4 +270,29 @@ fn either_of_two_lists_is_followed() {
     let report = checked(&axis);
     assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
     assert_eq!(said(&axis, &[("x", &[2, 3])]), Said::IsNotKnown);
+}
+
+#[test]
+fn numbers_that_are_drawn_are_no_values_of_inputs() {
+    let graph = "(float[n,m] x, float[5,3] y) => (o) { r = RandomUniform<shape = [1]>() i = Cast<to = 7>(r) \
+                 s = Shape<end = 1>(x) p = Add(s, i) o = Gather(y, p) }";
+    let report = checked(graph);
+    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert!(report.undecided.iter().any(|(_, reason)| reason.contains("at random")), "{report:?}");
+    assert_eq!(said(graph, &[("x", &[2, 3]), ("y", &[5, 3])]), Said::IsNotKnown);
+    // Without a mode for training, nothing is dropped.
+    let graph = "(float[n,m] x) => (o) { s = Shape(x) f = Cast<to = 1>(s) d = Dropout(f) w = Sinh(d) i = Cast<to = 7>(w) \
+                 o = Gather(x, i) }";
+    let report = checked(graph);
+    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+}
+
+#[test]
+fn data_that_decide_how_many_parts_there_are_decide_positions() {
+    let graph = "(float[n,m] x, int64 d) => (o) { q = SplitToSequence<axis = 0>(x, d) z = Constant<value_int = 1>() \
+                 o = SequenceAt(q, z) }";
+    let report = checked(graph);
+    let positions: Vec<_> =
+        report.run_time.iter().filter(|left| left.condition.because == "Sequence.C2").collect();
+    assert!(matches!(positions[..], [left] if left.inputs == ["d"]), "{report:?}");
 }

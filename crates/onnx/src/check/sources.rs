@@ -1,16 +1,22 @@
 //! What the elements of values are made of: the elements of inputs, or sizes and constants alone.
 use crate::read::message::NodeProto;
 use crate::read::{Model, graphs_of, names_within};
-use crate::walk::inputs;
+use crate::shape::{RunTime, is_drawn_at_random};
+use crate::walk::{Step, inputs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a condition stays open that speaks of numbers which are computed from sizes and not followed.
 pub const SIZES_DECIDE: &str = "sizes decide it, through numbers that are not followed";
 
-/// What decides the elements of a value.
+/// Why a condition stays open that speaks of numbers which are drawn at random.
+pub const CHANCE_DECIDES: &str = "numbers that are drawn at random decide it";
+
+/// What decides the elements of values.
 pub(super) enum Decides {
-    /// The elements of these inputs of the model, in its order; of none where numbers are drawn at random.
+    /// The elements of these inputs of the model, in its order.
     Inputs(Vec<String>),
+    /// Numbers that are drawn at random, and no input.
+    Chance,
     /// Sizes and constants alone.
     Sizes,
     /// This is not known: the value is one within a function of the model.
@@ -23,18 +29,14 @@ pub(super) struct Sources<'m> {
     nodes: FxHashMap<&'m str, &'m NodeProto>,
     constants: FxHashSet<&'m str>,
     inputs: Vec<String>,
-    /// The inputs that are no tensors.
-    others: FxHashSet<String>,
 }
 
 impl<'m> Sources<'m> {
     pub fn new(model: &'m Model) -> Sources<'m> {
-        let given = inputs(model);
         let mut sources = Sources {
             nodes: FxHashMap::default(),
             constants: FxHashSet::default(),
-            others: given.iter().filter(|input| !input.is_tensor).map(|input| input.name.clone()).collect(),
-            inputs: given.into_iter().map(|input| input.name).collect(),
+            inputs: inputs(model).into_iter().map(|input| input.name).collect(),
         };
         let mut open = vec![&model.graph];
         while let Some(graph) = open.pop() {
@@ -52,22 +54,35 @@ impl<'m> Sources<'m> {
         sources
     }
 
-    /// Whether sizes and constants alone decide a condition on the elements of a value; `first` is the first input of the
-    /// node that has the condition, which may be a sequence.
-    pub fn are_sizes(&self, value: &'m str, first: &'m str) -> bool {
-        matches!(self.of(value), Decides::Sizes) && self.sequences(first).is_empty()
+    /// What decides a condition on elements that a node leaves to run time.
+    pub fn of_condition(&self, step: Step<'m>, left: &RunTime) -> Decides {
+        let mut values = vec![step.input(left.input)];
+        if left.is_position() {
+            self.counts(step.input(0), &mut values);
+        }
+        self.of(values)
     }
 
-    /// The inputs of the model that are no tensors and of which a value is made: their lengths are data.
-    pub fn sequences(&self, value: &'m str) -> Vec<String> {
-        let Decides::Inputs(mut inputs) = self.of(value) else { return Vec::new() };
-        inputs.retain(|input| self.others.contains(input));
-        inputs
+    /// Adds the values that decide how many items a sequence has.
+    fn counts(&self, sequence: &'m str, values: &mut Vec<&'m str>) {
+        let (mut seen, mut rest) = (FxHashSet::from_iter([sequence]), vec![sequence]);
+        while let Some(name) = rest.pop() {
+            let node = self.nodes.get(name);
+            let input = |at: usize| node.and_then(|node| node.input.get(at)).map(String::as_str);
+            match node.map_or("", |node| node.op_type.as_str()) {
+                "SequenceConstruct" | "SequenceEmpty" => {}
+                "SplitToSequence" => values.extend(input(1)),
+                "Identity" | "SequenceErase" | "SequenceInsert" | "SequenceMap" => {
+                    rest.extend(input(0).filter(|name| seen.insert(name)));
+                }
+                _ => values.push(name),
+            }
+        }
     }
 
-    /// What decides the elements of a value.
-    pub fn of(&self, value: &'m str) -> Decides {
-        let (mut seen, mut rest) = (FxHashSet::from_iter([value]), vec![value]);
+    /// What decides the elements of values.
+    fn of(&self, mut rest: Vec<&'m str>) -> Decides {
+        let mut seen: FxHashSet<&str> = rest.iter().copied().collect();
         let (mut is_traced, mut is_drawn) = (true, false);
         while let Some(name) = rest.pop() {
             let Some(node) = self.nodes.get(name) else {
@@ -76,7 +91,7 @@ impl<'m> Sources<'m> {
                 continue;
             };
             let op = node.op_type.as_str();
-            is_drawn |= op.starts_with("Random") || matches!(op, "Bernoulli" | "Dropout" | "Multinomial");
+            is_drawn |= is_drawn_at_random(op, node.input.get(2).is_some_and(|mode| !mode.is_empty()));
             // Sizes depend on no element.
             if matches!(op, "Shape" | "Size") {
                 continue;
@@ -90,10 +105,11 @@ impl<'m> Sources<'m> {
         }
         let inputs: Vec<String> =
             self.inputs.iter().filter(|name| seen.contains(name.as_str())).cloned().collect();
-        match inputs.is_empty() && !is_drawn {
-            true if is_traced => Decides::Sizes,
-            true => Decides::Unknown,
-            false => Decides::Inputs(inputs),
+        match (inputs.is_empty(), is_drawn) {
+            (false, _) => Decides::Inputs(inputs),
+            (true, true) => Decides::Chance,
+            (true, false) if is_traced => Decides::Sizes,
+            (true, false) => Decides::Unknown,
         }
     }
 }

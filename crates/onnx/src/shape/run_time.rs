@@ -22,6 +22,18 @@ pub struct RunTime {
     pub size: Option<Expr>,
 }
 
+impl RunTime {
+    /// Whether it speaks of a position in a sequence, of which the number of items matters as well.
+    pub fn is_position(&self) -> bool {
+        self.says == POSITION
+    }
+}
+
+/// Whether an operator draws numbers at random; `has_mode` is whether it is given a third input.
+pub fn is_drawn_at_random(op: &str, has_mode: bool) -> bool {
+    op.starts_with("Random") || matches!(op, "Bernoulli" | "Multinomial") || op == "Dropout" && has_mode
+}
+
 /// What a condition on elements is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum About {

@@ -1,7 +1,7 @@
 //! Lists of tensors, and values that may be missing.
 use super::call::{Checked, Outcome, open};
 use super::elements::{Grid, joined, stacked};
-use super::value::{Element, Sequence, Tensor, Value};
+use super::value::{Element, Elements, Sequence, Tensor, Value};
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -281,6 +281,15 @@ fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result
     let shape = call.shape(1)?;
     let Some(count) = shape[0].as_inline().filter(|&count| count <= MAX_PARTS) else {
         let none = cx.eq(shape[0], 0);
+        let sum = match &given.elements {
+            Some(Elements::Fill(Element::Int(part))) => cx.mul(*part, shape[0]),
+            _ => cx.unbacked_size(0, None),
+        };
+        let adds_up = cx.eq(sum, size);
+        let fine = cx.any(&[none, adds_up]);
+        cx.require(fine, "SplitToSequence.C2", |cx| {
+            format!("the sum of the sizes and the dimension: {} != {}", cx.show(sum), cx.show(size))
+        })?;
         return Ok(Cut::Open(Some(cx.pool().ite(none, size, shape[0]))));
     };
     let list = given.list_of(count as usize).unwrap_or_else(|| vec![Element::Open; count as usize]);

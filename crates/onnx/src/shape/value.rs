@@ -45,6 +45,10 @@ pub struct Tensor {
     pub constant: bool,
     /// Whether onnxruntime is sure to know its rank when it loads the model.
     pub is_ranked_at_load: bool,
+    /// Whether onnxruntime is sure to know all its sizes as numbers when it loads the model.
+    pub is_sized_at_load: bool,
+    /// Whether the file has its elements: an initializer, or what a `Constant` makes.
+    pub is_in_file: bool,
     /// Whether its elements are computed from sizes alone and not followed: sizes decide what is made of them, not data.
     pub from_sizes: bool,
     /// For the places of elements in another tensor what is known of them.
@@ -142,14 +146,15 @@ impl Tensor {
 
     /// A tensor of unknown rank.
     pub fn unranked(dtype: Dtype) -> Tensor {
-        let (constant, is_ranked_at_load, from_sizes) = (false, false, false);
         Tensor {
             dtype,
             shape: None,
             elements: None,
-            constant,
-            is_ranked_at_load,
-            from_sizes,
+            constant: false,
+            is_ranked_at_load: false,
+            is_sized_at_load: false,
+            is_in_file: false,
+            from_sizes: false,
             places: None,
             spans: None,
         }

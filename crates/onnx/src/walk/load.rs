@@ -1,14 +1,13 @@
 //! What onnxruntime is sure to know when it loads a model: the ranks of values.
-use super::declared;
+use super::{Given, declared};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
-use crate::shape::Value;
+use crate::shape::{Element, Tensor, Value};
+use sizewise_expr::Expr;
 
-/// Operators of which the rank of the result may not be inferred, unless the inputs after the first are constants.
+/// Operators of which sizes of the result are inferred where the inputs after the first are in the file.
 const BY_ELEMENTS: &[&str] = &[
-    "ConstantOfShape",
     "Expand",
     "Pad",
-    "RandomNormal",
     "ReduceL1",
     "ReduceL2",
     "ReduceLogSum",
@@ -19,47 +18,165 @@ const BY_ELEMENTS: &[&str] = &[
     "ReduceProd",
     "ReduceSum",
     "ReduceSumSquare",
-    "Reshape",
     "Resize",
     "Slice",
+    "Split",
     "Squeeze",
     "Tile",
+    "TopK",
     "Unsqueeze",
 ];
 
+/// Operators of which the rank of the result is inferred from the number of sizes that the last input gives, from these
+/// versions on; before, and of those that follow, from constants alone.
+const BY_COUNT: &[(&str, i64)] = &[("ConstantOfShape", 13), ("Expand", 13), ("Reshape", 14)];
+
+/// Operators of which the rank of the result is that of the first input, of which this is inferred from version 13 on.
+const LIKE_FIRST: &[&str] = &["Pad", "Resize", "Slice", "Tile"];
+
 /// Operators of which the rank of the result may not be inferred at all.
 const NEVER: &[&str] = &["ConcatFromSequence", "OptionalGetElement", "SequenceAt", "StringSplit"];
+
+/// Operators of which the sizes of the result are inferred from those of all inputs.
+const LIKE_ALL: &[&str] = &[
+    "Abs",
+    "Add",
+    "And",
+    "Cast",
+    "Ceil",
+    "Clip",
+    "Concat",
+    "Div",
+    "Einsum",
+    "Equal",
+    "Floor",
+    "Greater",
+    "GreaterOrEqual",
+    "Identity",
+    "Less",
+    "LessOrEqual",
+    "MatMul",
+    "Max",
+    "Min",
+    "Mod",
+    "Mul",
+    "Neg",
+    "Not",
+    "Or",
+    "Pow",
+    "Reciprocal",
+    "Round",
+    "Sign",
+    "Sqrt",
+    "Sub",
+    "Sum",
+    "Where",
+];
 
 fn is_ranked(value: &Value) -> bool {
     value.tensor().is_some_and(|tensor| tensor.is_ranked_at_load || tensor.constant)
 }
 
-/// Marks an input of a graph of which the rank is declared.
+/// Marks an input of a graph of which the rank and the sizes are declared.
 pub(super) fn mark_declared(value: &mut Value, input: &ValueInfoProto) {
-    if let Value::Tensor(tensor) = value
-        && !tensor.is_ranked_at_load
-    {
-        tensor.is_ranked_at_load = declared(&input.name, input.r#type.as_ref()).shape.is_some();
+    let Value::Tensor(tensor) = value else { return };
+    tensor.is_in_file = false;
+    if !tensor.is_ranked_at_load || !tensor.is_sized_at_load {
+        let stated = declared(&input.name, input.r#type.as_ref()).shape;
+        tensor.is_ranked_at_load |= stated.is_some();
+        tensor.is_sized_at_load |=
+            stated.is_some_and(|stated| stated.iter().all(|size| matches!(size, Given::Size(_))));
     }
 }
 
-/// Marks the results of a node of which the rank is known when the model loads.
+/// Marks what control flow makes: its sizes are not sure to be known when the model loads.
+pub(super) fn mark_controlled(values: &mut [Value]) {
+    for value in values {
+        if let Value::Tensor(tensor) = value {
+            (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
+        }
+    }
+}
+
+/// Whether onnxruntime infers the rank of the result of a node from inputs of known rank.
+fn infers_rank(op: &str, version: i64, inputs: &[Option<&Value>]) -> bool {
+    let is_constant = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.constant);
+    let are_constant = |from: usize| inputs.iter().skip(from).flatten().all(is_constant);
+    let is_counted = |since: i64| version >= since && inputs.last().copied().flatten().is_some_and(is_sized);
+    match BY_COUNT.iter().find(|(known, _)| *known == op) {
+        Some((_, since)) => is_counted(*since) || are_constant(usize::from(op != "ConstantOfShape")),
+        None if version >= 13 && LIKE_FIRST.contains(&op) => true,
+        None => !BY_ELEMENTS.contains(&op) || matches!(op, "Split" | "TopK") || are_constant(1),
+    }
+}
+
+/// Whether onnxruntime knows all sizes of a value as numbers when it loads the model.
+pub(super) fn is_sized(value: &Value) -> bool {
+    value.tensor().is_some_and(|tensor| tensor.is_sized_at_load || tensor.is_in_file)
+}
+
+/// Whether onnxruntime infers all sizes of the result of a node as numbers, where those of its inputs and the elements
+/// that the file has let it.
+fn infers_sizes(domain: &str, op: &str, inputs: &[Option<&Value>], result: &Tensor) -> bool {
+    let is_number = |size: &Expr| size.as_inline().is_some();
+    let Some(shape) = result.shape.as_ref().filter(|shape| shape.iter().all(is_number)) else {
+        return false;
+    };
+    if !domain.is_empty() {
+        return false;
+    }
+    if shape.is_empty() && result.is_ranked_at_load {
+        return true;
+    }
+    let tensor = |at: usize| inputs.get(at).copied().flatten().and_then(Value::tensor);
+    let is_sized = |at: usize| inputs.get(at).copied().flatten().is_some_and(is_sized);
+    let are_in_file = |from: usize| inputs.iter().skip(from).flatten().all(is_in_file);
+    let is_list = |at: usize| {
+        let rank = tensor(at).and_then(|tensor| tensor.shape.as_ref()).map(Vec::len);
+        rank == Some(1) && inputs[at].is_some_and(is_ranked)
+    };
+    match op {
+        "Constant" => true,
+        "Shape" => inputs.first().copied().flatten().is_some_and(is_ranked),
+        _ if LIKE_ALL.contains(&op) => (0..inputs.len()).all(|at| inputs[at].is_none() || is_sized(at)),
+        "CumSum" | "Dropout" | "ScatterElements" | "ScatterND" | "Transpose" => is_sized(0),
+        "Gather" => is_sized(1) && (is_sized(0) || is_list(0)),
+        "GatherElements" => is_sized(1),
+        "ConstantOfShape" | "Range" => are_in_file(0),
+        "Reshape" => are_in_file(1) && (is_sized(0) || tensor(1).is_some_and(has_all_sizes)),
+        op => BY_ELEMENTS.contains(&op) && is_sized(0) && are_in_file(1),
+    }
+}
+
+fn is_in_file(value: &&Value) -> bool {
+    value.tensor().is_some_and(|tensor| tensor.is_in_file)
+}
+
+/// Whether every element is a size, and none stands for another.
+fn has_all_sizes(target: &Tensor) -> bool {
+    let is_size = |element: &Element| element.number().is_some_and(|size| size >= 1.0);
+    target.list().is_some_and(|list| list.iter().all(is_size))
+}
+
+/// Marks the results of a node of which the rank and the sizes are known when the model loads.
 pub(super) fn mark_ranks(
-    domain: &str,
+    (domain, version): (&str, i64),
     node: &NodeProto,
     inputs: &[Option<&Value>],
     values: &mut [Option<Value>],
 ) {
     let op = node.op_type.as_str();
-    let is_constant = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.constant);
-    let skipped = usize::from(op != "ConstantOfShape");
-    let known = domain.is_empty()
-        && inputs.iter().flatten().all(|value| is_ranked(value))
-        && !NEVER.contains(&op)
-        && (!BY_ELEMENTS.contains(&op) || inputs.iter().skip(skipped).flatten().all(is_constant));
+    let is_ranked = inputs.iter().flatten().all(|value| is_ranked(value));
+    let known = match op {
+        _ if !domain.is_empty() || NEVER.contains(&op) => false,
+        "Shape" | "Size" => true,
+        _ => is_ranked && infers_rank(op, version, inputs),
+    };
     for value in values.iter_mut().flatten() {
         if let Value::Tensor(tensor) = value {
             tensor.is_ranked_at_load = known && tensor.shape.is_some();
+            tensor.is_sized_at_load = infers_sizes(domain, op, inputs, tensor);
+            tensor.is_in_file = domain.is_empty() && op == "Constant";
         }
     }
 }

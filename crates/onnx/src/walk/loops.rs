@@ -436,7 +436,7 @@ fn unmade(env: &mut ShapeEnv, graph: &GraphProto, at: usize, row: &Value) -> Val
 
 fn without_rank_at_load(mut value: Value) -> Value {
     if let Value::Tensor(tensor) = &mut value {
-        tensor.is_ranked_at_load = false;
+        (tensor.is_ranked_at_load, tensor.is_sized_at_load, tensor.is_in_file) = (false, false, false);
     }
     value
 }

@@ -18,7 +18,7 @@ use crate::shape::{
     Attribute, Call, Dtype, Element, Elements, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans,
     unknown_outputs,
 };
-use load::{mark_declared, mark_ranks};
+use load::{mark_controlled, mark_declared, mark_ranks};
 
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
@@ -342,7 +342,8 @@ impl<'m> Walk<'m> {
             return self.function(at, node, &inputs, frame);
         }
         let found = if domain.is_empty() { self.control(node, &inputs, scope, frame)? } else { None };
-        if let Some(values) = found {
+        if let Some(mut values) = found {
+            mark_controlled(&mut values);
             return Ok(values);
         }
         let is_filler = matches!((domain, node.op_type.as_str()), ("", "Constant" | "ConstantOfShape"));
@@ -387,7 +388,10 @@ impl<'m> Walk<'m> {
                 unknown_outputs(&call)
             }
         };
-        mark_ranks(domain, node, inputs, &mut values);
+        if let Some(error) = self.uncounted_sizes(&call) {
+            self.failed(step, error)?;
+        }
+        mark_ranks((domain, version), node, inputs, &mut values);
         if self.keeps
             && !matches!(op, "Shape" | "Size" | "Identity" | "Concat" | "Gather" | "Slice" | "Unsqueeze")
         {

@@ -1,12 +1,13 @@
 //! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
 use super::control::{Results, place};
+use super::load::is_sized;
 use super::untracked::without_elements;
 use super::{Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Call, Tensor, Value};
 use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
-use sizewise_kernels::KernelError;
+use sizewise_kernels::{Backend, KernelError};
 
 /// The sizes of a row that are numbers when the model loads; `None` where that is not sure.
 type Row = Option<Vec<Option<i64>>>;
@@ -78,6 +79,16 @@ impl<'m> Walk<'m> {
             _ => {}
         }
         None
+    }
+
+    /// That it is not known whether a call loads: of sizes onnxruntime has to infer how many there are.
+    pub(super) fn uncounted_sizes(&self, call: &Call) -> Option<KernelError> {
+        let sizes = call.inputs.get(3).copied().flatten()?;
+        if (call.domain, call.op) != ("", "Resize") || is_sized(sizes) || self.model.backend == Backend::Any {
+            return None;
+        }
+        let message = "Resize: onnxruntime loads it only if it infers how many sizes there are";
+        Some(KernelError::Unsupported(message.to_owned()))
     }
 
     /// Notes what of the rows of a loop is inferred when the model loads. Carried values may have any sizes.

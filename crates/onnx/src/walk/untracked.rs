@@ -4,7 +4,9 @@
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
 use crate::read::reads_elements;
-use crate::shape::{Call, Dtype, Element, Elements, Sequence, Tensor, Value, are_settled, infer};
+use crate::shape::{
+    Call, Dtype, Element, Elements, Sequence, Tensor, Value, are_settled, infer, is_drawn_at_random,
+};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -114,8 +116,7 @@ pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec
     let origins = || call.inputs.iter().flatten().map(|value| origin(value));
     // The elements of `Shape` and `Size` never depend on data.
     let reads_sizes = matches!((call.domain, call.op), ("", "Shape" | "Size"));
-    let is_drawn =
-        call.op.starts_with("Random") || matches!(call.op, "Bernoulli" | "Dropout" | "Multinomial");
+    let is_drawn = is_drawn_at_random(call.op, call.inputs.get(2).is_some_and(Option::is_some));
     if !reads_sizes && (is_drawn || origins().any(|o| o == Origin::Data)) {
         return values;
     }
