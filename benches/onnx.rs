@@ -1,7 +1,8 @@
 //! Shapes of ONNX models, in process: the bytes of a file in, the shapes of all values out.
 //!
 //! Arguments: `.onnx` files, and numbers of nodes of models to be made. One JSON object a line on standard output;
-//! times are in seconds, medians of several runs. `benches/onnx_rivals.py` puts them beside what others take.
+//! times are in seconds of CPU time, medians of several runs. `benches/onnx_rivals.py` puts them beside what others take.
+use cpu_time::ThreadTime;
 use prost::Message;
 use sizewise::onnx::check::{check, shapes};
 use sizewise::onnx::read::{Model, message};
@@ -16,12 +17,12 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const SECONDS: f64 = 0.5;
 const REPEATS: usize = 25;
 
-/// The median time of some work.
+/// The median CPU time of some work.
 fn median(mut work: impl FnMut()) -> f64 {
     let begin = Instant::now();
     let mut times = Vec::new();
     while times.is_empty() || times.len() < REPEATS && begin.elapsed().as_secs_f64() < SECONDS {
-        let start = Instant::now();
+        let start = ThreadTime::now();
         work();
         times.push(start.elapsed().as_secs_f64());
     }

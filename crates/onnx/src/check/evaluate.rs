@@ -67,7 +67,7 @@ pub fn evaluate_fully(
     filled: &FxHashMap<String, Filled>,
 ) -> Result<Evaluated, Refused> {
     let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
-    evaluated(model, sizes, fill, &mut Branches::default(), true)
+    evaluated(model, sizes, fill, &mut Branches::default(), Asked { any_data: false, is_full: true })
 }
 
 /// The first condition that sizes decide through numbers that are not followed.
@@ -91,7 +91,7 @@ pub(super) fn evaluate_and_trace(
 ) -> (Result<Evaluated, Refused>, Branches) {
     let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
     let mut taken = Branches::default();
-    let found = evaluated(model, sizes, fill, &mut taken, false);
+    let found = evaluated(model, sizes, fill, &mut taken, Asked { any_data: false, is_full: false });
     (found, taken)
 }
 
@@ -115,23 +115,31 @@ pub(super) fn evaluate_along(
     sizes: &FxHashMap<String, Vec<i64>>,
     mut branches: Branches,
 ) -> Result<Evaluated, Refused> {
-    evaluated(model, sizes, |_, tensor, _| tensor, &mut branches, false)
+    evaluated(model, sizes, |_, tensor, _| tensor, &mut branches, Asked { any_data: true, is_full: false })
 }
 
-/// Evaluates a model along the branches, and replaces them with those that were taken. `is_full` is whether conditions
-/// that sizes decide must be followed.
+/// What is asked of an evaluation.
+struct Asked {
+    /// Whether the elements of inputs are any.
+    any_data: bool,
+    /// Whether conditions that sizes decide must be followed.
+    is_full: bool,
+}
+
+/// Evaluates a model along the branches, and replaces them with those that were taken.
 fn evaluated(
     model: &Model,
     sizes: &FxHashMap<String, Vec<i64>>,
     fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
     branches: &mut Branches,
-    is_full: bool,
+    asked: Asked,
 ) -> Result<Evaluated, Refused> {
     let follows = std::mem::take(branches);
     let run = |at_load: AtLoad| {
         let (env, values) = given(model, sizes, &fill)?;
         let mut walk = Walk::new(model, env, true);
-        (walk.follows, walk.at_load, walk.notes_run_time) = (follows.clone(), at_load, is_full);
+        (walk.follows, walk.at_load, walk.notes_run_time) = (follows.clone(), at_load, asked.is_full);
+        walk.takes_any_data = asked.any_data;
         let results = walk.run(values);
         Ok((walk, results))
     };
@@ -144,7 +152,14 @@ fn evaluated(
         let node = walk.steps.get(step).map(|step| step.node().to_owned());
         return Err(Refused { message, node, expr: None, is_unsupported: true });
     }
-    if let Some(refused) = not_followed(model, &walk).filter(|_| is_full && results.is_some()) {
+    if !asked.any_data
+        && results.is_some()
+        && let Some((step, message)) = walk.unknown.first()
+    {
+        let node = walk.steps.get(*step).map(|step| step.node().to_owned());
+        return Err(Refused { message: message.clone(), node, expr: None, is_unsupported: true });
+    }
+    if let Some(refused) = not_followed(model, &walk).filter(|_| asked.is_full && results.is_some()) {
         return Err(refused);
     }
     match results {

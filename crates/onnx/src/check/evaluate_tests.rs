@@ -126,9 +126,10 @@ fn what_sizes_decide_through_numbers_that_are_not_followed_is_not_known() {
         let found = super::evaluate_fully(&model, &sizes, &FxHashMap::default());
         found.err().map(|refused| (refused.is_unsupported, refused.node))
     };
-    // Sizes in a sequence decide an index.
-    let graph = "(float[n,m] x, float[10,3] y) => (o) { s = Shape(x) q = SplitToSequence<axis = 0, keepdims = 1>(s) \
-                 z = Constant<value_int = 0>() p = SequenceAt(q, z) o = Gather(y, p) }";
+    // Sizes in a scan decide an index.
+    let graph = "(float[n,m] x, float[10,3] y) => (o) { s = Shape(x) z = Constant<value_int = 0>() \
+                 l, p = Scan<num_scan_inputs = 1, body = b (int64 a, int64 e) => (int64 t, int64 r) \
+                 { t = Add(a, e) r = Identity(t) }>(z, s) o = Gather(y, p) }";
     assert_eq!(evaluated(graph, &[("x", &[12, 2]), ("y", &[10, 3])]), Some((true, Some("o".to_owned()))));
     // An index among the inputs is data.
     let graph = "(float[n,m] x, int64[k] i) => (o) { o = Gather(x, i) }";

@@ -4,9 +4,9 @@ use super::limits::Limits;
 use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::Value;
-use crate::walk::Walk;
+use crate::walk::{Failure, Step, Walk};
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::{Evaluator, Expr, Symbol, Value as Number};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict, decide};
 
@@ -35,7 +35,7 @@ pub(super) const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64,
 
 /// The size of a symbol in a sample, within its range.
 pub(super) fn sampled(symbolic: &Symbolic, (first, step): (i64, i64), symbol: Symbol) -> Option<i64> {
-    let at = symbolic.symbols.iter().position(|(known, _)| *known == symbol)?;
+    let at = symbolic.position(symbol)?;
     let (min, max) = (symbolic.symbols[at].1.min, symbolic.symbols[at].1.max);
     Some((first + step * at as i64).min(max.unwrap_or(i64::MAX)).max(min))
 }
@@ -81,37 +81,100 @@ fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'
         once.symbolic = Symbolic::new(model, limits, &hint(0));
     }
     let walked = |symbolic| walked(symbolic, keeps);
-    match accepted(model, limits, &once.symbolic) {
-        Some(0) => once,
-        Some(at) => walked(Symbolic::new(model, limits, &hint(at))),
-        None => walked(solved(model, limits)),
+    let (likely, unlikely) = examples(model, limits, &once);
+    let mut hints = None;
+    let example = accepted(model, &likely).or_else(|| {
+        let (symbolic, is_accepted) = solved(model, limits);
+        hints = Some(symbolic);
+        if is_accepted { None } else { accepted(model, &unlikely) }
+    });
+    match (example, hints) {
+        (Some(0), _) => once,
+        (None, Some(symbolic)) => walked(symbolic),
+        (example, _) => walked(Symbolic::new(model, limits, &hint(example.unwrap_or(0)))),
     }
 }
 
-/// The first example that a model accepts, or of which it is not known; `first` has the hints of the first one. Sizes
-/// that the data of `eval` suit show the most.
-fn accepted(model: &Model, limits: Option<&Limits>, first: &Symbolic) -> Option<usize> {
-    let sizes = |example: usize| match limits {
-        _ if example == 0 => first.at(|symbol| first.hint(symbol)),
-        // The symbols are the same in all examples: only their hints differ.
-        None => first.at(|symbol| first.hint_by(symbol, &hint(example))),
-        Some(_) => {
-            let symbolic = Symbolic::new(model, limits, &hint(example));
-            symbolic.at(|symbol| symbolic.hint(symbol))
+/// An example and the sizes of the inputs in it.
+type Example = (usize, FxHashMap<String, Vec<i64>>);
+
+/// The examples whose sizes may be given, and those of them that break a condition which `once`, the walk at the first
+/// example, found broken: these are most likely refused.
+fn examples(model: &Model, limits: Option<&Limits>, once: &Walked) -> (Vec<Example>, Vec<Example>) {
+    let first = &once.symbolic;
+    let required = required(once);
+    // The symbols are the same in all examples: only their hints differ.
+    let hints = |example: usize| -> Vec<Option<i64>> {
+        match limits {
+            None => first.symbols.iter().map(|(symbol, _)| first.hint_by(*symbol, &hint(example))).collect(),
+            Some(_) => {
+                let symbolic = Symbolic::new(model, limits, &hint(example));
+                symbolic.symbols.iter().map(|(symbol, _)| symbolic.hint(*symbol)).collect()
+            }
         }
     };
-    let accepts =
-        |evaluated: Result<Evaluated, Refused>| evaluated.err().is_none_or(|refused| refused.is_unsupported);
-    let with_given = |sizes| accepts(evaluate(model, &sizes, &FxHashMap::default()));
-    let with_any = |sizes| accepts(evaluate_for_any_data(model, &sizes));
-    let mut examples = 0..EXAMPLES.len();
-    examples
-        .find(|&example| sizes(example).is_some_and(with_given))
-        .or_else(|| (0..EXAMPLES.len()).find(|&example| sizes(example).is_some_and(with_any)))
+    let (mut likely, mut unlikely) = (Vec::new(), Vec::new());
+    for example in 0..EXAMPLES.len() {
+        let hints = hints(example);
+        let assigned = |symbol| hints.get(first.position(symbol)?).copied().flatten();
+        if let Some(sizes) = first.at(assigned) {
+            let among = if fails(once, &required, assigned) { &mut unlikely } else { &mut likely };
+            among.push((example, sizes));
+        }
+    }
+    (likely, unlikely)
 }
 
-/// Hints that satisfy the conditions which the walk meets, one after the other.
-fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
+/// The first example that a model accepts, or of which it is not known. Sizes that the data of `eval` suit show the
+/// most.
+fn accepted(model: &Model, examples: &[Example]) -> Option<usize> {
+    let accepts =
+        |evaluated: Result<Evaluated, Refused>| evaluated.err().is_none_or(|refused| refused.is_unsupported);
+    let with_given = |(_, sizes): &&Example| accepts(evaluate(model, sizes, &FxHashMap::default()));
+    let with_any = |(_, sizes): &&Example| accepts(evaluate_for_any_data(model, sizes));
+    let found = examples.iter().find(with_given).or_else(|| examples.iter().find(with_any));
+    found.map(|(example, _)| *example)
+}
+
+/// What a node requires, and at which step.
+struct Required {
+    step: usize,
+    condition: Expr,
+}
+
+/// The conditions on sizes that a walk found broken, whatever the data are: of nodes before any graph within another.
+fn required(walked: &Walked) -> Vec<Required> {
+    let Walked { symbolic, walk, .. } = walked;
+    let known = |symbol: &Symbol| symbolic.position(*symbol).is_some();
+    let certain = walk.steps.iter().position(Step::has_graphs).unwrap_or(walk.steps.len());
+    let of = |failure: &Failure| match &failure.error {
+        // The condition of a broadcast is that of the size which is 1 in the example: another one may be as well.
+        KernelError::Invalid { clause, condition: Some(condition), .. }
+            if failure.step < certain && clause.name() != "Broadcast.C1" =>
+        {
+            let by_sizes = walk.env.pool.free_symbols(&[*condition]).iter().all(known);
+            by_sizes.then_some(Required { step: failure.step, condition: *condition })
+        }
+        _ => None,
+    };
+    walk.failures.iter().filter_map(of).collect()
+}
+
+/// Whether sizes break a condition that a walk found broken, and nothing before it depends on them in another way.
+fn fails(walked: &Walked, required: &[Required], assigned: impl Fn(Symbol) -> Option<i64>) -> bool {
+    let env = &walked.walk.env;
+    let number = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
+    let mut evaluator = Evaluator::new(&env.pool, number);
+    let mut is_broken = |broken: &Required| {
+        let mut before = env.guards().iter().filter(|guard| guard.origin.0 as usize <= broken.step);
+        evaluator.truth(broken.condition) == Ok(false)
+            && before.all(|guard| evaluator.truth(guard.condition) == Ok(true))
+    };
+    required.iter().any(&mut is_broken)
+}
+
+/// Hints that satisfy the conditions which the walk meets, one after the other, and whether the model accepts them.
+fn solved(model: &Model, limits: Option<&Limits>) -> (Symbolic, bool) {
     let mut hints: Vec<i64> = Vec::new();
     let mut best = Symbolic::new(model, limits, &|at| 7 + 4 * at as i64);
     for _ in 0..MAX_TRIES {
@@ -120,7 +183,7 @@ fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
         best = symbolic.clone();
         let mut walk = Walk::new(model, symbolic.env.clone(), true);
         if walk.run(symbolic.values()).is_some() {
-            break;
+            return (best, true);
         }
         let Some(condition) = walk.failures.first().and_then(|failure| match &failure.error {
             KernelError::Invalid { condition, .. } => *condition,
@@ -140,7 +203,7 @@ fn solved(model: &Model, limits: Option<&Limits>) -> Symbolic {
         let value = |symbol: &Symbol| witness.iter().find(|(s, _)| s == symbol).and_then(|(_, v)| v.to_i64());
         hints = symbolic.symbols.iter().map(|(s, _)| value(s).or(symbolic.hint(*s)).unwrap_or(1)).collect();
     }
-    best
+    (best, false)
 }
 
 #[cfg(test)]

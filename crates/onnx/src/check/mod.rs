@@ -18,6 +18,8 @@ mod load_tests;
 mod names;
 #[cfg(test)]
 mod names_tests;
+#[cfg(test)]
+mod open_tests;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;

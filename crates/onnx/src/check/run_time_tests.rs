@@ -66,7 +66,8 @@ fn conditions_that_sizes_decide_through_numbers_that_are_not_followed_are_unknow
         "n = Shape<end = 1>(x) k = ConstantOfShape<value = int64[1] {1}>(n) p = CumSum(k, z) o = Gather(y, p)",
         "n = Shape<end = 1>(x) k = ConstantOfShape<value = int64[1] {1}>(n) q = NonZero(k) m = Constant<value_ints = [-1]>() \
          p = Reshape(q, m) o = Gather(y, p)",
-        "n = Shape(x) q = SplitToSequence<axis = 0, keepdims = 1>(n) p = SequenceAt(q, z) o = Gather(y, p)",
+        "n = Shape(x) f = Cast<to = 1>(n) l = Constant<value_floats = [0.5]>() r = PRelu(f, l) i = Cast<to = 7>(r) \
+         q = SplitToSequence<axis = 0, keepdims = 1>(i) p = SequenceAt(q, z) o = Gather(y, p)",
         "n = Shape(x) l, p = Scan<num_scan_inputs = 1, body = b (int64 a, int64 e) => (int64 s, int64 r) \
          { s = Add(a, e) r = Identity(s) }>(z, n) o = Gather(y, p)",
         "n = Shape<end = 1>(x) t = Concat<axis = 0>(n, n) k = ConstantOfShape<value = float[1] {1}>(t) e = EyeLike(k) \

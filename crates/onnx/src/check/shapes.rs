@@ -61,17 +61,14 @@ pub fn guarded_shapes(model: &Model) -> (Shapes, Vec<String>) {
 
 /// The shapes that a walk found.
 pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> Shapes {
-    let mut names: Vec<&String> = model.graph.input.iter().map(|input| &input.name).collect();
-    names.extend(model.graph.initializer.iter().map(|tensor| &tensor.name));
-    names.extend(model.graph.node.iter().flat_map(|node| &node.output).filter(|name| !name.is_empty()));
     let known: FxHashSet<Symbol> = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
-    let mut values = IndexMap::with_capacity_and_hasher(names.len(), FxBuildHasher);
+    let mut values = IndexMap::with_capacity_and_hasher(model.links.count(), FxBuildHasher);
     // Most sizes stand in many shapes.
     let mut sizes: FxHashMap<Expr, ShownSize> = FxHashMap::default();
     let Walk { values: found, env, .. } = walk;
     let mut size = |&e: &Expr| sizes.entry(e).or_insert_with(|| shown_size(env, &known, e)).clone();
-    for name in names {
-        let Some(value) = found.get(name.as_str()) else { continue };
+    for (name, number) in model.all_values() {
+        let Some(Some(value)) = found.get(number) else { continue };
         let shown = match value {
             Value::Tensor(tensor) => ShownValue {
                 dtype: Some(tensor.dtype),

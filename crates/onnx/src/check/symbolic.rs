@@ -439,9 +439,14 @@ impl Symbolic {
         }
     }
 
+    /// The number of a symbol, by the order in which they were made.
+    pub fn position(&self, symbol: Symbol) -> Option<usize> {
+        self.symbols.iter().position(|(known, _)| *known == symbol)
+    }
+
     /// What the hint of a symbol is with other hints, where no spec gives the sizes that inputs declare as numbers.
     pub fn hint_by(&self, symbol: Symbol, hint: Hints) -> Option<i64> {
-        let at = self.symbols.iter().position(|(known, _)| *known == symbol)?;
+        let at = self.position(symbol)?;
         let named = &self.symbols[at].1;
         Some(within(hint(at), named.min, named.max))
     }

@@ -3,6 +3,7 @@
 //! Names are scoped as the specification says: the values of a graph are those of its inputs, initializers and nodes,
 //! and graphs within see those of the graphs around them. What is read is checked for what the walk relies on;
 //! everything else the walk finds out.
+mod links;
 pub mod message;
 mod names;
 mod needed;
@@ -10,14 +11,15 @@ mod order;
 mod tensor;
 
 pub use crate::text::is_text;
-pub use needed::{Needed, graphs_of, names_within};
+pub use links::Links;
+pub use needed::{Needed, graphs_of, names_within, reads_elements};
 pub use tensor::{attribute, tensor};
 
 use crate::text;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
 use prost::bytes::Bytes;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use sizewise_kernels::Backend;
 use std::sync::OnceLock;
 
@@ -46,6 +48,8 @@ pub const CONDITIONS: &str = "sizewise.conditions";
 pub struct Model {
     /// Its graph, nodes in an order in which values are made before they are used.
     pub graph: GraphProto,
+    /// The numbers of its values.
+    pub links: Links,
     /// The version of each domain.
     pub imports: Imports,
     /// The functions that it brings.
@@ -60,6 +64,8 @@ pub struct Model {
     pub backend: Backend,
     /// The positions of functions by domain and name.
     places: FxHashMap<(String, String), usize>,
+    /// The numbers of the graph's values by name, once a graph within it needed them.
+    numbers: OnceLock<FxHashMap<String, usize>>,
     /// Which elements are needed, once that was asked.
     needed: OnceLock<Needed>,
     /// Declared names that look like names made here, once that was asked.
@@ -144,12 +150,12 @@ impl Model {
             }
             _ => {}
         }
-        order::graph(&mut graph, None)?;
+        let links = order::graph(&mut graph, None)?;
         let mut functions = Vec::with_capacity(model.functions.len());
         for mut message in model.functions {
             let name = format!("function {}", message.name);
-            let inputs: FxHashSet<String> = message.input.iter().cloned().collect();
-            order::nodes(&mut message.node, &order::Scope::new(inputs, None), &name)?;
+            let inputs = message.input.iter().map(String::as_str);
+            order::nodes(&mut message.node, &order::Scope::new(inputs, None), &[], &name)?;
             let own = self::imports(&message.opset_import);
             message.domain = domain(&message.domain).to_owned();
             functions.push(Function { message, imports: own });
@@ -164,6 +170,7 @@ impl Model {
         let producer = model.producer_name;
         let model = Model {
             graph,
+            links,
             imports,
             functions,
             ir_version,
@@ -171,6 +178,7 @@ impl Model {
             conditions,
             backend,
             places,
+            numbers: OnceLock::new(),
             needed: OnceLock::new(),
             numbered: OnceLock::new(),
         };
@@ -187,6 +195,22 @@ impl Model {
     /// Which elements can decide a shape or a condition. The graph must not change after the first call.
     pub fn needed(&self) -> &Needed {
         self.needed.get_or_init(|| Needed::of(self))
+    }
+
+    /// The number of a value of the main graph.
+    pub fn number(&self, name: &str) -> Option<usize> {
+        self.numbers.get_or_init(|| links::by_name(&self.graph, &self.links)).get(name).copied()
+    }
+
+    /// The values of the main graph with their numbers: inputs, initializers and outputs of nodes.
+    pub fn all_values(&self) -> impl Iterator<Item = (&String, usize)> {
+        let (graph, links) = (&self.graph, &self.links);
+        let before = graph.input.iter().map(|input| &input.name);
+        let before = before.chain(graph.initializer.iter().map(|tensor| &tensor.name)).zip(links.before());
+        let outputs = graph.node.iter().enumerate().flat_map(move |(at, node)| {
+            node.output.iter().enumerate().map(move |(of, name)| (name, links.outputs(at) + of))
+        });
+        before.chain(outputs.filter(|(name, _)| !name.is_empty()))
     }
 
     /// The function that a node calls, by its position.

@@ -6,7 +6,7 @@
 use super::message::{GraphProto, NodeProto, TypeValue};
 use super::{Model, domain_of};
 use crate::shape::Dtype;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
 
 /// Which elements are needed, in the main graph.
@@ -49,81 +49,129 @@ const PASS_ALL_CONTRIB: &str = "\
     BiasGelu FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
     SkipSimplifiedLayerNormalization";
 
-/// The operators of the lists.
-struct Operators {
-    pass_all: FxHashSet<&'static str>,
-    pass_first: FxHashSet<&'static str>,
-    pass_all_contrib: FxHashSet<&'static str>,
+/// What an operator does with elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// It has no use for them.
+    Ignores,
+    /// It reads none.
+    PassesAll,
+    /// It reads those of all inputs but so many first ones.
+    PassesFirst(usize),
+    /// `Div`: integers are not divided by 0.
+    Divides,
+    /// `Cast` and `CastLike`: texts that become numbers begin with one.
+    Casts,
+    /// It reads those of all inputs.
+    Reads,
 }
 
-static OPERATORS: LazyLock<Operators> = LazyLock::new(|| Operators {
-    pass_all: PASS_ALL.split_whitespace().collect(),
-    pass_first: PASS_FIRST.split_whitespace().collect(),
-    pass_all_contrib: PASS_ALL_CONTRIB.split_whitespace().collect(),
+/// The operators of a domain by name.
+type Kinds = FxHashMap<&'static str, Kind>;
+
+/// The operators of `ai.onnx`.
+static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
+    let mut kinds: Kinds = PASS_ALL.split_whitespace().map(|op| (op, Kind::PassesAll)).collect();
+    kinds.extend(PASS_FIRST.split_whitespace().map(|op| (op, Kind::PassesFirst(1))));
+    kinds.extend([
+        ("Shape", Kind::Ignores),
+        ("Size", Kind::Ignores),
+        ("Div", Kind::Divides),
+        ("Cast", Kind::Casts),
+        ("CastLike", Kind::Casts),
+        // Behind the mask and the caches is the number of keys of each row.
+        ("Attention", Kind::PassesFirst(6)),
+        // Behind the two tables are positions in them.
+        ("RotaryEmbedding", Kind::PassesFirst(3)),
+    ]);
+    kinds
 });
+
+/// The operators of onnxruntime's own domain.
+static CONTRIB_KINDS: LazyLock<Kinds> =
+    LazyLock::new(|| PASS_ALL_CONTRIB.split_whitespace().map(|op| (op, Kind::PassesAll)).collect());
+
+/// What an operator does with elements.
+fn kind(domain: &str, op: &str) -> Kind {
+    let kinds = match domain {
+        "" => &KINDS,
+        "com.microsoft" => &CONTRIB_KINDS,
+        _ => return Kind::Reads,
+    };
+    kinds.get(op).copied().unwrap_or(Kind::Reads)
+}
 
 impl Needed {
     /// Those of a model.
     pub fn of(model: &Model) -> Needed {
-        let graph = &model.graph;
-        let types = types(graph);
-        let mut needed: FxHashSet<&str> = FxHashSet::default();
+        let (graph, links) = (&model.graph, &model.links);
+        let (kinds, types) = kinds_and_types(model);
+        let mut needed = vec![false; links.count()];
         let mut nodes = vec![true; graph.node.len()];
-        for (node, result) in graph.node.iter().zip(&mut nodes).rev() {
-            *result = node.output.iter().any(|name| needed.contains(name.as_str()));
-            let is_own = model.function(domain_of(node), &node.op_type).is_some();
-            for (at, name) in node.input.iter().enumerate() {
-                let of = if is_own { Use::Reads } else { used(node, at, &types) };
-                if of == Use::Reads || *result && of == Use::Passes {
-                    needed.insert(name);
+        for (at_node, node) in graph.node.iter().enumerate().rev() {
+            let outputs = links.outputs(at_node);
+            let result = needed[outputs..outputs + node.output.len()].contains(&true);
+            nodes[at_node] = result;
+            for (at, number) in links.inputs(at_node, node.input.len()).enumerate() {
+                let Some(number) = number else { continue };
+                let of = used(kinds[at_node], at, types[number]);
+                if of == Use::Reads || result && of == Use::Passes {
+                    needed[number] = true;
                 }
             }
             names_within(node, &mut |name| {
-                needed.insert(name);
+                if let Some(number) = model.number(name) {
+                    needed[number] = true;
+                }
             });
         }
-        let initializers = graph.initializer.iter().map(|weight| needed.contains(weight.name.as_str()));
-        Needed { initializers: initializers.collect(), nodes }
+        let initializers = links.before().skip(graph.input.len()).take(graph.initializer.len());
+        Needed { initializers: initializers.map(|number| needed[number]).collect(), nodes }
     }
 }
 
-/// What a node does with the elements of an input, if no element of its results is needed.
-fn used(node: &NodeProto, at: usize, types: &FxHashMap<&str, Dtype>) -> Use {
-    let dtype = || types.get(node.input.get(at)?.as_str()).copied();
-    let op = node.op_type.as_str();
-    let passes = match domain_of(node) {
-        "" if matches!(op, "Shape" | "Size") => return Use::Ignores,
-        // Integers are not divided by 0.
-        "" if op == "Div" => at == 0 || dtype().is_some_and(Dtype::is_float),
-        // Texts that become numbers begin with one.
-        "" if matches!(op, "Cast" | "CastLike") => dtype().is_some_and(|dtype| dtype != Dtype::Str),
-        // Behind the mask and the caches is the number of keys of each row.
-        "" if op == "Attention" => at < 6,
-        // Behind the two tables are positions in them.
-        "" if op == "RotaryEmbedding" => at < 3,
-        "" => OPERATORS.pass_all.contains(op) || at == 0 && OPERATORS.pass_first.contains(op),
-        "com.microsoft" => OPERATORS.pass_all_contrib.contains(op),
-        _ => false,
+/// Whether elements of an input of an operator may decide a shape or a condition of the operator itself. `dtype` is the
+/// element type of the input, if it is known.
+pub fn reads_elements(domain: &str, op: &str, at: usize, dtype: Option<Dtype>) -> bool {
+    used(kind(domain, op), at, dtype) == Use::Reads
+}
+
+/// What an operator does with the elements of an input, if no element of its results is needed.
+fn used(kind: Kind, at: usize, dtype: Option<Dtype>) -> Use {
+    let passes = match kind {
+        Kind::Ignores => return Use::Ignores,
+        Kind::PassesAll => true,
+        Kind::PassesFirst(count) => at < count,
+        Kind::Divides => at == 0 || dtype.is_some_and(Dtype::is_float),
+        Kind::Casts => dtype.is_some_and(|dtype| dtype != Dtype::Str),
+        Kind::Reads => false,
     };
     if passes { Use::Passes } else { Use::Reads }
 }
 
-/// The element types of values, as far as they are told without inferring shapes.
-fn types(graph: &GraphProto) -> FxHashMap<&str, Dtype> {
-    let mut types: FxHashMap<&str, Dtype> = FxHashMap::default();
-    for weight in &graph.initializer {
-        types.extend(
-            Dtype::from_number(i64::from(weight.data_type)).map(|dtype| (weight.name.as_str(), dtype)),
-        );
+/// What each node does with elements; and the element types of values by number, as far as they are told without inferring
+/// shapes.
+fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
+    let (graph, links) = (&model.graph, &model.links);
+    let mut kinds = Vec::with_capacity(graph.node.len());
+    let mut types: Vec<Option<Dtype>> = vec![None; links.count()];
+    let before: Vec<usize> = links.before().collect();
+    let (inputs, others) = before.split_at(graph.input.len());
+    for (weight, &number) in graph.initializer.iter().zip(others) {
+        types[number] = Dtype::from_number(i64::from(weight.data_type));
     }
-    for input in &graph.input {
-        let Some(TypeValue::Tensor(of)) = input.r#type.as_ref().and_then(|of| of.value.as_ref()) else {
-            continue;
+    for (input, &number) in graph.input.iter().zip(inputs) {
+        if let Some(TypeValue::Tensor(of)) = input.r#type.as_ref().and_then(|of| of.value.as_ref()) {
+            types[number] = Dtype::from_number(i64::from(of.elem_type)).or(types[number]);
+        }
+    }
+    for (at_node, node) in graph.node.iter().enumerate() {
+        let kind = match model.function(domain_of(node), &node.op_type) {
+            Some(_) => Kind::Reads,
+            None => kind(domain_of(node), &node.op_type),
         };
-        types.extend(Dtype::from_number(i64::from(of.elem_type)).map(|dtype| (input.name.as_str(), dtype)));
-    }
-    for node in &graph.node {
-        let of = |at: usize| types.get(node.input.get(at)?.as_str()).copied();
+        kinds.push(kind);
+        let of = |at: usize| types[links.inputs(at_node, node.input.len()).nth(at)??];
         let dtype = match (domain_of(node), node.op_type.as_str()) {
             ("", "Cast") => {
                 let to = node.attribute.iter().find(|attribute| attribute.name == "to");
@@ -145,16 +193,15 @@ fn types(graph: &GraphProto) -> FxHashMap<&str, Dtype> {
                 | "MatMulInteger"
                 | "ConvInteger",
             ) => None,
-            ("", op)
-                if OPERATORS.pass_all.contains(op) || OPERATORS.pass_first.contains(op) || op == "Div" =>
-            {
-                of(0)
-            }
+            ("", "Attention" | "RotaryEmbedding") => None,
+            ("", _) if !matches!(kind, Kind::Reads | Kind::Ignores) => of(0),
             _ => None,
         };
-        types.extend(node.output.first().zip(dtype).map(|(name, dtype)| (name.as_str(), dtype)));
+        if !node.output.is_empty() {
+            types[links.outputs(at_node)] = dtype;
+        }
     }
-    types
+    (kinds, types)
 }
 
 /// The graphs within a node.
@@ -182,14 +229,7 @@ mod tests {
     #[test]
     fn elements_with_conditions_are_needed() {
         for (domain, op, input) in conditions_on_elements() {
-            let node = NodeProto {
-                op_type: op.to_owned(),
-                domain: domain.to_owned(),
-                input: vec![String::new(); input + 1],
-                ..NodeProto::default()
-            };
-            let of = used(&node, input, &FxHashMap::default());
-            assert!(of == Use::Reads, "{domain} {op} input {input}");
+            assert!(reads_elements(domain, op, input, None), "{domain} {op} input {input}");
         }
     }
 

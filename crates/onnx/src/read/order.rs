@@ -1,94 +1,89 @@
 //! The order of nodes: each value is made once, before it is used; functions do not call themselves.
-use super::message::{GraphProto, NodeProto};
-use super::{Model, ReadError, domain_of, wrong};
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use super::links::{Links, names_before};
+use super::message::{GraphProto, NodeProto, ValueInfoProto};
+use super::{Model, ReadError, domain_of, graphs_of, wrong};
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// The values that a graph sees: its own, and those of the graphs around it.
 #[derive(Default)]
 pub(super) struct Scope<'s> {
-    names: FxHashSet<String>,
+    /// The number of each name, and the numbers of all names that were given.
+    names: FxHashMap<&'s str, u32>,
+    numbers: Vec<u32>,
     outer: Option<&'s Scope<'s>>,
 }
 
 impl<'s> Scope<'s> {
-    pub(super) fn new(names: FxHashSet<String>, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
-        Scope { names, outer }
+    /// The values of these names, within the scope of another graph.
+    pub(super) fn new(names: impl Iterator<Item = &'s str>, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
+        let mut scope = Scope { outer, ..Scope::default() };
+        for name in names {
+            let next = scope.names.len() as u32;
+            scope.numbers.push(*scope.names.entry(name).or_insert(next));
+        }
+        scope
     }
 
-    fn contains(&self, name: &str) -> bool {
-        self.names.contains(name) || self.outer.is_some_and(|outer| outer.contains(name))
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.names.contains_key(name) || self.outer.is_some_and(|outer| outer.contains(name))
+    }
+
+    /// The number of a value of the graph itself.
+    pub(super) fn number(&self, name: &str) -> Option<u32> {
+        self.names.get(name).copied()
+    }
+
+    /// How many values the graph itself has.
+    pub(super) fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    /// The numbers of the names that were given.
+    pub(super) fn numbers(&self) -> Vec<u32> {
+        self.numbers.clone()
     }
 }
 
 /// Orders the nodes of a graph.
-pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<(), ReadError> {
-    let mut names = FxHashSet::default();
-    for input in &graph.input {
-        if !names.insert(input.name.clone()) {
-            return Err(wrong(format!("input `{}`", input.name), "two inputs have this name"));
-        }
+pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Links, ReadError> {
+    let mut nodes = std::mem::take(&mut graph.node);
+    let scope = Scope::new(names_before(graph), outer);
+    let mut seen = FxHashSet::default();
+    if let Some(twice) = graph.input.iter().find(|input| !seen.insert(input.name.as_str())) {
+        return Err(wrong(format!("input `{}`", twice.name), "two inputs have this name"));
     }
-    let initializers = graph.initializer.iter().map(|tensor| tensor.name.clone());
-    let sparse =
-        graph.sparse_initializer.iter().filter_map(|tensor| Some(tensor.values.as_ref()?.name.clone()));
-    names.extend(initializers.chain(sparse));
-    let name = format!("graph `{}`", graph.name);
-    let scope = Scope::new(names, outer);
-    nodes(&mut graph.node, &scope, &name)?;
-    let mut unmade: FxHashSet<&str> = graph.output.iter().map(|output| output.name.as_str()).collect();
-    unmade.retain(|name| !scope.contains(name));
-    for name in graph.node.iter().flat_map(|node| &node.output) {
-        unmade.remove(name.as_str());
-    }
-    match graph.output.iter().find(|output| unmade.contains(output.name.as_str())) {
-        Some(output) => Err(wrong(format!("output `{}`", output.name), "nothing makes it")),
-        None => Ok(()),
-    }
+    let links = self::nodes(&mut nodes, &scope, &graph.output, &format!("graph `{}`", graph.name))?;
+    graph.node = nodes;
+    Ok(links)
 }
 
 /// What a node is called in messages.
-fn place(node: &NodeProto) -> String {
+pub(super) fn place(node: &NodeProto) -> String {
     match (node.name.as_str(), node.output.first()) {
         ("", Some(output)) => format!("node of `{output}` ({})", node.op_type),
         (name, _) => format!("node `{name}` ({})", node.op_type),
     }
 }
 
-/// Orders nodes, and the graphs within them.
-pub(super) fn nodes(list: &mut Vec<NodeProto>, known: &Scope, graph_name: &str) -> Result<(), ReadError> {
-    let mut made: FxHashMap<&str, usize> = FxHashMap::with_capacity_and_hasher(list.len(), FxBuildHasher);
-    for (at, node) in list.iter().enumerate() {
-        for output in node.output.iter().filter(|output| !output.is_empty()) {
-            if known.contains(output) || made.insert(output, at).is_some() {
-                return Err(wrong(place(node), format!("`{output}` is made more than once")));
-            }
-        }
-    }
-    // Who makes what each node uses.
-    let mut uses: Vec<(usize, usize)> = Vec::with_capacity(list.len());
-    let mut used: Vec<&str> = Vec::new();
-    for (at, node) in list.iter().enumerate() {
-        used.clear();
-        used.extend(node.input.iter().map(String::as_str));
-        node.attribute.iter().for_each(|attribute| captured(attribute, &mut used));
-        for name in used.iter().copied().filter(|name| !name.is_empty()) {
-            match made.get(name) {
-                Some(&maker) => uses.push((maker, at)),
-                // What graphs within name may be their own.
-                None if known.contains(name) || !node.input.iter().any(|input| input == name) => {}
-                None => return Err(wrong(place(node), format!("its input `{name}` is made by nothing"))),
-            }
-        }
-    }
-    if uses.iter().any(|(maker, user)| maker >= user) {
+/// Orders nodes, and the graphs within them. `results` are the outputs of their graph.
+pub(super) fn nodes(
+    list: &mut Vec<NodeProto>,
+    known: &Scope,
+    results: &[ValueInfoProto],
+    graph_name: &str,
+) -> Result<Links, ReadError> {
+    let (mut links, uses) = Links::of(list, known, results)?;
+    if let Some(uses) = uses {
         let order = order(list, &uses, graph_name)?;
+        links.reorder(&order);
         let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
         // Each is taken once.
         list.extend(order.into_iter().map(|at| taken[at].take().unwrap_or_default()));
     }
-    within(list, known)
+    within(list, links.with_graphs(), known)?;
+    Ok(links)
 }
 
 /// An order of nodes in which each comes after those that make what it uses, given as pairs of maker and user.
@@ -127,28 +122,32 @@ fn order(list: &[NodeProto], uses: &[(usize, usize)], graph_name: &str) -> Resul
     Ok(order)
 }
 
-/// Orders the graphs within nodes.
-fn within(list: &mut [NodeProto], known: &Scope) -> Result<(), ReadError> {
-    let has_graphs = |node: &NodeProto| node.attribute.iter().any(|a| a.g.is_some() || !a.graphs.is_empty());
-    if !list.iter().any(has_graphs) {
+/// Orders the graphs within the nodes that have some.
+fn within(list: &mut [NodeProto], with_graphs: &[usize], known: &Scope) -> Result<(), ReadError> {
+    if with_graphs.is_empty() {
         return Ok(());
     }
-    let scope = Scope::new(list.iter().flat_map(|node| node.output.iter().cloned()).collect(), Some(known));
-    for node in list {
-        for attribute in &mut node.attribute {
-            for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
-                graph(inner, Some(&scope))?;
-            }
+    let mut taken: Vec<_> =
+        with_graphs.iter().map(|&at| (at, std::mem::take(&mut list[at].attribute))).collect();
+    let names = list.iter().flat_map(|node| node.output.iter().map(String::as_str));
+    let scope = Scope::new(names, Some(known));
+    for attribute in taken.iter_mut().flat_map(|(_, attributes)| attributes) {
+        for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
+            graph(inner, Some(&scope))?;
         }
+    }
+    for (at, attributes) in taken {
+        list[at].attribute = attributes;
     }
     Ok(())
 }
 
-/// The names that graphs within an attribute use and do not make themselves.
-fn captured<'n>(attribute: &'n super::message::AttributeProto, used: &mut Vec<&'n str>) {
-    // Each graph with the names that those between it and the attribute make.
+/// The names that graphs within a node use and do not make themselves.
+pub(super) fn captured(node: &NodeProto) -> Vec<&str> {
+    let mut used = Vec::new();
+    // Each graph with the names that those between it and the node make.
     let mut graphs: Vec<(&GraphProto, FxHashSet<&str>)> =
-        attribute.g.iter().chain(&attribute.graphs).map(|graph| (graph, FxHashSet::default())).collect();
+        graphs_of(node).map(|graph| (graph, FxHashSet::default())).collect();
     while let Some((graph, mut own)) = graphs.pop() {
         own.extend(graph.input.iter().map(|input| input.name.as_str()));
         own.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
@@ -156,12 +155,9 @@ fn captured<'n>(attribute: &'n super::message::AttributeProto, used: &mut Vec<&'
         let outputs = graph.output.iter().map(|output| output.name.as_str());
         let inputs = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));
         used.extend(outputs.chain(inputs).filter(|name| !own.contains(name)));
-        for node in &graph.node {
-            let inner =
-                node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
-            graphs.extend(inner.map(|graph| (graph, own.clone())));
-        }
+        graphs.extend(graph.node.iter().flat_map(graphs_of).map(|graph| (graph, own.clone())));
     }
+    used
 }
 
 /// Refuses functions that call themselves, by whatever way.
@@ -199,9 +195,7 @@ fn called(model: &Model, nodes: &[NodeProto]) -> Vec<usize> {
     while let Some(list) = lists.pop() {
         for node in list {
             found.extend(model.function(domain_of(node), &node.op_type));
-            let graphs =
-                node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs));
-            lists.extend(graphs.map(|graph| graph.node.as_slice()));
+            lists.extend(graphs_of(node).map(|graph| graph.node.as_slice()));
         }
     }
     found

@@ -1,6 +1,7 @@
 //! Sums of products by an equation of subscripts.
 use super::Family;
 use super::call::{Checked, Outcome};
+use super::meeting::{meet, meet_sizes};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -58,7 +59,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
                 None => counts.push((letter, 1)),
             }
             match sizes.iter_mut().find(|(known, _)| *known == letter) {
-                Some((_, known)) => *known = cx.broadcast_size(*known, size, "Einsum.C3")?,
+                Some((_, known)) => *known = meet_sizes(cx, *known, size, "Einsum.C3")?,
                 None => sizes.push((letter, size)),
             }
         }
@@ -70,7 +71,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
                     call.check(known.len() == inner.len(), "Einsum.C4", || {
                         "ellipses differ in rank".to_owned()
                     })?;
-                    cx.broadcast([known.as_slice(), inner.as_slice()], "Einsum.C4")?.to_vec()
+                    meet(cx, [known.as_slice(), inner.as_slice()], "Einsum.C4")?
                 }
             });
         }

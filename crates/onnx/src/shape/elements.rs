@@ -47,6 +47,15 @@ impl Grid {
         self.items.get_mut(position)
     }
 
+    /// The elements of a part of this shape that begins at a place along an axis.
+    pub fn part(&self, at: usize, from: usize, shape: &[Expr]) -> Option<Elements> {
+        build(shape, |index| {
+            let mut index = index.to_vec();
+            index[at] += from;
+            self.get(&index).cloned()
+        })
+    }
+
     /// The elements as those of a tensor.
     pub fn into_elements(self) -> Elements {
         Elements::List(self.items.into())
@@ -72,6 +81,38 @@ pub fn build(shape: &[Expr], mut at: impl FnMut(&[usize]) -> Option<Element>) ->
     let sizes = followed(shape)?;
     let items = indices(&sizes).map(|index| at(&index)).collect::<Option<Vec<_>>>()?;
     Some(Elements::List(items.into()))
+}
+
+/// The elements of tensors one behind the other along an axis, if some are followed.
+pub fn joined(inputs: &[&Tensor], at: usize, result: &Tensor) -> Option<Elements> {
+    if inputs.iter().all(|tensor| tensor.elements.is_none()) {
+        return None;
+    }
+    let parts = inputs.iter().copied().filter(|tensor| tensor.count() != Some(0));
+    let parts = parts.map(Grid::or_open).collect::<Option<Vec<_>>>()?;
+    build(result.shape.as_deref()?, |index| {
+        let mut index = index.to_vec();
+        for part in &parts {
+            if index[at] < part.sizes()[at] {
+                return part.get(&index).cloned();
+            }
+            index[at] -= part.sizes()[at];
+        }
+        None
+    })
+}
+
+/// The elements of tensors of one shape along a new axis, if some are followed.
+pub fn stacked(inputs: &[&Tensor], at: usize, result: &Tensor) -> Option<Elements> {
+    if inputs.iter().all(|tensor| tensor.elements.is_none()) {
+        return None;
+    }
+    let parts = inputs.iter().copied().map(Grid::or_open).collect::<Option<Vec<_>>>()?;
+    build(result.shape.as_deref()?, |index| {
+        let mut index = index.to_vec();
+        let part = index.remove(at);
+        parts.get(part)?.get(&index).cloned()
+    })
 }
 
 /// An index that is a number, counted from the end when negative.

@@ -7,6 +7,7 @@ use super::numbers;
 use super::value::{Element, Elements, MAX_ELEMENTS, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use smallvec::SmallVec;
 
 pub(super) const KERNELS: Family = &[
     ("Abs", unary),
@@ -140,7 +141,7 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
 /// The shape in which all inputs meet. (C1) Shapes broadcast.
 fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
-    Ok(cx.broadcast(shapes, "Broadcast.C1")?.to_vec())
+    super::meeting::meet(cx, shapes, "Broadcast.C1")
 }
 
 /// The literal sizes of a shape, if it has not too many elements to follow.
@@ -169,12 +170,15 @@ fn combined(
     }
     let sizes = followed(shape)?;
     let lists: Vec<Vec<Element>> = inputs.iter().map(|tensor| tensor.list()).collect::<Option<_>>()?;
+    let strides = inputs.iter().map(|tensor| numbers::strides_in(tensor, &sizes));
+    let strides: Vec<Vec<usize>> = strides.collect::<Option<_>>()?;
     let count: usize = sizes.iter().product();
     let mut elements = Vec::with_capacity(count);
+    let mut row: SmallVec<[&Element; 4]> = SmallVec::new();
     for position in 0..count {
-        let mut row = Vec::with_capacity(lists.len());
-        for (tensor, list) in inputs.iter().zip(&lists) {
-            row.push(list.get(numbers::at_broadcast(tensor, &sizes, position)?)?);
+        row.clear();
+        for (strides, list) in strides.iter().zip(&lists) {
+            row.push(list.get(numbers::index_at(strides, &sizes, position))?);
         }
         elements.push(combine(&row));
     }

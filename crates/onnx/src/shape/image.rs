@@ -78,7 +78,13 @@ fn fraction(scale: f64) -> Option<(i64, i64)> {
 /// The first size of which the fraction makes something else than single precision does, as far as sizes are compared.
 fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
     let differs = |&size: &i64| in_single_precision(size, scale) != size * above / below;
-    (0..COMPARED).find(differs).unwrap_or(COMPARED)
+    // The scale and the product are rounded, each by at most 2^-24 of itself. Below `sure` that is less than the distance
+    // from the exact product to the next integer, 1 / below, unless the product is an integer.
+    let sure = ((1 << 22) / above.max(1)).min(COMPARED);
+    // A scale whose denominator is a power of two is not rounded, and neither is its product.
+    let is_exact = (below as u64).is_power_of_two();
+    let step = if is_exact { COMPARED as usize } else { usize::try_from(below).unwrap_or(1) };
+    (0..sure).step_by(step).chain(sure..COMPARED).find(differs).unwrap_or(COMPARED)
 }
 
 /// The scales that an input holds, if it holds some; an empty one stands for none. (C1) They have one dimension.
@@ -461,4 +467,22 @@ fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
     })?;
     let shape = vec![regions[0], sizes[1], cx.int(height), cx.int(width)];
     call.one(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_found_without_trying_every_size() {
+        for below in [1, 2, 3, 5, 7, 8, 10, 48, 125, 999, 9_973] {
+            for above in [1, 2, 3, 11, 17, 100, 1_001, 65_537, 999_983] {
+                let scale = f64::from((f64::from(above) / f64::from(below)) as f32);
+                let Some((above, below)) = fraction(scale) else { continue };
+                let differs = |&size: &i64| in_single_precision(size, scale) != size * above / below;
+                let every = (0..COMPARED).find(differs).unwrap_or(COMPARED);
+                assert_eq!(first_difference(scale, above, below), every, "{above} / {below}");
+            }
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Operators that arrange elements anew: shapes read and changed, transposition, concatenation, blocks.
 use super::Family;
 use super::call::{Checked, Outcome, open};
-use super::elements::{Grid, build};
+use super::elements::{Grid, build, joined};
+use super::meeting::meet;
 use super::value::{Element, Elements, Places, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -100,6 +101,8 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     })?;
     let mut shape = Vec::with_capacity(target.len());
     let mut rest = None;
+    let given = call.given(1)?.list_of(target.len());
+    let is_given = |at: usize| given.as_ref().is_some_and(|given| given[at].int().is_some());
     for (at, &wanted) in target.iter().enumerate() {
         match wanted.as_inline() {
             Some(-1) => {
@@ -115,19 +118,9 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
                 call.check(literal >= 0, "Reshape.C2", || format!("a size is {literal}"))?;
                 shape.push(wanted);
             }
-            None => {
-                // A computed size: that it is one, and neither 0 nor -1 stand for another, is a condition.
-                let least = cx.ge(wanted, i32::from(!allow_zero));
-                let holds = cx.known(least);
-                if holds != Some(true) {
-                    let keeps = !allow_zero && sizes.get(at) == Some(&wanted);
-                    let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
-                    cx.require(least, "Reshape.C2", |cx| {
-                        format!("the size {} stands for another", cx.show(wanted))
-                    })?;
-                }
-                shape.push(wanted);
-            }
+            // A number that is not followed may stand for another: then the size is that one.
+            None if !is_given(at) => shape.push(wanted),
+            None => shape.push(computed_size(cx, wanted, sizes.get(at).copied(), allow_zero)?),
         }
     }
     match rest {
@@ -138,6 +131,29 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// A computed size of [`reshape`]: that it is one, and neither 0 nor -1 stand for another, is a condition. `kept` is the
+/// size that 0 stands for; of a size that data decide they decide this, too.
+fn computed_size(
+    cx: &mut Cx,
+    wanted: Expr,
+    kept: Option<Expr>,
+    allow_zero: bool,
+) -> Result<Expr, KernelError> {
+    let least = cx.ge(wanted, i32::from(!allow_zero));
+    if cx.surely(least) {
+        return Ok(wanted);
+    }
+    let natural = cx.ge(wanted, 0);
+    if let Some(kept) = kept.filter(|_| cx.env.hint(wanted).is_none() && cx.surely(natural)) {
+        let keeps = cx.eq(wanted, 0);
+        return Ok(cx.pool().ite(keeps, kept, wanted));
+    }
+    let keeps = !allow_zero && kept == Some(wanted);
+    let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
+    cx.require(least, "Reshape.C2", |cx| format!("the size {} stands for another", cx.show(wanted)))?;
+    Ok(wanted)
 }
 
 /// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of
@@ -186,7 +202,7 @@ fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
         let natural = cx.ge(size, 0);
         cx.require(natural, "Expand.C2", |cx| format!("a size is {}", cx.show(size)))?;
     }
-    let shape = cx.broadcast([sizes.as_slice(), target.as_slice()], "Expand.C3")?.to_vec();
+    let shape = meet(cx, [sizes.as_slice(), target.as_slice()], "Expand.C3")?;
     let mut result = call.output(0, shape)?;
     let x = call.given(0)?;
     result.elements = match &x.elements {
@@ -352,28 +368,9 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     shape[at] = cx.sum(along);
     let mut result = call.output(0, shape)?;
-    result.elements = joined(call, at, &result);
+    let inputs = (0..call.count()).map(|input| call.given(input)).collect::<Result<Vec<_>, _>>()?;
+    result.elements = joined(&inputs, at, &result);
     Ok(vec![result.into()])
-}
-
-/// The elements of tensors one behind the other, if some are followed.
-fn joined(call: &Checked, at: usize, result: &Tensor) -> Option<Elements> {
-    let inputs = (0..call.count()).map(|input| call.tensor(input)).collect::<Option<Vec<_>>>()?;
-    if inputs.iter().all(|tensor| tensor.elements.is_none()) {
-        return None;
-    }
-    let parts = inputs.into_iter().filter(|tensor| tensor.count() != Some(0));
-    let parts = parts.map(Grid::or_open).collect::<Option<Vec<_>>>()?;
-    build(result.shape.as_deref()?, |index| {
-        let mut index = index.to_vec();
-        for part in &parts {
-            if index[at] < part.sizes()[at] {
-                return part.get(&index).cloned();
-            }
-            index[at] -= part.sizes()[at];
-        }
-        None
-    })
 }
 
 /// The number of channels and the spatial sizes of an image `[n, c, h, w]`. (C1) It has 4 dimensions. (C2) The block

@@ -1,6 +1,7 @@
 //! Products of matrices.
 use super::Family;
 use super::call::{Checked, Outcome};
+use super::meeting::meet;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -22,7 +23,7 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
     if !is_flat(a, b) {
         some_of_each(cx, a, b)?;
     }
-    let mut shape = cx.broadcast(stacks, "MatMul.C3")?.to_vec();
+    let mut shape = meet(cx, stacks, "MatMul.C3")?;
     if a.len() > 1 {
         shape.push(rows);
     }

@@ -25,6 +25,7 @@ mod layout;
 mod learning;
 mod linear;
 mod loss;
+mod meeting;
 mod normalization;
 mod numbers;
 mod packed;
@@ -47,6 +48,7 @@ mod tests;
 
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
+pub use elements::stacked;
 #[cfg(test)]
 pub(crate) use run_time::conditions_on_elements;
 pub use run_time::{RunTime, left_to_run_time};

@@ -38,6 +38,11 @@ fn integer(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
 /// An integer element of a type. Of a number that is out of range the low bits are kept.
 fn wrapped(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
     let range = dtype.integer_range().filter(|(least, most)| most - least >= i128::from(u8::MAX));
+    if let (Some((least, most)), Some(value)) = (range, e.as_inline())
+        && (least..=most).contains(&i128::from(value))
+    {
+        return Element::Int(e);
+    }
     let (Some((least, most)), Some(value)) = (range, cx.pool().as_int(e)) else {
         return integer(cx, e, dtype);
     };
@@ -275,23 +280,27 @@ pub fn cast(cx: &mut Cx, element: &Element, to: Dtype) -> Element {
     }
 }
 
-/// The elements of a tensor as they broadcast to a shape of literal sizes, by the position in the result.
-pub fn at_broadcast(tensor: &Tensor, shape: &[usize], position: usize) -> Option<usize> {
+/// How far apart the elements of a tensor lie along each dimension of a shape of literal sizes to which it broadcasts.
+pub fn strides_in(tensor: &Tensor, shape: &[usize]) -> Option<Vec<usize>> {
     let sizes: Vec<usize> =
         tensor.shape.as_ref()?.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
-    let mut rest = position;
-    let (mut index, mut stride) = (0, 1);
-    for (back, &size) in shape.iter().rev().enumerate() {
-        let at = rest % size.max(1);
-        rest /= size.max(1);
-        if let Some(&own) = sizes.iter().rev().nth(back) {
-            if own > 1 {
-                index += at * stride;
-            }
-            stride *= own;
-        }
+    let mut strides = vec![0; shape.len()];
+    let mut stride = 1;
+    for (own, &size) in strides.iter_mut().rev().zip(sizes.iter().rev()) {
+        *own = if size > 1 { stride } else { 0 };
+        stride *= size;
     }
-    Some(index)
+    Some(strides)
+}
+
+/// Where the element is that stands at a position of a shape, row by row.
+pub fn index_at(strides: &[usize], shape: &[usize], mut position: usize) -> usize {
+    let mut index = 0;
+    for (&stride, &size) in strides.iter().zip(shape).rev() {
+        index += position % size.max(1) * stride;
+        position /= size.max(1);
+    }
+    index
 }
 
 /// Whether a text begins with a number, as C++'s `stod` reads it.

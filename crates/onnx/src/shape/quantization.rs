@@ -1,6 +1,7 @@
 //! Quantization, and operators on quantized tensors.
 use super::call::{Attribute, Checked, Outcome};
 use super::linear::product;
+use super::meeting::meet;
 use super::value::Tensor;
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
@@ -246,7 +247,7 @@ fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 /// `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`: shapes meet.
 fn quantized_binary(cx: &mut Cx, call: &Checked) -> Outcome {
     scalars(cx, call, &[1, 2, 4, 5, 6, 7])?;
-    let shape = cx.broadcast([call.shape(0)?, call.shape(3)?], "Quantized.C3")?.to_vec();
+    let shape = meet(cx, [call.shape(0)?, call.shape(3)?], "Quantized.C3")?;
     call.one(shape)
 }
 
@@ -256,14 +257,14 @@ fn integer_product(cx: &mut Cx, call: &Checked) -> Outcome {
         "the inference of types needs the zero points".to_owned()
     })?;
     scalars(cx, call, &[1, 3])?;
-    let shape = cx.broadcast([call.shape(0)?, call.shape(2)?], "Quantized.C3")?.to_vec();
+    let shape = meet(cx, [call.shape(0)?, call.shape(2)?], "Quantized.C3")?;
     Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::I32), shape).into()])
 }
 
 /// `condition, x, x_scale, x_zero, y, ..`.
 fn quantized_where(cx: &mut Cx, call: &Checked) -> Outcome {
     first_of(cx, call, &[2, 5, 7], &[3, 6, 8])?;
-    let shape = cx.broadcast([call.shape(0)?, call.shape(1)?, call.shape(4)?], "Quantized.C3")?.to_vec();
+    let shape = meet(cx, [call.shape(0)?, call.shape(1)?, call.shape(4)?], "Quantized.C3")?;
     call.one(shape)
 }
 

@@ -156,11 +156,15 @@ fn total(cx: &mut Cx, call: &Checked, flags: &[bool], result: &Tensor) -> Option
             None => next.clone(),
         });
     }
-    let nothing = match op {
-        "Add" if result.dtype.is_integer() => Some(Element::Int(Expr::ZERO)),
-        "Mul" if result.dtype.is_integer() => Some(Element::Int(Expr::ONE)),
-        _ => None,
-    };
+    // The greatest and the least integer of none are the ends of the type.
+    let nothing = result.dtype.integer_range().map(|(least, most)| {
+        Element::Int(match op {
+            "Add" => Expr::ZERO,
+            "Mul" => Expr::ONE,
+            "Max" => cx.pool().int(least),
+            _ => cx.pool().int(most),
+        })
+    });
     let totals = totals.into_iter().map(|total| total.or_else(|| nothing.clone()));
     totals.collect::<Option<Vec<_>>>().map(|totals| Elements::List(totals.into()))
 }

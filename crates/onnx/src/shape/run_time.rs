@@ -201,6 +201,10 @@ const RULES: &[Rule] = &[
         ),
     ),
     in_domain(MICROSOFT, rule(&["GatherND"], 1, "GatherND.C3", About::Tuples, TUPLES)),
+    in_domain(
+        MICROSOFT,
+        rule(&["Pad"], 1, "Pad.C4", About::Values, "the pads in {} leave no negative size and suit the mode"),
+    ),
     in_domain(MICROSOFT, rule(&["Range"], 2, "Range.C2", About::Values, "{} is not 0")),
     in_domain(MICROSOFT, rule(&["CropAndResize"], 2, "CropAndResize.C1", About::Dimension(0, 0), INDICES)),
     in_domain(
@@ -248,14 +252,15 @@ const RULES: &[Rule] = &[
 ];
 
 /// Whether nothing is known of an element, or of one of them.
-fn is_open(cx: &mut Cx, tensor: &Tensor, is_index: bool) -> bool {
+fn is_open(cx: &mut Cx, tensor: &Tensor, is_index: bool, is_run: bool) -> bool {
     let mut open = |element: &Element| match element {
         Element::Open => true,
         Element::Int(e) if is_index => e.as_inline().is_none() && cx.env.hint_int(*e).is_none(),
         _ => false,
     };
     match &tensor.elements {
-        _ if tensor.count() == Some(0) || tensor.from_sizes => false,
+        // In a run, what is computed from data is not told apart.
+        _ if tensor.count() == Some(0) || tensor.from_sizes && !is_run => false,
         None => true,
         Some(Elements::Fill(element)) => open(element),
         Some(Elements::List(list)) => list.iter().any(open),
@@ -335,7 +340,7 @@ fn left(cx: &mut Cx, call: &Call, rule: &Rule) -> Option<RunTime> {
     }
     let is_index = matches!(rule.about, About::Axis | About::Dimension(..) | About::Last | About::Tuples);
     if !applies
-        || !is_open(cx, given, is_index)
+        || !is_open(cx, given, is_index, call.is_run)
         || is_settled(cx, given, size)
         || spans::are_settled(cx, call)
     {

@@ -1,5 +1,6 @@
 //! Lists of tensors, and values that may be missing.
 use super::call::{Checked, Outcome, open};
+use super::elements::{Grid, joined, stacked};
 use super::value::{Element, Sequence, Tensor, Value};
 use super::{Dtype, Family};
 use sizewise_expr::Expr;
@@ -18,6 +19,9 @@ pub(super) const KERNELS: Family = &[
     ("SequenceLength", length),
     ("SplitToSequence", split),
 ];
+
+/// The most parts that a tensor is split into one by one.
+const MAX_PARTS: i64 = 1_024;
 
 fn sequence<'c>(call: &Checked<'c, '_>) -> Result<&'c Sequence, KernelError> {
     match call.input(0) {
@@ -198,68 +202,97 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     } else {
         shape[at] = along;
     }
-    Ok(vec![Tensor::new(sequence.dtype, shape).into()])
+    let mut result = Tensor::new(sequence.dtype, shape);
+    let parts: Vec<&Tensor> = items.iter().collect();
+    result.elements = if new { stacked(&parts, at, &result) } else { joined(&parts, at, &result) };
+    Ok(vec![result.into()])
+}
+
+/// How a tensor is split along an axis.
+enum Cut {
+    /// Into parts of these sizes.
+    Into(Vec<Expr>),
+    /// Into so many parts, where this is known, which are not followed.
+    Open(Option<Expr>),
 }
 
 /// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension
-/// is dropped without `keepdims`.
+/// is dropped without `keepdims`. onnxruntime takes an empty list of sizes as none.
 ///
 /// (C1) The axis is within the rank. (C2) Sizes are a scalar or a list; positive, and in a list they add up.
 fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let dtype = call.given(0)?.dtype;
     let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
-    let unknown = |count: Option<Expr>| Ok(vec![Value::Sequence(Sequence::open(dtype, count))]);
-    let scalar = call.tensor(1).and_then(|tensor| tensor.shape.as_ref()).is_none_or(Vec::is_empty);
+    let given = call.tensor(1).filter(|tensor| tensor.count() != Some(0));
+    let rank = given.and_then(|tensor| tensor.shape.as_ref()).map_or(0, Vec::len);
+    call.check(rank <= 1, "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+    let scalar = rank == 0;
     let keep = !scalar || call.int("keepdims", 1) != 0;
-    let lengths: Vec<Expr> = match call.tensor(1) {
-        None => match sizes[at].as_inline().filter(|&size| (0..=1_024).contains(&size)) {
-            Some(size) => vec![Expr::ONE; size as usize],
-            None => return unknown(Some(sizes[at])),
+    let cut = match given {
+        None => match sizes[at].as_inline().filter(|&size| (0..=MAX_PARTS).contains(&size)) {
+            Some(size) => Cut::Into(vec![Expr::ONE; size as usize]),
+            None => Cut::Open(Some(sizes[at])),
         },
-        Some(tensor) => {
-            let rank = call.shape(1)?.len();
-            call.check(rank <= 1, "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
-            let Some(list) = tensor.ints() else { return unknown(None) };
-            if rank == 0 {
-                let step = cx.literal(list[0], "SplitToSequence.C2")?;
-                call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
-                call.check(keep || step == 1, "SplitToSequence.C2", || {
-                    format!("parts of {step} have a dimension")
-                })?;
-                let literal = sizes[at].as_inline().filter(|size| size / step <= 1_024);
-                let Some(size) = literal else {
-                    let step = cx.int(step);
-                    return unknown(Some(cx.ceil_div(sizes[at], step)));
-                };
-                let starts = (0..size).step_by(step as usize);
-                starts.map(|start| cx.int(step.min(size - start))).collect()
-            } else {
-                let sum = cx.sum(list.clone());
-                cx.require_eq(
-                    sum,
-                    sizes[at],
-                    "SplitToSequence.C2",
-                    "the sum of the sizes and the dimension",
-                )?;
-                for &size in &list {
-                    let natural = cx.ge(size, 0);
-                    cx.require(natural, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(size)))?;
-                }
-                list
-            }
-        }
+        Some(tensor) if call.shape(1)?.is_empty() => into_equal(cx, call, tensor, sizes[at], keep)?,
+        Some(tensor) => into_given(cx, call, tensor, sizes[at])?,
     };
-    let items = lengths.into_iter().map(|length| {
+    let lengths = match cut {
+        Cut::Into(lengths) => lengths,
+        Cut::Open(count) => return Ok(vec![Value::Sequence(Sequence::open(dtype, count))]),
+    };
+    let (x, mut from) = (Grid::new(call.given(0)?), Some(0));
+    let mut items = Vec::with_capacity(lengths.len());
+    for length in lengths {
         let mut shape = sizes.clone();
-        if keep {
-            shape[at] = length;
-        } else {
+        shape[at] = length;
+        let elements = x.as_ref().zip(from).and_then(|(x, from)| x.part(at, from, &shape));
+        from = from.and_then(|from: usize| from.checked_add(usize::try_from(length.as_inline()?).ok()?));
+        if !keep {
             shape.remove(at);
         }
-        Tensor::new(dtype, shape)
-    });
-    Ok(vec![Value::Sequence(Sequence::of(dtype, items.collect()))])
+        items.push(Tensor { elements, ..Tensor::new(dtype, shape) });
+    }
+    Ok(vec![Value::Sequence(Sequence::of(dtype, items))])
+}
+
+/// (C2) of [`split`] for parts of one size.
+fn into_equal(
+    cx: &mut Cx,
+    call: &Checked,
+    given: &Tensor,
+    size: Expr,
+    keep: bool,
+) -> Result<Cut, KernelError> {
+    let Some(step) = given.ints() else { return Ok(Cut::Open(None)) };
+    let step = cx.literal(step[0], "SplitToSequence.C2")?;
+    call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
+    call.check(keep || step == 1, "SplitToSequence.C2", || format!("parts of {step} have a dimension"))?;
+    let Some(literal) = size.as_inline().filter(|size| size / step <= MAX_PARTS) else {
+        let step = cx.int(step);
+        return Ok(Cut::Open(Some(cx.ceil_div(size, step))));
+    };
+    let starts = (0..literal).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    Ok(Cut::Into(starts.map(|start| cx.int(step.min(literal - start))).collect()))
+}
+
+/// (C2) of [`split`] for parts of given sizes.
+fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result<Cut, KernelError> {
+    let shape = call.shape(1)?;
+    let Some(count) = shape[0].as_inline().filter(|&count| count <= MAX_PARTS) else {
+        let none = cx.eq(shape[0], 0);
+        return Ok(Cut::Open(Some(cx.pool().ite(none, size, shape[0]))));
+    };
+    let list = given.list_of(count as usize).unwrap_or_else(|| vec![Element::Open; count as usize]);
+    let list: Vec<Expr> =
+        list.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect();
+    let sum = cx.sum(list.clone());
+    cx.require_eq(sum, size, "SplitToSequence.C2", "the sum of the sizes and the dimension")?;
+    for &size in &list {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    Ok(Cut::Into(list))
 }
 
 fn optional(_: &mut Cx, call: &Checked) -> Outcome {

@@ -178,7 +178,7 @@ fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr,
 /// Parts along an axis: as given, or as many equal ones as there are outputs (the last one smaller from version 18 on).
 ///
 /// (C1) The axis is within the rank. (C2) There is a size for each output, none negative, and they add up. (C3) Without
-/// sizes the dimension divides.
+/// sizes, or with an input of none, the dimension divides.
 fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let at = call.axis(call.int("axis", 0), sizes.len(), "Split.C1")?;
@@ -205,13 +205,7 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
         let mut shape = sizes.clone();
         shape[at] = length;
         let mut part = call.output(i, shape.clone())?;
-        part.elements = x.as_ref().zip(from).and_then(|(x, from)| {
-            build(&shape, |index| {
-                let mut index = index.to_vec();
-                index[at] += from;
-                x.get(&index).cloned()
-            })
-        });
+        part.elements = x.as_ref().zip(from).and_then(|(x, from)| x.part(at, from, &shape));
         from = from.and_then(|from| from.checked_add(usize::try_from(length.as_inline()?).ok()?));
         parts.push(Value::from(part));
     }
@@ -227,8 +221,19 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
         "sizes and num_outputs are given".to_owned()
     })?;
     match tensor.ints() {
+        _ if tensor.count() == Some(0) => Ok(None),
         Some(list) => Ok(Some(list)),
-        None => Ok(Some((0..call.output_count()).map(|_| cx.unbacked_size(0, None)).collect())),
+        None => {
+            let (given, outputs) = (call.shape(1)?.first().copied(), call.output_count());
+            let expected = cx.int(outputs as i64);
+            let given = given.unwrap_or(Expr::ONE);
+            let cases = [cx.eq(given, expected), cx.eq(given, 0)];
+            let fine = cx.any(&cases);
+            cx.require(fine, "Split.C2", |cx| {
+                format!("there are {} sizes for {outputs} outputs", cx.show(given))
+            })?;
+            Ok(Some((0..outputs).map(|_| cx.unbacked_size(0, None)).collect()))
+        }
     }
 }
 
@@ -280,14 +285,12 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
         let count = cx.product(call.shape(2)?.to_vec());
         cx.require_eq(count, Expr::ONE, "Pad.C2", "the number of padding values")?;
     }
-    let Some(pads) = pad_list(cx, call)? else {
-        let shape = sizes.iter().map(|_| cx.unbacked_size(0, None)).collect();
-        return call.one(shape);
-    };
+    let pads = pad_list(cx, call)?;
     let axes = match call.tensor(3) {
         Some(_) => call.input_ints(cx, 3, "Pad.C1")?.unwrap_or_default(),
         None => (0..sizes.len() as i64).collect(),
     };
+    let Some(pads) = pads else { return any_pads(cx, call, &sizes, &axes) };
     call.check(pads.len() == 2 * axes.len(), "Pad.C1", || {
         format!("{} numbers for {} axes", pads.len(), axes.len())
     })?;
@@ -319,6 +322,18 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, shape)?;
     result.elements = if mode == "constant" { padded(call, &result, &axes, &pads) } else { None };
     Ok(vec![result.into()])
+}
+
+/// (C1) of [`pad`] where the numbers are not known: the sizes of the axes are any.
+fn any_pads(cx: &mut Cx, call: &Checked, sizes: &[Expr], axes: &[i64]) -> Outcome {
+    let given = call.shape(1)?.last().copied().unwrap_or(Expr::ONE);
+    let expected = cx.int(2 * axes.len() as i64);
+    cx.require_eq(given, expected, "Pad.C1", "the number of pads")?;
+    let mut shape = sizes.to_vec();
+    for &axis in axes {
+        shape[call.axis(axis, sizes.len(), "Pad.C1")?] = cx.unbacked_size(0, None);
+    }
+    call.one(shape)
 }
 
 /// The elements of a tensor with the padding value around them.

@@ -71,17 +71,19 @@ pub struct Sequence {
     pub items: Option<Vec<Tensor>>,
     /// The number of its values where they are not followed, if sizes decide it.
     pub count: Option<Expr>,
+    /// Whether sizes decide the elements of values that are not followed.
+    pub from_sizes: bool,
 }
 
 impl Sequence {
     /// A sequence of these values.
     pub fn of(dtype: Dtype, items: Vec<Tensor>) -> Sequence {
-        Sequence { dtype, items: Some(items), count: None }
+        Sequence { dtype, items: Some(items), count: None, from_sizes: false }
     }
 
     /// A sequence of values that are not followed.
     pub fn open(dtype: Dtype, count: Option<Expr>) -> Sequence {
-        Sequence { dtype, items: None, count }
+        Sequence { dtype, items: None, count, from_sizes: false }
     }
 }
 
@@ -173,12 +175,10 @@ impl Tensor {
 
     /// The number of elements, if it is a number.
     pub fn count(&self) -> Option<u64> {
-        let sizes = self.shape.as_ref()?.iter().map(|size| u64::try_from(size.as_inline()?).ok());
-        let sizes: Vec<u64> = sizes.collect::<Option<_>>()?;
-        if sizes.contains(&0) {
-            return Some(0);
-        }
-        sizes.into_iter().try_fold(1u64, u64::checked_mul)
+        let sizes = || self.shape.iter().flatten().map(|size| u64::try_from(size.as_inline()?).ok());
+        self.shape.as_ref()?;
+        let is_empty = sizes().try_fold(false, |is_empty, size| Some(is_empty || size? == 0))?;
+        if is_empty { Some(0) } else { sizes().try_fold(1u64, |count, size| count.checked_mul(size?)) }
     }
 
     /// Where all elements lie, if that is known of all in the same way.

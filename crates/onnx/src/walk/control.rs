@@ -1,7 +1,8 @@
 //! Control flow: `If`, and what it shares with loops.
+use super::untracked::{are_sizes, mark};
 use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
-use crate::shape::{Element, Sequence, Tensor, Value};
+use crate::shape::{Element, Elements, Sequence, Tensor, Value};
 use sizewise_env::SymbolInfo;
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
@@ -83,11 +84,26 @@ impl<'m> Walk<'m> {
             self.expect_declared(step, graph, &results)?;
             return Ok(results);
         }
+        let (step, unknown) = (self.steps.len() - 1, self.unknown.len());
         let first = self.supposing(condition, then, scope, frame)?;
         let negated = condition.map(|condition| self.env.pool.not(condition));
         let second = self.supposing(negated, other, scope, frame)?;
+        let of_sizes = inputs.first().copied().flatten().is_some_and(are_sizes);
+        if self.stops && (of_sizes || !self.takes_any_data) && self.unknown.len() > unknown {
+            let reason = "a branch refuses what it is given, and which branch runs is not known";
+            self.unsupported.get_or_insert((step, reason.to_owned()));
+        }
         let pairs = first.into_iter().zip(second);
-        Ok(pairs.map(|(a, b)| self.either(condition, a, b)).collect())
+        Ok(pairs
+            .map(|(a, b)| {
+                let of_sizes = of_sizes && are_sizes(&a) && are_sizes(&b);
+                let mut joined = self.either(condition, a, b);
+                if of_sizes {
+                    mark(&mut joined);
+                }
+                joined
+            })
+            .collect())
     }
 
     /// Requires that a node has an output for each of a graph within, but for some that the graph has before.
@@ -154,13 +170,28 @@ impl<'m> Walk<'m> {
         Ok(())
     }
 
-    /// Walks a graph that runs only where a condition holds: what it needs is needed there.
+    /// Walks a branch that runs only where a condition holds.
     fn supposing(
         &mut self,
         condition: Option<Expr>,
         graph: &'m GraphProto,
         scope: &Scope<'_>,
         frame: &Frame<'m>,
+    ) -> Results {
+        let step = self.steps.len() - 1;
+        self.perhaps(condition, "a branch", |walk| {
+            let results = walk.graph(graph, Vec::new(), scope, frame)?;
+            walk.expect_declared(step, graph, &results)?;
+            Ok(results)
+        })
+    }
+
+    /// Walks what runs only where a condition holds: what it needs is needed there.
+    pub(super) fn perhaps(
+        &mut self,
+        condition: Option<Expr>,
+        what: &str,
+        walk: impl FnOnce(&mut Walk<'m>) -> Results,
     ) -> Results {
         let outside = self.env.clone();
         if let Some(condition) = condition {
@@ -169,18 +200,13 @@ impl<'m> Walk<'m> {
         let (failures, recorded) = (self.failures.len(), self.env.guards().len());
         let asserted = self.env.runtime_asserts().len();
         let stops = std::mem::replace(&mut self.stops, false);
-        let step = self.steps.len() - 1;
-        let results = self.graph(graph, Vec::new(), scope, frame).and_then(|results| {
-            self.expect_declared(step, graph, &results)?;
-            Ok(results)
-        });
+        let results = walk(self);
         self.stops = stops;
         let inside = std::mem::replace(&mut self.env, outside);
-        // A branch that fails is one that is not taken, or data decide.
+        // What fails does not run, or data decide.
         if self.failures.len() > failures {
             let failed: Vec<_> = self.failures.drain(failures..).collect();
-            self.unknown
-                .extend(failed.into_iter().map(|failure| (failure.step, "a branch fails".to_owned())));
+            self.unknown.extend(failed.into_iter().map(|failure| (failure.step, format!("{what} fails"))));
         }
         let taken = inside.guards()[recorded..].to_vec();
         for guard in taken {
@@ -197,7 +223,7 @@ impl<'m> Walk<'m> {
             }
         }
         if let Some(open) = inside.runtime_asserts().get(asserted) {
-            self.unknown.push((open.origin.0 as usize, "data decide what a branch needs".to_owned()));
+            self.unknown.push((open.origin.0 as usize, format!("data decide what {what} needs")));
         }
         // Sizes that only data decide are known outside, too.
         for &symbol in inside.unbacked().iter().skip(self.env.unbacked().len()) {
@@ -215,7 +241,8 @@ impl<'m> Walk<'m> {
             (Value::Tensor(a), Value::Tensor(b)) if a.dtype == b.dtype => match (&a.shape, &b.shape) {
                 (Some(x), Some(y)) if x.len() == y.len() => {
                     let shape = x.iter().zip(y).map(|(&x, &y)| self.either_size(condition, x, y)).collect();
-                    Tensor::new(a.dtype, shape).into()
+                    let elements = (x == y).then(|| self.either_elements(condition, &a, &b)).flatten();
+                    Tensor { elements, ..Tensor::new(a.dtype, shape) }.into()
                 }
                 _ => Tensor::unranked(a.dtype).into(),
             },
@@ -225,6 +252,19 @@ impl<'m> Walk<'m> {
             }
             _ => Value::Unknown,
         }
+    }
+
+    /// The elements of one of two tensors of one shape.
+    fn either_elements(&mut self, condition: Option<Expr>, a: &Tensor, b: &Tensor) -> Option<Elements> {
+        let (a, b) = (a.list()?, b.list()?);
+        let either = |(a, b): (Element, Element)| match (&a, &b, condition) {
+            _ if a == b => a,
+            (Element::Int(a), Element::Int(b), Some(condition)) => {
+                Element::Int(self.env.pool.ite(condition, *a, *b))
+            }
+            _ => Element::Open,
+        };
+        Some(Elements::List(a.into_iter().zip(b).map(either).collect()))
     }
 
     fn either_size(&mut self, condition: Option<Expr>, a: Expr, b: Expr) -> Expr {
@@ -246,12 +286,5 @@ impl<'m> Walk<'m> {
             Value::Tensor(tensor) if a != b => Value::Tensor(Tensor { elements: None, ..tensor }),
             other => other,
         }
-    }
-}
-
-pub(super) fn without_elements(value: &Value) -> Value {
-    match value {
-        Value::Tensor(tensor) => Value::Tensor(Tensor { elements: None, constant: false, ..tensor.clone() }),
-        other => other.clone(),
     }
 }

@@ -1,10 +1,10 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
-use super::control::{Results, without_elements};
+use super::control::Results;
 use super::load::has_known_rank;
-use super::untracked::{are_sizes, marked};
+use super::untracked::{are_sizes, mark, marked, without_elements};
 use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
-use crate::shape::{Dtype, Element, Tensor, Value};
+use crate::shape::{Dtype, Element, Tensor, Value, stacked as stacked_elements};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Reach, Span};
@@ -20,6 +20,8 @@ struct Rounds {
     trips: Option<Expr>,
     /// Whether the first round runs, if there may be one.
     goes: bool,
+    /// The condition under which there is a round, if it is known.
+    first: Option<Expr>,
     /// Whether sizes decide how many there are, unless a round ends the loop.
     of_sizes: bool,
 }
@@ -95,11 +97,11 @@ impl<'m> Walk<'m> {
         if matches!(self.at_load, AtLoad::Finding(_)) {
             return self.loaded(node, graph, &carried, scope, frame);
         }
-        if goes == Some(false) {
-            return self.no_round(node, graph, carried, scope, frame);
-        }
+        let first = self.first_round(trips, single(1));
         match literal {
-            Some(0) => return self.no_round(node, graph, carried, scope, frame),
+            _ if first.and_then(|first| self.env.statically(first)) == Some(false) => {
+                return self.no_round(node, graph, carried, scope, frame);
+            }
             Some(trips) if goes == Some(true) && trips <= self.max_rounds() => {
                 let before = self.before();
                 if let Some(results) = self.unrolled(graph, Some(trips), carried.clone(), scope, frame)? {
@@ -117,9 +119,21 @@ impl<'m> Walk<'m> {
             _ => {}
         }
         let of_sizes = |at: usize| inputs.get(at).copied().flatten().is_none_or(are_sizes);
-        let counts =
-            Rounds { trips: trips.flatten(), goes: goes == Some(true), of_sizes: of_sizes(0) && of_sizes(1) };
+        let of_sizes = of_sizes(0) && of_sizes(1);
+        let counts = Rounds { trips: trips.flatten(), goes: goes == Some(true), first, of_sizes };
         self.any_rounds(graph, &counts, carried, (scope, frame))
+    }
+
+    /// The condition under which a loop has a round, by the number of rounds and the condition that it is given.
+    fn first_round(&mut self, trips: Option<Option<Expr>>, goes: Option<Option<Element>>) -> Option<Expr> {
+        let goes = match goes {
+            None => self.env.pool.bool(true),
+            Some(Some(Element::Bool(condition))) => condition,
+            Some(_) => return None,
+        };
+        let Some(trips) = trips else { return Some(goes) };
+        let some = self.env.pool.ge(trips?, Expr::ONE);
+        Some(self.env.pool.and(&[goes, some]))
     }
 
     fn max_rounds(&self) -> i64 {
@@ -202,7 +216,15 @@ impl<'m> Walk<'m> {
             for round in added.iter().skip(1) {
                 row = self.same_row(step, &row, &round[at])?;
             }
-            carried.push(stacked(count, &row));
+            let mut rows = stacked(count, &row);
+            let made: Option<Vec<&Tensor>> = added.iter().map(|round| round[at].tensor()).collect();
+            if let (Value::Tensor(rows), Some(made)) = (&mut rows, made) {
+                rows.elements = stacked_elements(&made, 0, rows);
+            }
+            if added.iter().all(|round| are_sizes(&round[at])) {
+                mark(&mut rows);
+            }
+            carried.push(rows);
         }
         Ok(carried)
     }
@@ -294,7 +316,7 @@ impl<'m> Walk<'m> {
             let number = self.number_of_round(counts, &known_of);
             let given = carried.iter().zip(&known_of.carried).map(|(value, &of)| marked(value, of));
             let inputs = self.round(number, &given.collect::<Vec<_>>());
-            let results = self.graph(graph, inputs, scope, frame)?;
+            let results = self.any_round(graph, counts, inputs, (scope, frame))?;
             let after: Vec<Value> =
                 results[1.min(results.len())..].iter().take(carried.len()).cloned().collect();
             if known_of.less(results.first(), &after) {
@@ -341,6 +363,31 @@ impl<'m> Walk<'m> {
                 .map(|(a, b)| if same_shape(a, b) { without_elements(a) } else { self.widened(a, b) })
                 .collect();
         }
+    }
+
+    /// Walks a round. Where it is not known whether there is one, its refusals are none of the loop; data may choose a
+    /// round.
+    fn any_round(
+        &mut self,
+        graph: &'m GraphProto,
+        counts: &Rounds,
+        inputs: Vec<Value>,
+        (scope, frame): (&Scope<'_>, &Frame<'m>),
+    ) -> Results {
+        let is_sure = match counts.first {
+            Some(first) => self.env.statically(first) == Some(true),
+            None => !counts.of_sizes && self.takes_any_data,
+        };
+        if is_sure {
+            return self.graph(graph, inputs, scope, frame);
+        }
+        let (step, unknown) = (self.steps.len() - 1, self.unknown.len());
+        let results = self.perhaps(counts.first, "a round", |walk| walk.graph(graph, inputs, scope, frame));
+        if self.stops && self.unknown.len() > unknown {
+            let reason = "a round refuses what it is given, and whether there is a round is not known";
+            self.unsupported.get_or_insert((step, reason.to_owned()));
+        }
+        results
     }
 
     /// The number of a round: one of `0 .. trips - 1`, and each of them unless a round ends the loop.

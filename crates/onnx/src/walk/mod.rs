@@ -13,14 +13,14 @@ pub use unmade::AtLoad;
 pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
-use crate::read::{Imports, Model, attribute, domain_of, tensor};
+use crate::read::{Imports, Model, attribute, domain_of, graphs_of, tensor};
 use crate::shape::{
     Attribute, Call, Dtype, Element, Elements, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans,
     unknown_outputs,
 };
 use load::{mark_declared, mark_ranks};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -50,6 +50,11 @@ impl Step<'_> {
         self.0.input.get(at).map_or("", String::as_str)
     }
 
+    /// Whether it has graphs within.
+    pub(crate) fn has_graphs(&self) -> bool {
+        graphs_of(self.0).next().is_some()
+    }
+
     /// Its operator, with the domain in front unless it is `ai.onnx`.
     pub fn op(&self) -> String {
         match domain_of(self.0) {
@@ -68,15 +73,50 @@ pub struct Failure {
     pub error: KernelError,
 }
 
-/// Values by name, with those of the graphs around.
-struct Scope<'s> {
-    values: FxHashMap<&'s str, Value>,
-    outer: Option<&'s Scope<'s>>,
+/// The values of a graph.
+enum Scope<'s> {
+    /// Those of the main graph by number.
+    Main(&'s Model, Vec<Option<Value>>),
+    /// Those of a graph or a function by name, with those of the graphs around.
+    Within(FxHashMap<&'s str, Value>, Option<&'s Scope<'s>>),
 }
 
-impl Scope<'_> {
+impl<'s> Scope<'s> {
     fn get(&self, name: &str) -> Option<&Value> {
-        self.values.get(name).or_else(|| self.outer.and_then(|outer| outer.get(name)))
+        match self {
+            Scope::Main(model, values) => values.get(model.number(name)?)?.as_ref(),
+            Scope::Within(values, outer) => {
+                values.get(name).or_else(|| outer.and_then(|outer| outer.get(name)))
+            }
+        }
+    }
+
+    /// The inputs of a node of the graph; `at` is its position.
+    fn inputs(&self, at: usize, node: &NodeProto) -> SmallVec<[Option<&Value>; 4]> {
+        match self {
+            Scope::Main(model, values) => {
+                let numbers = model.links.inputs(at, node.input.len());
+                numbers.map(|number| values.get(number?)?.as_ref()).collect()
+            }
+            // A parameter of a function that the call leaves out is as if it were left out here.
+            Scope::Within(..) => {
+                node.input.iter().map(|name| if name.is_empty() { None } else { self.get(name) }).collect()
+            }
+        }
+    }
+
+    /// Keeps the results of a node of the graph; `at` is its position.
+    fn keep(&mut self, at: usize, node: &'s NodeProto, results: impl Iterator<Item = Value>) {
+        match self {
+            Scope::Main(model, values) => {
+                let slots = values.iter_mut().skip(model.links.outputs(at)).take(node.output.len());
+                slots.zip(results).for_each(|(slot, value)| *slot = Some(value));
+            }
+            Scope::Within(values, _) => {
+                let named = node.output.iter().zip(results).filter(|(name, _)| !name.is_empty());
+                values.extend(named.map(|(name, value)| (name.as_str(), value)));
+            }
+        }
     }
 }
 
@@ -121,8 +161,8 @@ pub struct Walk<'m> {
     pub run_time: Vec<(usize, RunTime)>,
     /// Integers that are computed from sizes, with the step and the type that has to hold them.
     pub integers: Vec<(usize, Expr, Dtype)>,
-    /// The values of the main graph.
-    pub values: FxHashMap<&'m str, Value>,
+    /// The values of the main graph by number.
+    pub values: Vec<Option<Value>>,
     /// The branches that were taken.
     pub taken: Branches,
     /// The branches to take where nothing else decides which.
@@ -133,6 +173,8 @@ pub struct Walk<'m> {
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
     keeps: bool,
+    /// Whether the elements of inputs are any, so that data may choose a branch or a round.
+    pub takes_any_data: bool,
     /// Whether conditions that are left to run time are noted.
     pub notes_run_time: bool,
     /// How many nodes were visited, those of attempts that were taken back included.
@@ -152,7 +194,7 @@ impl<'m> Walk<'m> {
             env.pool.symbol(name);
         }
         let (steps, failures, unknown) = (Vec::new(), Vec::new(), Vec::new());
-        let values = FxHashMap::default();
+        let values = Vec::new();
         let (taken, follows) = (Branches::default(), Branches::default());
         Walk {
             model,
@@ -169,6 +211,7 @@ impl<'m> Walk<'m> {
             at_load: AtLoad::default(),
             stops,
             keeps: !stops,
+            takes_any_data: true,
             notes_run_time: !stops,
             visits: 0,
             most_visits: MAX_VISITS,
@@ -180,35 +223,36 @@ impl<'m> Walk<'m> {
     pub fn run(&mut self, inputs: Vec<(String, Value)>) -> Option<Vec<Value>> {
         let model = self.model;
         let frame = Frame { imports: &model.imports, given: Vec::new(), depth: 0 };
-        let count = model.graph.initializer.len() + model.graph.node.len();
-        let values = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
-        let mut scope = Scope { values, outer: None };
-        for (message, &is_needed) in model.graph.initializer.iter().zip(&model.needed().initializers) {
+        let mut values: Vec<Option<Value>> = vec![None; model.links.count()];
+        let before: Vec<usize> = model.links.before().collect();
+        let (of_inputs, others) = before.split_at(model.graph.input.len());
+        let weights = model.graph.initializer.iter().zip(&model.needed().initializers);
+        for ((message, &is_needed), &number) in weights.zip(others) {
             let value = tensor(&mut self.env.pool, message, is_needed).map_or(Value::Unknown, Value::from);
-            scope.values.insert(&message.name, value);
+            values[number] = Some(value);
         }
-        for message in &model.graph.sparse_initializer {
-            let Some(values) = &message.values else { continue };
+        let sparse = model.graph.sparse_initializer.iter();
+        let sparse = sparse.filter_map(|message| Some((message, message.values.as_ref()?)));
+        for ((message, elements), &number) in sparse.zip(&others[model.graph.initializer.len()..]) {
             let shape = message.dims.iter().map(|&size| self.env.pool.int(size)).collect();
-            let dtype = Dtype::from_number(i64::from(values.data_type)).unwrap_or(Dtype::F32);
-            scope.values.insert(&values.name, Tensor::new(dtype, shape).into());
+            let dtype = Dtype::from_number(i64::from(elements.data_type)).unwrap_or(Dtype::F32);
+            values[number] = Some(Tensor::new(dtype, shape).into());
         }
-        let by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
-        for input in &model.graph.input {
-            if let Some(value) = by_name.get(&input.name) {
-                let mut value = value.clone();
+        let mut by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
+        for (input, &number) in model.graph.input.iter().zip(of_inputs) {
+            if let Some(mut value) = by_name.remove(&input.name) {
                 mark_declared(&mut value, input);
-                scope.values.insert(&input.name, value);
+                values[number] = Some(value);
             }
         }
-        let results = self.nodes(&model.graph.node, &mut scope, &frame).ok().map(|()| {
-            let found = |output: &crate::read::message::ValueInfoProto| {
-                scope.get(&output.name).cloned().unwrap_or(Value::Unknown)
-            };
-            model.graph.output.iter().map(found).collect()
-        });
+        let mut scope = Scope::Main(model, values);
+        let done = self.nodes(&model.graph.node, &mut scope, &frame).is_ok();
+        let Scope::Main(_, values) = scope else { return None };
+        let found = |number: Option<usize>| values.get(number?)?.clone();
+        let results = model.links.results().map(|number| found(number).unwrap_or(Value::Unknown));
+        let results = done.then(|| results.collect());
         if self.keeps {
-            self.values = scope.values;
+            self.values = values;
         }
         results
     }
@@ -221,15 +265,16 @@ impl<'m> Walk<'m> {
         outer: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
-        let mut scope = Scope { values: FxHashMap::default(), outer: Some(outer) };
+        let mut values: FxHashMap<&str, Value> = FxHashMap::default();
         for message in &graph.initializer {
             let value = tensor(&mut self.env.pool, message, true).map_or(Value::Unknown, Value::from);
-            scope.values.insert(&message.name, value);
+            values.insert(&message.name, value);
         }
         for (input, mut value) in graph.input.iter().zip(inputs) {
             mark_declared(&mut value, input);
-            scope.values.insert(&input.name, value);
+            values.insert(&input.name, value);
         }
+        let mut scope = Scope::Within(values, Some(outer));
         self.nodes(&graph.node, &mut scope, &frame.within())?;
         let found = |name: &str| scope.get(name).cloned().unwrap_or(Value::Unknown);
         Ok(graph.output.iter().map(|output| found(&output.name)).collect())
@@ -247,13 +292,8 @@ impl<'m> Walk<'m> {
         for (at, node) in nodes.iter().enumerate() {
             // Of graphs within, all elements are followed.
             let is_needed = frame.depth > 0 || self.model.needed().nodes.get(at).is_none_or(|&needed| needed);
-            let results = self.node(node, is_needed, scope, frame)?;
-            for (name, value) in node.output.iter().zip(results) {
-                if !name.is_empty() {
-                    let value = if is_needed { value } else { value.of_no_elements() };
-                    scope.values.insert(name, value);
-                }
-            }
+            let results = self.node((at, node), is_needed, scope, frame)?.into_iter();
+            scope.keep(at, node, results.map(|value| if is_needed { value } else { value.of_no_elements() }));
         }
         Ok(())
     }
@@ -277,10 +317,10 @@ impl<'m> Walk<'m> {
         Ok(())
     }
 
-    /// The results of a node; `is_needed` says whether their elements are.
+    /// The results of a node, given with its position in its graph; `is_needed` says whether their elements are.
     fn node(
         &mut self,
-        node: &'m NodeProto,
+        (at, node): (usize, &'m NodeProto),
         is_needed: bool,
         scope: &Scope<'_>,
         frame: &Frame<'m>,
@@ -297,12 +337,7 @@ impl<'m> Walk<'m> {
             self.unknown.push((step, message));
             return if self.visits > self.most_visits { Err(Ended) } else { Ok(unknown()) };
         }
-        let inputs: SmallVec<[Option<&Value>; 4]> = node
-            .input
-            .iter()
-            // A parameter of a function that the call leaves out is as if it were left out here.
-            .map(|name| if name.is_empty() { None } else { scope.get(name) })
-            .collect();
+        let inputs = scope.inputs(at, node);
         if let Some(at) = self.model.function(domain, &node.op_type) {
             return self.function(at, node, &inputs, frame);
         }
@@ -342,6 +377,10 @@ impl<'m> Walk<'m> {
                 let mut values = mark_untracked(&call, values);
                 mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
                 values
+            }
+            Err(KernelError::DataDependent { .. }) if before.is_some() => {
+                self.depends_on_untracked(step, call.op);
+                unknown_outputs(&call)
             }
             Err(error) => {
                 self.failed(step, error)?;
@@ -425,12 +464,9 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
         let function = &self.model.functions[at];
-        let mut scope = Scope { values: FxHashMap::default(), outer: None };
-        for (name, value) in function.message.input.iter().zip(inputs) {
-            if let Some(value) = *value {
-                scope.values.insert(name, value.clone());
-            }
-        }
+        let given = function.message.input.iter().zip(inputs);
+        let values = given.filter_map(|(name, value)| Some((name.as_str(), value.cloned()?)));
+        let mut scope = Scope::Within(values.collect(), None);
         // Attributes of the call may stand for those of an outer one; what it does not give, the function may.
         let own = node.attribute.iter().filter_map(|own| match own.ref_attr_name.as_str() {
             "" => Some((own.name.as_str(), own)),

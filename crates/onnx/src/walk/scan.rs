@@ -1,7 +1,7 @@
 //! `Scan` and `SequenceMap`: a graph for each slice of tensors, and for each item of sequences.
-use super::control::{Results, attribute, without_elements};
+use super::control::{Results, attribute};
 use super::load::has_ranked_outputs;
-use super::untracked::{are_sizes, marked};
+use super::untracked::{are_sizes, marked, without_elements};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Sequence, Tensor, Value};
@@ -96,7 +96,7 @@ impl<'m> Walk<'m> {
                     let place = (if axis < 0 { axis + rank } else { axis }).clamp(0, rank - 1) as usize;
                     let mut shape = shape.clone();
                     shape.insert(place, length);
-                    Tensor::new(*dtype, shape).into()
+                    Tensor { from_sizes: are_sizes(value), ..Tensor::new(*dtype, shape) }.into()
                 }
                 other => without_elements(other),
             });

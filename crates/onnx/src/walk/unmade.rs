@@ -1,5 +1,6 @@
 //! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
-use super::control::{Results, place, without_elements};
+use super::control::{Results, place};
+use super::untracked::without_elements;
 use super::{Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Call, Tensor, Value};

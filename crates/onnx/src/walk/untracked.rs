@@ -3,8 +3,8 @@
 //! Sizes decide them, not data, so what an operator requires of them is no matter of run time: it has to hold for all
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
-use super::control::without_elements;
-use crate::shape::{Call, Dtype, Element, Elements, Tensor, Value, are_settled, infer};
+use crate::read::reads_elements;
+use crate::shape::{Call, Dtype, Element, Elements, Sequence, Tensor, Value, are_settled, infer};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -12,9 +12,20 @@ use sizewise_kernels::{Cx, KernelError};
 /// How reasons end that speak of numbers which are not followed.
 pub const NOT_FOLLOWED: &str = ", which are not followed";
 
-/// Operators of which `eval` takes indices and labels that are not followed to be within their dimension.
-const INDEXED: &[&str] =
-    &["Gather", "GatherElements", "GatherND", "NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
+/// Operators of which `eval` takes indices and labels that are not followed to be within their dimension, unless sizes
+/// alone decide them: that is a condition left to run time.
+const INDEXED: &[&str] = &[
+    "ArrayFeatureExtractor",
+    "Gather",
+    "GatherElements",
+    "GatherND",
+    "NegativeLogLikelihoodLoss",
+    "RoiAlign",
+    "Scatter",
+    "ScatterElements",
+    "ScatterND",
+    "SoftmaxCrossEntropyLoss",
+];
 
 /// Numbers that are tried in the place of those that are not followed.
 const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
@@ -23,7 +34,7 @@ const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
 const MAX_NUMBERS: u64 = 64;
 
 /// What is known of the elements of a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
     /// They are numbers, or the same in every run.
     Constant,
@@ -34,7 +45,18 @@ enum Origin {
 }
 
 fn origin(value: &Value) -> Origin {
-    let Value::Tensor(tensor) = value else { return Origin::Data };
+    match value {
+        Value::Tensor(tensor) => origin_of(tensor),
+        Value::Sequence(Sequence { items: Some(items), .. }) => {
+            items.iter().map(origin_of).max().unwrap_or(Origin::Constant)
+        }
+        Value::Sequence(Sequence { from_sizes: true, .. }) => Origin::Sizes,
+        Value::Optional(Some(value), _) => origin(value),
+        _ => Origin::Data,
+    }
+}
+
+fn origin_of(tensor: &Tensor) -> Origin {
     let is_open = match &tensor.elements {
         None => true,
         Some(Elements::Fill(element)) => *element == Element::Open,
@@ -56,11 +78,34 @@ pub(super) fn are_sizes(value: &Value) -> bool {
     origin(value) != Origin::Data
 }
 
+/// A value of whose elements nothing is known.
+pub(super) fn without_elements(value: &Value) -> Value {
+    match value {
+        Value::Tensor(tensor) => Value::Tensor(Tensor { elements: None, constant: false, ..tensor.clone() }),
+        other => other.clone(),
+    }
+}
+
 /// A value of whose elements no more is known than whether sizes decide them.
 pub(super) fn marked(value: &Value, from_sizes: bool) -> Value {
     match without_elements(value) {
         Value::Tensor(tensor) => Value::Tensor(Tensor { from_sizes, spans: None, places: None, ..tensor }),
+        Value::Sequence(sequence) if sequence.items.is_none() => {
+            Value::Sequence(Sequence { from_sizes, ..sequence })
+        }
         other => other,
+    }
+}
+
+/// Marks a value of which sizes decide the elements, unless they are followed.
+pub(super) fn mark(value: &mut Value) {
+    match value {
+        Value::Tensor(tensor) => tensor.from_sizes |= origin_of(tensor) == Origin::Data,
+        Value::Sequence(Sequence { items: Some(items), .. }) => {
+            items.iter_mut().for_each(|item| item.from_sizes |= origin_of(item) == Origin::Data);
+        }
+        Value::Sequence(sequence) => sequence.from_sizes = true,
+        _ => {}
     }
 }
 
@@ -76,13 +121,16 @@ pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec
     }
     // What is computed of constants alone is the same in every run. Large tensors are weights.
     let is_constant = !reads_sizes && !origins().any(|o| o == Origin::Sizes);
-    let is_small = |tensor: &Tensor| tensor.count().is_some_and(|count| count <= MAX_NUMBERS);
+    let is_small = |tensor: &Tensor| tensor.count().is_none_or(|count| count <= MAX_NUMBERS);
+    let mark = |tensor: &mut Tensor| {
+        tensor.from_sizes |= origin_of(tensor) == Origin::Data && (!is_constant || is_small(tensor));
+    };
     for value in values.iter_mut().flatten() {
-        if origin(value) == Origin::Data
-            && let Value::Tensor(tensor) = value
-            && (!is_constant || is_small(tensor))
-        {
-            tensor.from_sizes = true;
+        match value {
+            Value::Tensor(tensor) => mark(tensor),
+            Value::Sequence(Sequence { items: Some(items), .. }) => items.iter_mut().for_each(mark),
+            Value::Sequence(sequence) => sequence.from_sizes = true,
+            _ => {}
         }
     }
     values
@@ -104,10 +152,13 @@ fn with_number(value: &Value, number: f64, env: &mut ShapeEnv) -> Option<Value> 
 type Seen = Result<Vec<Option<Vec<Expr>>>, ()>;
 
 impl Walk<'_> {
-    /// Whether a call has an input whose elements are computed from sizes and not followed.
+    /// Whether a call reads elements that are computed from sizes and not followed.
     pub(super) fn reads_untracked(&mut self, call: &Call) -> bool {
-        let is_untracked = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.from_sizes);
-        call.inputs.iter().flatten().any(is_untracked)
+        let is_untracked = |(at, value): (usize, &Option<&Value>)| {
+            let tensor = value.and_then(Value::tensor).filter(|tensor| tensor.from_sizes);
+            tensor.is_some_and(|tensor| reads_elements(call.domain, call.op, at, Some(tensor.dtype)))
+        };
+        call.inputs.iter().enumerate().any(is_untracked)
             && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
     }
 
@@ -144,12 +195,15 @@ impl Walk<'_> {
                 continue;
             }
             if seen.0.is_err() || first.get_or_insert_with(|| seen.clone()) != &seen {
-                let reason = format!("{} depends on numbers that are computed from sizes", call.op);
-                let reason = format!("{reason}{NOT_FOLLOWED}");
-                self.unsupported.get_or_insert((step, reason.clone()));
-                self.unknown.push((step, reason));
-                return;
+                return self.depends_on_untracked(step, call.op);
             }
         }
+    }
+
+    /// Notes that nothing is known of what a node makes of numbers that are not followed.
+    pub(super) fn depends_on_untracked(&mut self, step: usize, op: &str) {
+        let reason = format!("{op} depends on numbers that are computed from sizes{NOT_FOLLOWED}");
+        self.unsupported.get_or_insert((step, reason.clone()));
+        self.unknown.push((step, reason));
     }
 }

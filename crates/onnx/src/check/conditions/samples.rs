@@ -40,7 +40,7 @@ impl Check<'_> {
                     }
                 }
                 Ok(_) => self.left_to_data(&sizes),
-                Err(refused) => self.refused((sizes, None), refused),
+                Err(refused) => self.refused_for_all_data(sizes, refused),
             }
         }
         self.as_declared_for_data(&left_open);
@@ -83,6 +83,20 @@ impl Check<'_> {
         let demands = self.symbolic.demands.iter().map(|demand| demand.condition);
         let failed = self.failed.iter().copied();
         guards.chain(demands).chain(failed).any(|condition| evaluator.truth(condition) == Ok(false))
+    }
+
+    /// Notes a refusal of sizes whatever the data are, if the data of `eval` are refused.
+    fn refused_for_all_data(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
+        let given = evaluate(self.model, &sizes, &FxHashMap::default()).err();
+        if refused.is_unsupported || given.is_some_and(|given| !given.is_unsupported) {
+            return self.refused((sizes, None), refused);
+        }
+        self.lower(Verdict::Unknown);
+        self.report.undecided.extend(refused.node.zip(refused.expr).map(|(node, expr)| {
+            let (op, shown, because) = (self.op_of(&node), expr.clone(), "an example".to_owned());
+            let condition = Condition { shown, because, expr, node, op, on_sizes: false };
+            (condition, "no input was found that shows it".to_owned())
+        }));
     }
 
     /// Notes a refusal of sizes at which all conditions hold that are known.

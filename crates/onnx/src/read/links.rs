@@ -1,0 +1,225 @@
+//! The values of a graph by number, and which nodes use them.
+use super::message::{GraphProto, NodeProto, ValueInfoProto};
+use super::order::{Scope, captured, place};
+use super::{ReadError, graphs_of, wrong};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// The number of a value that is left out, or that the graph does not have.
+const NONE: u32 = u32::MAX;
+
+/// The values that a list of nodes uses and makes, by number: first those that are there before, then the outputs of
+/// each node.
+#[derive(Debug, Clone, Default)]
+pub struct Links {
+    /// How many values there are.
+    count: usize,
+    /// The numbers of the inputs, initializers and sparse initializers; those of equal names are equal.
+    before: Vec<u32>,
+    /// The numbers of the outputs of the graph.
+    results: Vec<u32>,
+    /// The nodes, in their order.
+    nodes: Vec<Link>,
+    /// The numbers of the inputs of all nodes.
+    used: Vec<u32>,
+    /// The nodes that have graphs within.
+    with_graphs: Vec<usize>,
+}
+
+/// Where the numbers of a node are.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    /// Where those of its inputs begin.
+    used: u32,
+    /// The number of its first output.
+    made: u32,
+}
+
+/// A node that makes what another one uses.
+pub(super) type Use = (usize, usize);
+
+/// Who makes a value, and its number.
+type Made<'n> = FxHashMap<&'n str, (u32, u32)>;
+
+/// Who makes what each node uses.
+fn uses(list: &[NodeProto], made: &Made) -> Vec<Use> {
+    let of = |(at, node): (usize, &NodeProto)| -> Vec<Use> {
+        let names = node.input.iter().map(String::as_str).chain(captured(node));
+        names.filter_map(|name| Some((made.get(name)?.0 as usize, at))).collect()
+    };
+    list.iter().enumerate().flat_map(of).collect()
+}
+
+impl Links {
+    /// The links of nodes. `known` has the values that are there before, `results` those that have to be there at the
+    /// end. Where a node uses what a later one makes, also who makes what each node uses.
+    ///
+    /// # Errors
+    /// When a value is made more than once, or an input or a result by nothing.
+    pub(super) fn of(
+        list: &[NodeProto],
+        known: &Scope,
+        results: &[ValueInfoProto],
+    ) -> Result<(Links, Option<Vec<Use>>), ReadError> {
+        let mut links = Links { count: known.count(), before: known.numbers(), ..Links::default() };
+        links.nodes.reserve(list.len());
+        links.used.reserve(2 * list.len());
+        let mut made: Made = Made::with_capacity_and_hasher(list.len(), FxBuildHasher);
+        // Inputs that no node before makes: the node, and where the number of the input is.
+        let mut late: Vec<(usize, usize)> = Vec::new();
+        let mut late_within: Vec<&str> = Vec::new();
+        for (at, node) in list.iter().enumerate() {
+            links.nodes.push(Link { used: links.used.len() as u32, made: links.count as u32 });
+            for name in &node.input {
+                let number = match made.get(name.as_str()) {
+                    _ if name.is_empty() => NONE,
+                    Some(&(_, number)) => number,
+                    None if known.contains(name) => known.number(name).unwrap_or(NONE),
+                    None => {
+                        late.push((at, links.used.len()));
+                        NONE
+                    }
+                };
+                links.used.push(number);
+            }
+            if graphs_of(node).next().is_some() {
+                links.with_graphs.push(at);
+                late_within.extend(captured(node).into_iter().filter(|name| !made.contains_key(name)));
+            }
+            for output in &node.output {
+                let number = links.count as u32;
+                links.count += 1;
+                if !output.is_empty()
+                    && (known.contains(output) || made.insert(output, (at as u32, number)).is_some())
+                {
+                    return Err(wrong(place(node), format!("`{output}` is made more than once")));
+                }
+            }
+        }
+        for &(at, used) in &late {
+            let name = &list[at].input[used - links.nodes[at].used as usize];
+            let Some(&(_, number)) = made.get(name.as_str()) else {
+                return Err(wrong(place(&list[at]), format!("its input `{name}` is made by nothing")));
+            };
+            links.used[used] = number;
+        }
+        for output in results {
+            let number = made.get(output.name.as_str()).map(|&(_, number)| number);
+            if number.is_none() && !known.contains(&output.name) {
+                return Err(wrong(format!("output `{}`", output.name), "nothing makes it"));
+            }
+            links.results.push(number.or_else(|| known.number(&output.name)).unwrap_or(NONE));
+        }
+        // What graphs within name may be their own.
+        let is_late = !late.is_empty() || late_within.iter().any(|name| made.contains_key(name));
+        Ok((links, is_late.then(|| uses(list, &made))))
+    }
+
+    /// Puts the nodes in another order; values keep their numbers.
+    pub(super) fn reorder(&mut self, order: &[usize]) {
+        self.nodes = order.iter().map(|&at| self.nodes[at]).collect();
+        self.with_graphs = (0..order.len()).filter(|&at| self.with_graphs.contains(&order[at])).collect();
+    }
+
+    /// The nodes that have graphs within.
+    pub(super) fn with_graphs(&self) -> &[usize] {
+        &self.with_graphs
+    }
+
+    /// How many values there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The numbers of a graph's inputs, initializers and sparse initializers with values, in this order.
+    pub fn before(&self) -> impl Iterator<Item = usize> {
+        self.before.iter().map(|&number| number as usize)
+    }
+
+    /// The numbers of a graph's outputs; `None` for those that a graph around it has.
+    pub fn results(&self) -> impl Iterator<Item = Option<usize>> {
+        self.results.iter().copied().map(some)
+    }
+
+    /// The numbers of the inputs of a node, which has so many; `None` for those that are left out.
+    pub fn inputs(&self, node: usize, count: usize) -> impl Iterator<Item = Option<usize>> {
+        let begin = self.nodes[node].used as usize;
+        self.used[begin..begin + count].iter().copied().map(some)
+    }
+
+    /// The number of the first output of a node; the others follow it.
+    pub fn outputs(&self, node: usize) -> usize {
+        self.nodes[node].made as usize
+    }
+}
+
+fn some(number: u32) -> Option<usize> {
+    (number != NONE).then_some(number as usize)
+}
+
+/// The values of the main graph by name; graphs within it name them.
+pub(super) fn by_name(graph: &GraphProto, links: &Links) -> FxHashMap<String, usize> {
+    let outputs = graph.node.iter().enumerate().flat_map(|(at, node)| {
+        node.output.iter().enumerate().map(move |(output, name)| (name.as_str(), links.outputs(at) + output))
+    });
+    let before = names_before(graph).zip(links.before());
+    let all = before.chain(outputs).filter(|(name, _)| !name.is_empty());
+    all.map(|(name, number)| (name.to_owned(), number)).collect()
+}
+
+/// The names of a graph's inputs, initializers and sparse initializers with values, in this order.
+pub(super) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
+    let inputs = graph.input.iter().map(|input| input.name.as_str());
+    let initializers = graph.initializer.iter().map(|tensor| tensor.name.as_str());
+    let sparse = graph.sparse_initializer.iter();
+    let sparse = sparse.filter_map(|tensor| Some(tensor.values.as_ref()?.name.as_str()));
+    inputs.chain(initializers).chain(sparse)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::read::Model;
+    use crate::read::message::NodeProto;
+
+    fn model(nodes: &str) -> Model {
+        let head = "<ir_version: 8, opset_import: [\"\" : 17]>\ng (bool c, float[n] x) => (float[n] y)";
+        Model::read(format!("{head}\n<float[1] w = {{1}}>\n{{ {nodes} }}").into_bytes()).expect(nodes)
+    }
+
+    #[test]
+    fn nodes_come_after_those_that_make_what_they_and_their_graphs_use() {
+        let branches = "then_branch = t () => (float[n] p) { p = Add(x, k) }, \
+                        else_branch = e () => (float[n] q) { k2 = Neg(x) q = Neg(k2) }";
+        for (nodes, order) in [
+            ("a = Neg(x)\ny = Mul(a, w)".to_owned(), "a y"),
+            ("y = Mul(a, w)\na = Neg(x)".to_owned(), "a y"),
+            (format!("y = If<{branches}>(c)\nk = Neg(x)"), "k y"),
+        ] {
+            let model = model(&nodes);
+            let made: Vec<&str> = model.graph.node.iter().map(|node| node.output[0].as_str()).collect();
+            assert_eq!(made.join(" "), order, "{nodes}");
+        }
+    }
+
+    #[test]
+    fn inputs_have_the_numbers_of_the_outputs_that_they_name() {
+        let nodes = "y = Sum(b, , a2, w, x)\na, a2 = TopK(x, w)\nb = Clip(a, , w)";
+        let model = model(nodes);
+        let name =
+            |number: usize| model.all_values().find(|(_, own)| *own == number).map(|(name, _)| name.as_str());
+        for (at, node) in model.graph.node.iter().enumerate() {
+            let numbers = model.links.inputs(at, node.input.len());
+            let named: Vec<&str> = numbers.map(|number| number.and_then(name).unwrap_or_default()).collect();
+            let NodeProto { input, .. } = node;
+            assert_eq!(named, *input, "{}", node.op_type);
+        }
+        assert_eq!(
+            model.links.results().map(|number| number.and_then(name)).collect::<Vec<_>>(),
+            [Some("y")]
+        );
+        assert!(
+            ["c", "x", "w", "a", "a2", "b", "y"]
+                .iter()
+                .all(|value| name(model.number(value).unwrap()) == Some(*value))
+        );
+    }
+}
