@@ -26,6 +26,7 @@ use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
 use crate::walk::{NOT_FOLLOWED, Walk};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_check::check::readable;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -131,7 +132,8 @@ impl Check<'_> {
     /// The condition `e` of a step.
     fn condition_on(&self, step: usize, e: Expr, because: String) -> Condition {
         let pool = &self.walk.env.pool;
-        let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
+        let simple = readable(pool, self.symbolic.env.known_facts(), e);
+        let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
         Condition { shown, on_sizes: true, ..self.condition(step, print::expression(pool, e), because) }
     }
 
@@ -375,8 +377,9 @@ impl Check<'_> {
     /// Where the sizes stand first that data decide: `nonzero.shape[1]`.
     fn places_of_data(&self) -> FxHashMap<Symbol, String> {
         let mut places = FxHashMap::default();
-        for name in self.model.graph.node.iter().flat_map(|node| &node.output) {
-            let tensor = self.walk.values.get(name.as_str()).and_then(|value| value.tensor());
+        for (name, number) in self.model.all_values() {
+            let value = self.walk.values.get(number).and_then(Option::as_ref);
+            let tensor = value.and_then(|value| value.tensor());
             let sizes = tensor.and_then(|tensor| tensor.shape.as_ref());
             for (dim, &size) in sizes.into_iter().flatten().enumerate() {
                 if let Some(symbol) = self.walk.env.pool.as_symbol(size)

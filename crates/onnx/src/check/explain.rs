@@ -4,6 +4,7 @@ use super::run_time::sentences;
 use super::sources::{SIZES_DECIDE, Sources};
 use crate::read::Model;
 use crate::walk::{Given, Step, Walk, inputs};
+use sizewise_check::check::readable;
 use sizewise_check::report::{Cause, Condition, Explanation};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -38,7 +39,10 @@ pub fn dimension(model: &Model, text: &str) -> Option<Place> {
 pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
     let Walked { symbolic, walk, .. } = walked(model, None);
     let pool = &walk.env.pool;
-    let shown = |e: Expr| print::python(pool, e, &|symbol| symbolic.shown_name(pool, symbol));
+    let shown = |e: Expr| {
+        let simple = readable(pool, symbolic.env.known_facts(), e);
+        print::python(pool, simple, &|symbol| symbolic.shown_name(pool, symbol))
+    };
     let not_followed = not_followed(model, &walk, &shown);
     let mut explained = Vec::with_capacity(places.len());
     for (name, dim) in places {

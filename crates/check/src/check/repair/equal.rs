@@ -8,6 +8,11 @@ pub(in crate::check) fn as_equal_sizes(
     dims: &IndexMap<Symbol, (String, Int)>,
     condition: Expr,
 ) -> Option<Expr> {
+    // Of a disjunction it is enough that one part holds.
+    if let Some(parts) = pool.as_func(condition, Func::Or) {
+        let parts = parts.to_vec();
+        return parts.into_iter().find_map(|part| as_equal_sizes(pool, dims, part));
+    }
     let &[p] = pool.as_func(condition, Func::NotPositive)? else { return None };
     let &[a, b] = pool.free_symbols(&[p]).as_slice() else { return None };
     let is_equal = dims.get(&a)?.1 == dims.get(&b)?.1;
