@@ -172,6 +172,36 @@ fn mapping_over_nothing_does_what_torch_does() {
             &["vmap over an empty dimension"],
             &[],
         ),
+        (
+            "a scalar that is mapped over meets a number",
+            &[
+                "s: \"f32[]\" = torch.ops.aten.sum.dim_IntList(a, [0])",
+                "t: \"f32[]\" = torch.ops.aten.div.Tensor(s, 2)",
+                "r: \"f32[3]\" = torch.ops.aten.neg.default(a)",
+            ],
+            &["vmap over an empty dimension"],
+            &[],
+        ),
+        (
+            "a number that is no tensor",
+            &[
+                "s: \"f32[]\" = torch._functorch.predispatch._add_batch_dim(v, 0, 1)",
+                "t: \"f32[]\" = torch.ops.aten.pow.Tensor_Scalar(s, 2)",
+                "r: \"f32[3]\" = torch.ops.aten.neg.default(a)",
+            ],
+            &[],
+            &[],
+        ),
+        (
+            "a scalar that is mapped over is written",
+            &[
+                "s: \"f32[]\" = torch._functorch.predispatch._add_batch_dim(v, 0, 1)",
+                "t: \"f32[]\" = torch.ops.aten.add_.Tensor(s, 1)",
+                "r: \"f32[3]\" = torch.ops.aten.neg.default(a)",
+            ],
+            &[],
+            &[],
+        ),
         ("a scalar that is not", &["r: \"f32[3]\" = torch.ops.aten.mul.Tensor(a, c)"], &[], &[]),
         (
             "a scalar that is not meets one that is",
@@ -180,8 +210,8 @@ fn mapping_over_nothing_does_what_torch_does() {
                 "t: \"f32[]\" = torch.ops.aten.mul.Tensor(s, c)",
                 "r: \"f32[3]\" = torch.ops.aten.neg.default(a)",
             ],
+            &["vmap over an empty dimension", "vmap over an empty dimension"],
             &[],
-            &["a", "s"],
         ),
         ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], &[], &["a"]),
     ] {

@@ -3,8 +3,8 @@ use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
-use sizewise_ir::schema::{SchemaTable, Tags};
-use sizewise_ir::{Graph, Meta, Node, TargetKind, ValueId};
+use sizewise_ir::schema::{Overload, SchemaTable, Tags, Type};
+use sizewise_ir::{Argument, Graph, Meta, Node, TargetKind, ValueId};
 use sizewise_kernels::{Cx, Sizes, Value};
 
 impl<'p> Interpreter<'p> {
@@ -111,12 +111,16 @@ fn over_nothing(graph: &Graph, from: usize) -> OverNothing {
 }
 
 /// The values that have a hidden dimension.
-struct Mapped(FxHashSet<ValueId>);
+struct Mapped {
+    values: FxHashSet<ValueId>,
+    /// Whether all nodes were looked at, so that other values have none.
+    is_complete: bool,
+}
 
 impl Mapped {
     /// Those that a node and the nodes before it give.
     fn before(graph: &Graph, at: usize) -> Mapped {
-        let mut mapped = Mapped(FxHashSet::default());
+        let mut mapped = Mapped { values: FxHashSet::default(), is_complete: at <= MAX_MAPPED };
         let nodes = graph.nodes().iter().take(at + 1);
         nodes.skip(at.saturating_sub(MAX_MAPPED)).for_each(|node| mapped.follow(node));
         mapped
@@ -129,19 +133,19 @@ impl Mapped {
             _ => {
                 let mut takes = false;
                 for input in &node.inputs {
-                    input.arg.for_each_value(&mut |id| takes |= self.0.contains(&id));
+                    input.arg.for_each_value(&mut |id| takes |= self.values.contains(&id));
                 }
                 takes
             }
         };
         if adds {
-            self.0.extend(node.output_values());
+            self.values.extend(node.output_values());
         }
     }
 
     /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it
     /// compares them, asks for the type of a slice where one of them alone is mapped over and has no other
-    /// dimension: of nothing there is none.
+    /// dimension: of nothing there is none. A number in the place of a tensor is such an operand, too.
     fn over_nothing(&self, graph: &Graph, node: &Node, op: &str, nested: bool) -> OverNothing {
         let open = || OverNothing::Open(node.target.to_string());
         let overload = SchemaTable::global().find(&node.target.to_string());
@@ -149,23 +153,49 @@ impl Mapped {
         if !is_pointwise || op.starts_with("special_") || WITHOUT_RULE.contains(&op) {
             return open();
         }
+        let is_in_place = overload.is_some_and(|o| o.tags().contains(Tags::INPLACE));
         // For each tensor whether it has no dimensions that are not hidden, and whether one is hidden.
         let mut tensors: Vec<(bool, bool)> = Vec::new();
         for input in &node.inputs {
             input.arg.for_each_value(&mut |id| {
                 if let Meta::Tensor(meta) = graph.meta(id) {
-                    tensors.push((meta.sizes.is_empty(), self.0.contains(&id)));
+                    tensors.push((meta.sizes.is_empty(), self.values.contains(&id)));
                 }
             });
         }
         let mapped_scalars = tensors.iter().filter(|&&tensor| tensor == (true, true)).count();
-        if mapped_scalars == 0 || mapped_scalars == tensors.len() || COMPARISONS.contains(&op) {
+        let numbers = numbers_as_tensors(node, overload);
+        let operands = tensors.len() + numbers;
+        if mapped_scalars == 0 || mapped_scalars == operands || COMPARISONS.contains(&op) {
             return OverNothing::Runs;
         }
-        // A scalar of which nothing is known to be hidden may still be mapped over.
-        let meets_others = tensors.iter().any(|(scalar, _)| !scalar);
-        if tensors.len() == 2 && meets_others && !nested { OverNothing::Fails } else { open() }
+        // What is written keeps its type.
+        if is_in_place && tensors.first() == Some(&(true, true)) {
+            return OverNothing::Runs;
+        }
+        // A number is not mapped over.
+        let meets_others = numbers > 0 || self.is_complete || tensors.iter().any(|(scalar, _)| !scalar);
+        if operands == 2 && meets_others && !nested { OverNothing::Fails } else { open() }
     }
+}
+
+/// How many numbers a call passes in the place of tensors.
+fn numbers_as_tensors(node: &Node, overload: Option<&Overload>) -> usize {
+    let Some(Ok(schema)) = overload.map(Overload::schema) else { return 0 };
+    let is_number = |arg: &Argument| {
+        matches!(
+            arg,
+            Argument::Int(_)
+                | Argument::Float(_)
+                | Argument::Bool(_)
+                | Argument::Complex(..)
+                | Argument::SymInt(_)
+                | Argument::SymFloat(_)
+                | Argument::SymBool(_)
+        )
+    };
+    let is_tensor = |name: &str| schema.args.iter().any(|arg| arg.name == name && arg.ty == Type::Tensor);
+    node.inputs.iter().filter(|input| is_number(&input.arg) && is_tensor(&input.name)).count()
 }
 
 /// Element-wise operators that `vmap` has no rule for.
