@@ -16,6 +16,7 @@ mod doubles_by_rules;
 mod edge;
 mod egraph_proves;
 mod explain;
+mod first_fixes;
 mod fixes;
 mod functionalized;
 mod guard_code;

@@ -90,11 +90,14 @@ fn texts_name_the_node_an_example_and_a_fix() {
             1,
             &["fix 1         declare x.shape[1] as m", "              proved"][..],
         ),
-        // A condition that no sizes satisfy is called by its number.
+        // Of a condition that no sizes satisfy its sentence is shown.
         (
             "g (float[N, M] x) => (float[N, M] y) { y = Transpose<perm = [0, 0]>(x) }",
             1,
-            &["error[guard-not-implied]: the model declares shapes that break `Transpose.C1`"][..],
+            &[
+                "error[guard-not-implied]: the model declares shapes that break `perm names each dimension once`",
+                "  needed by     y = Transpose (Transpose.C1)",
+            ][..],
         ),
         (
             "g (float[batch, n] x) => (float[batch, n] y) { y = Relu(x) }",

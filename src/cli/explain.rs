@@ -4,7 +4,7 @@ use super::failure::{Failure, Result};
 use super::{files, onnx_model, operators, programs};
 use crate::check::CheckError;
 use crate::escape;
-use crate::fake::{CHOICES, coverage};
+use crate::fake::{CHOICES, condition_text, coverage};
 use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
 use crate::onnx::read::Model;
 use crate::report::{CODES, Explanation, Style, meaning};
@@ -75,12 +75,9 @@ fn is_like_a_clause(text: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
 }
 
-/// What the conditions of operators say: a code and its text in each line.
-const CONDITIONS: &str = include_str!("../../data/conditions.txt");
-
 /// What a condition of operators says, and the operators that have it.
 fn clause(code: &str) -> Result<String> {
-    let says = CONDITIONS.lines().filter_map(|line| line.split_once(' ')).find(|(listed, _)| *listed == code);
+    let says = condition_text(code);
     let operators = coverage().into_iter().filter(|operator| operator.clauses.contains(&code));
     let found: Vec<(String, &str)> = operators.map(|o| (o.name, o.family.unwrap_or_default())).collect();
     if says.is_none() && found.is_empty() {
@@ -92,7 +89,7 @@ fn clause(code: &str) -> Result<String> {
     }
     let mut text = format!("{code}\n  A condition on the operands of an operator");
     match says {
-        Some((_, says)) => {
+        Some(says) => {
             let _ = writeln!(text, ":\n  {says}");
         }
         None => text.push_str(".\n"),

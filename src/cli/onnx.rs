@@ -35,7 +35,8 @@ fn inline_bytes(text: &str) -> std::result::Result<usize, String> {
     }
 }
 
-/// Writes the ONNX model of a program, and a file of weights beside it if they are too large.
+/// Writes the ONNX model of a program, and a file of weights beside it if they are too large. `needed` are the conditions
+/// under which it runs.
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.
@@ -44,6 +45,7 @@ pub fn write_onnx(
     output: Option<&Path>,
     options: &OnnxOptions,
     program: &Program,
+    needed: Vec<String>,
 ) -> Result<()> {
     let weights = weights(source)?;
     let beside = match output {
@@ -58,7 +60,7 @@ pub fn write_onnx(
     let name =
         beside.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let (input_names, output_names) = (options.input_names.clone(), options.output_names.clone());
-    let options = Options { weights: Some(&weights), external: name, input_names, output_names };
+    let options = Options { weights: Some(&weights), external: name, input_names, output_names, needed };
     let functional = without_writes(program, &Operators::new());
     let written = model(&functional, &options).map_err(Failure::program)?;
     if let Some(path) = &beside {

@@ -3,7 +3,9 @@ use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::{files, progress};
 use crate::check::{CheckError, Checker};
+use crate::decide::Budget;
 use crate::escape;
+use crate::fake::Operators;
 use crate::ir::outline::Outline;
 use crate::ir::pt2::{self, Limits, ReadOptions, Source, WriteError};
 use crate::ir::text;
@@ -139,6 +141,15 @@ impl Loaded {
     /// A message that names the file.
     pub fn checker(&self) -> Result<Checker> {
         checker_in(&self.name, &self.bytes, self.model.as_deref())
+    }
+
+    /// The conditions on sizes under which the program runs, as a check under its own contract finds them; none where it
+    /// cannot be checked.
+    pub fn needed(&self) -> Vec<String> {
+        let options = ReadOptions { model: self.model.as_deref(), ..ReadOptions::default() };
+        let Ok(checker) = Checker::read_within(&self.name, &self.bytes, &options) else { return Vec::new() };
+        let report = checker.check(None, &Operators::new(), &Budget::default());
+        report.map_or_else(|_| Vec::new(), |report| report.minimal_guards)
     }
 
     /// Checkers of all programs in the file, or of the one that is chosen. Where there are several, each is called by

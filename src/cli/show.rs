@@ -69,7 +69,7 @@ pub fn run(options: &ShowOptions) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Form::Onnx => {
-            write_onnx(&options.program, output, &options.onnx, &program)?;
+            write_onnx(&options.program, output, &options.onnx, &program, loaded.needed())?;
             return Ok(ExitCode::SUCCESS);
         }
         Form::Shapes => return Err(Failure::usage("shapes are shown of ONNX models")),

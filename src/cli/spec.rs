@@ -5,7 +5,7 @@ use super::{examples, files, onnx_model, operators, programs};
 use crate::check::{CheckError, Checker};
 use crate::escape;
 use crate::onnx::check::{declared_spec, widen as widen_model};
-use crate::report::Outcome;
+use crate::report::{Outcome, Report};
 use crate::spec::{Contract, Spec, Tuples, Width, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
@@ -234,7 +234,7 @@ fn widen(options: &SpecOptions) -> Result<Written> {
         let report = check(Some(&spec))?;
         match (report.verdict, report.fixes.into_iter().find(|fix| fix.proved).and_then(|fix| fix.spec)) {
             (Outcome::Ok, _) => return Ok(written(spec.to_json(), None)),
-            (_, Some(fixed)) => return Ok(written(fixed, None)),
+            (_, Some(fixed)) => return Ok(written(wider(&fixed, &contract, &check)?, None)),
             // Nothing can be proved about a program that is undecided under its own contract.
             (Outcome::Unknown, None)
                 if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
@@ -249,4 +249,18 @@ fn widen(options: &SpecOptions) -> Result<Written> {
         }
     }
     Err(no_spec(&name))
+}
+
+/// A repaired spec, or the one that the program was exported with where that is right and allows more: with the entries
+/// of the repaired one that are wider, if that is right, too.
+fn wider(fixed: &Json, contract: &Contract, check: &dyn Fn(Option<&Spec>) -> Result<Report>) -> Result<Json> {
+    let parsed = |spec: &Json| Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal);
+    let recorded = Spec::initial(contract, Width::Recorded);
+    let both = parsed(fixed)?.at_least_as_wide_as(&recorded);
+    let Some(both) = both.ok().flatten() else { return Ok(fixed.clone()) };
+    if check(Some(&recorded))?.verdict != Outcome::Ok {
+        return Ok(fixed.clone());
+    }
+    let is_right = check(Some(&both))?.verdict == Outcome::Ok;
+    Ok(if is_right { both.to_json() } else { recorded.to_json() })
 }

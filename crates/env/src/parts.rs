@@ -77,13 +77,15 @@ pub(super) struct Strides {
     pub chosen: FxHashMap<Expr, bool>,
 }
 
-/// What a call noted of strides, which follow the example without a guard.
+/// What a call noted beside conditions: of strides, which follow the example without a guard, and of indices.
 #[derive(Clone, Debug, Default)]
 pub struct StrideNotes {
     /// The choices, as conditions that hold at the example.
     pub(super) choices: Vec<Expr>,
     /// Whether it depends on strides of its operands.
     pub(super) asked: bool,
+    /// Whether it looks up indices of which it is not known whether they are in range.
+    pub(super) unchecked: bool,
 }
 
 /// What was computed. A copy of an environment begins without.

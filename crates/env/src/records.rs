@@ -21,10 +21,14 @@ impl ShapeEnv {
 
     /// Notes that the current step looks up indices of which it is not known whether they are in range.
     pub fn leave_indices_unchecked(&mut self) {
-        let origin = self.records.origin;
-        if self.records.unchecked_indices.last() != Some(&origin) {
-            self.records.unchecked_indices.push(origin);
+        if !self.leaves_indices_unchecked() {
+            self.records.unchecked_indices.push(self.records.origin);
         }
+    }
+
+    /// Whether the current step looks up indices of which it is not known whether they are in range.
+    pub(crate) fn leaves_indices_unchecked(&self) -> bool {
+        self.records.unchecked_indices.last() == Some(&self.records.origin)
     }
 
     /// The steps that look up indices of which it is not known whether they are in range.

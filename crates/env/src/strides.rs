@@ -44,7 +44,11 @@ impl ShapeEnv {
     /// What was noted of strides since [`ShapeEnv::begin_notes`].
     pub fn notes_since(&self, begun: usize) -> StrideNotes {
         let choices = self.strides.choices.get(begun..).unwrap_or_default();
-        StrideNotes { choices: choices.iter().map(|(held, _)| *held).collect(), asked: self.strides.asked }
+        StrideNotes {
+            choices: choices.iter().map(|(held, _)| *held).collect(),
+            asked: self.strides.asked,
+            unchecked: self.leaves_indices_unchecked(),
+        }
     }
 
     /// Notes of the step at hand what was noted of another one that made the same call.
@@ -52,6 +56,9 @@ impl ShapeEnv {
         self.strides.choices.extend(notes.choices.iter().map(|&held| (held, self.records.origin)));
         if notes.asked {
             self.need_strides();
+        }
+        if notes.unchecked {
+            self.leave_indices_unchecked();
         }
     }
 

@@ -16,6 +16,7 @@ use sizewise_check::report::{
 };
 use sizewise_check::spec::Spec;
 use sizewise_ir::Dtype;
+use sizewise_kernels::condition_text;
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
@@ -105,9 +106,24 @@ fn guards(found: &Findings, types: &[Input]) -> Vec<GuardReport> {
     violated.chain(undecided).chain(proved).collect()
 }
 
+/// A condition as texts show it. One that is not on sizes is known by its code: its sentence says more.
+fn said(condition: &Condition) -> String {
+    let sentence = (!condition.on_sizes).then(|| condition_text(&condition.shown)).flatten();
+    let Some(sentence) = sentence else { return condition.shown.clone() };
+    let sentence = sentence.trim_end_matches('.').replace('`', "");
+    let mut letters = sentence.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            let rest: String = sentence.chars().skip(1).collect();
+            format!("{}{rest}", first.to_lowercase())
+        }
+        _ => sentence,
+    }
+}
+
 fn guard(condition: &Condition, verdict: GuardVerdict) -> GuardReport {
     GuardReport {
-        shown: condition.shown.clone(),
+        shown: said(condition),
         node: Some(condition.node.clone()).filter(|node| !node.is_empty()),
         op: Some(condition.op.clone()).filter(|op| !op.is_empty()),
         because: vec![condition.because.clone()],

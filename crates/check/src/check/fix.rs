@@ -10,7 +10,7 @@ use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Spec};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
+use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, simplify};
 
 /// The most rounds of repair.
@@ -28,6 +28,9 @@ struct Repair {
     allowed: u128,
     /// How many dimensions it changes.
     changed: usize,
+    /// Whether it makes dimensions equal, and whether it caps one at its size in the example.
+    equates: bool,
+    caps: bool,
     /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
     kept: Option<Expr>,
 }
@@ -44,6 +47,10 @@ struct Draft {
     conditions: Option<Vec<Expr>>,
     /// Dimensions that the changes have introduced, in those symbols.
     meaning: Vec<(String, Expr)>,
+    /// Whether a dimension became the same as another one.
+    equates: bool,
+    /// Whether a dimension may be no larger any more than in the example.
+    caps: bool,
 }
 
 impl Session<'_> {
@@ -60,6 +67,8 @@ impl Session<'_> {
             automatic: Vec::new(),
             conditions: Some(Vec::new()),
             meaning: dimensions(first),
+            equates: false,
+            caps: false,
         };
         let constants = constant_numbers(first);
         for (input, path, condition) in &constants {
@@ -117,12 +126,22 @@ impl Session<'_> {
             }
         }
         // Those that keep most shapes come first, then those that change least.
-        found.sort_by_key(|r| (!matches!(r.cost, Cost::Nothing), std::cmp::Reverse(r.allowed), r.changed));
+        // Where equal sizes will do, a range that ends at the example is seldom meant.
+        let equates = found.iter().any(|repair| repair.equates && !repair.caps);
+        found.sort_by_key(|r| {
+            let is_last = equates && r.caps;
+            (!matches!(r.cost, Cost::Nothing), is_last, std::cmp::Reverse(r.allowed), r.changed)
+        });
         let is_best = found.first().is_some_and(|repair| matches!(repair.cost, Cost::Nothing));
         let mut fixes: Vec<Fix> = found.into_iter().map(|repair| repair.fix).collect();
         if is_best {
             return Ok(fixes);
         }
+        // What cannot get names may still be left to torch.
+        let automatic = match fixes.is_empty() && automatic.is_empty() {
+            true => inferred::proposals(first),
+            false => automatic,
+        };
         if let Some(fix) = self.automatic_fix(&start, automatic, first, budget)? {
             // A size that is only fixed because no spec can say how it varies is better left to torch.
             let at =
@@ -181,12 +200,15 @@ impl Session<'_> {
                 *condition = simplify(pool, &mut facts.clone(), *condition, &Budget::small());
             }
         }
-        equations_of_opposites(pool, &mut broken);
+        repair::equations_of_opposites(pool, &mut broken);
         let mut proposals = repair::propose(pool, facts, &dims, &broken);
         // One of two sizes that may not be greater than another is often meant to be the same.
-        let equal: Vec<Expr> = broken.iter().map(|&c| as_equal_sizes(pool, &dims, c).unwrap_or(c)).collect();
+        let equal: Vec<Expr> =
+            broken.iter().map(|&c| repair::as_equal_sizes(pool, &dims, c).unwrap_or(c)).collect();
         if equal != broken {
-            proposals.extend(repair::propose(pool, facts, &dims, &equal).into_iter().take(1));
+            let equal = repair::propose(pool, facts, &dims, &equal).into_iter().next();
+            let at = proposals.len().min(1);
+            equal.into_iter().for_each(|changes| proposals.insert(at, changes));
         }
         proposals
     }
@@ -255,7 +277,8 @@ impl Session<'_> {
                 }
                 let spec = Some(draft.spec.to_json());
                 let fix = Fix { text: draft.text(), spec, proved, cost: cost.text(), note };
-                return Ok(Some(Repair { fix, cost, allowed, changed, kept }));
+                let (equates, caps) = (draft.equates, draft.caps);
+                return Ok(Some(Repair { fix, cost, allowed, changed, equates, caps, kept }));
             }
             match self.proposals(&mut examined).into_iter().next() {
                 Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
@@ -354,37 +377,6 @@ fn unnamed(examined: &Examined) -> Vec<Symbol> {
     unnamed
 }
 
-/// `a == b` for a condition `a <= b` on two dimensions that are equal in the example.
-fn as_equal_sizes(pool: &mut Pool, dims: &IndexMap<Symbol, (String, Int)>, condition: Expr) -> Option<Expr> {
-    let &[p] = pool.as_func(condition, Func::NotPositive)? else { return None };
-    let &[a, b] = pool.free_symbols(&[p]).as_slice() else { return None };
-    let is_equal = dims.get(&a)?.1 == dims.get(&b)?.1;
-    let (a, b) = (pool.symbol_expr(a), pool.symbol_expr(b));
-    let (ahead, behind) = (pool.sub(a, b), pool.sub(b, a));
-    (is_equal && (p == ahead || p == behind)).then(|| pool.eq(p, Expr::ZERO))
-}
-
-/// Replaces two inequalities that leave one number, as `a <= b` and `b <= a` do, by the equation.
-fn equations_of_opposites(pool: &mut Pool, conditions: &mut Vec<Expr>) {
-    let at_most = |pool: &Pool, c: Expr| {
-        pool.as_func(c, Func::NotPositive).and_then(|operands| operands.first().copied())
-    };
-    let mut at = 0;
-    while at < conditions.len() {
-        let found = at_most(pool, conditions[at]).and_then(|p| {
-            let opposite =
-                |pool: &mut Pool, c: Expr| at_most(pool, c).is_some_and(|q| pool.add(p, q) == Expr::ZERO);
-            let other = (at + 1..conditions.len()).find(|&i| opposite(pool, conditions[i]))?;
-            Some((pool.eq(p, Expr::ZERO), other))
-        });
-        if let Some((equation, other)) = found {
-            conditions[at] = equation;
-            conditions.remove(other);
-        }
-        at += 1;
-    }
-}
-
 impl Draft {
     fn apply(&mut self, changes: &Changes, first: &mut Examined) {
         let (spec, text) = repair::apply(&self.spec, changes);
@@ -395,6 +387,15 @@ impl Draft {
             }
         }
         for (name, change) in changes {
+            self.equates |= matches!(change, Change::Derived { factor: 1, offset: 0, .. });
+            if let Change::Range { max: Some(max), .. } = change {
+                let size = self.meaning(name);
+                let env = &first.assumptions.env;
+                let hint = size.and_then(|e| {
+                    env.pool.eval(e, |s| env.symbol(s).and_then(|info| info.hint.clone())).ok()?.as_int()
+                });
+                self.caps |= hint == Some(Int::from(*max));
+            }
             if matches!(change, Change::Auto { .. }) && !self.automatic.contains(name) {
                 self.automatic.push(name.clone());
             }

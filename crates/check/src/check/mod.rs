@@ -38,5 +38,6 @@ pub use error::CheckError;
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
 pub use outline::outline;
+pub use readable::readable;
 pub use session::Session;
 pub use summary::{hash, tool};

@@ -4,11 +4,14 @@
 //! `h % 4 == 0`, and only the cases that the ranges of the sizes leave open. It is the same condition for all sizes
 //! that are allowed.
 use sizewise_expr::range::{Domain, DomainTable};
-use sizewise_expr::{Expr, Func, Pool};
+use sizewise_expr::{Expr, Func, Int, Pool};
 use sizewise_solve::Facts;
 
+/// Of more parts it is not asked which follow from others.
+const MAX_COMPARED: usize = 16;
+
 /// The condition to show for this one.
-pub(super) fn readable(pool: &Pool, facts: &Facts, condition: Expr) -> Expr {
+pub fn readable(pool: &Pool, facts: &Facts, condition: Expr) -> Expr {
     let mut pool = pool.clone();
     let mut table = DomainTable::new();
     for symbol in pool.free_symbols(&[condition]) {
@@ -37,8 +40,55 @@ impl Reader<'_> {
                 let parts = parts.to_vec();
                 self.open_cases(func, &parts)
             }
-            (Func::NotPositive | Func::IsZero, &[p]) => self.divisible(p).unwrap_or(e),
+            (Func::NotPositive, &[p]) => {
+                let simpler = self.divisible(p).or_else(|| self.of_quotient(p));
+                simpler.unwrap_or(e)
+            }
+            (Func::IsZero, &[p]) => self.divisible(p).unwrap_or(e),
             _ => e,
+        }
+    }
+
+    /// For a quotient that is bounded by a number: the bound of what is divided. `(a + 3) // 4 <= 8` is `a <= 32`.
+    fn of_quotient(&mut self, p: Expr) -> Option<Expr> {
+        let poly = self.pool.poly(p);
+        let [(term, factor)] = poly.terms.as_slice() else { return None };
+        let &[a, k] = self.pool.as_func(*term, Func::FloorDiv)? else { return None };
+        let k = self.pool.as_int(k).filter(Int::is_positive)?;
+        let most = (&Int::ZERO - &poly.constant).floor_div(&factor.abs())?;
+        if factor.is_positive() {
+            // At most `most`: below the first number that gives one more.
+            let first = &k * &(&most + &Int::ONE);
+            let end = self.pool.int(&first - &Int::ONE);
+            return Some(self.pool.le(a, end));
+        }
+        // `constant - |factor| * quotient <= 0`: at least the quotient rounded up.
+        let least = poly.constant.floor_div(&factor.abs())?;
+        let is_exact = (&poly.constant).is_multiple_of(&factor.abs());
+        let least = if is_exact { least } else { &least + &Int::ONE };
+        let start = self.pool.int(&k * &least);
+        Some(self.pool.ge(a, start))
+    }
+
+    /// Inequalities without those that follow from another one, which differs by a number: of `n <= 20 and n <= 59` the
+    /// first is left. Of a disjunction the weakest is left.
+    fn strongest(&mut self, func: Func, parts: &mut Vec<Expr>) {
+        let at_most = |pool: &Pool, e: Expr| pool.as_func(e, Func::NotPositive)?.first().copied();
+        let mut at = 0;
+        while at < parts.len() {
+            let follows = at_most(self.pool, parts[at]).is_some_and(|own| {
+                parts.iter().enumerate().any(|(other, &part)| {
+                    let Some(p) = at_most(self.pool, part).filter(|_| other != at) else { return false };
+                    let difference = self.pool.sub(p, own);
+                    let Some(ahead) = self.pool.as_int(difference) else { return false };
+                    if func == Func::And { ahead.is_positive() } else { ahead.is_negative() }
+                })
+            });
+            if follows {
+                parts.remove(at);
+            } else {
+                at += 1;
+            }
         }
     }
 
@@ -51,6 +101,9 @@ impl Reader<'_> {
             if self.table.decide(self.pool, part) != Some(neutral) {
                 open.push(part);
             }
+        }
+        if open.len() <= MAX_COMPARED {
+            self.strongest(func, &mut open);
         }
         if neutral { self.pool.and(&open) } else { self.pool.or(&open) }
     }
@@ -87,6 +140,14 @@ mod tests {
             ("And(a >= 0, b >= 0)", "And(a >= 0, b >= 0)"),
             ("Or(Eq(a, -1), Eq(b, -1))", "Or(Eq(a, -1), Eq(b, -1))"),
             ("a >= 0", "a >= 0"),
+            ("((a + 3)//4) <= 8", "a <= 32"),
+            ("(a//3) >= 5", "a >= 15"),
+            ("3*((a + 1)//5) >= 8", "a >= 14"),
+            ("2*((b + a)//4) <= 7", "a + b <= 15"),
+            ("(a//b) <= 3", "(a//b) <= 3"),
+            ("And(a <= 20, a <= 59)", "a <= 20"),
+            ("Or(a <= 20, a <= 59)", "a <= 59"),
+            ("And(2*a <= b, (a//3) >= 5, a >= 2)", "And(2*a <= b, a >= 15)"),
         ];
         for (condition, shown) in table {
             let mut pool = Pool::new();

@@ -58,6 +58,27 @@ impl Group {
         Group { symbols: self.symbols.clone(), conditions, asserts }
     }
 
+    /// The first assertion that no data passes at an assignment of the sizes, whatever the other assertions say.
+    fn culprit(&self, base: &ShapeEnv, none_passes: &Witness) -> Option<RuntimeAssert> {
+        let mut there = base.clone();
+        for (symbol, value) in none_passes.iter().filter(|(symbol, _)| base.symbol(*symbol).is_some()) {
+            let (size, value) = (there.pool.symbol_expr(*symbol), there.pool.int(value.clone()));
+            let same = there.pool.eq(size, value);
+            there.assume(same);
+        }
+        let all = || self.conditions.iter().zip(&self.asserts);
+        let fails = |(condition, _): &(&Expr, &RuntimeAssert)| {
+            let made = all().filter(|(_, assert)| assert.is_none()).map(|(&other, _)| other);
+            let conditions: Vec<Expr> = made.chain([**condition]).collect();
+            let mut there = there.clone();
+            let (pool, facts) = there.facts();
+            let found = feasible(pool, facts, &self.symbols, &conditions, &Budget::small());
+            matches!(found, Feasibility::Never { .. })
+        };
+        let mut asserted = all().filter_map(|(condition, assert)| Some((condition, assert.as_ref()?)));
+        asserted.find(fails).map(|(_, assert)| assert.clone())
+    }
+
     /// A condition on input sizes that holds wherever some data passes, and is false at an assignment where none does:
     /// `candidate`, unless data passes where it is false, else that the sizes are not those of the assignment.
     fn necessary(&self, base: &ShapeEnv, candidate: Expr, none_passes: &Witness) -> Expr {
@@ -104,7 +125,8 @@ impl Examination<'_, '_> {
                 Feasibility::Never { witness, condition, of } => {
                     let group =
                         if certain.conditions.len() < group.conditions.len() { certain } else { group };
-                    let assert = group.asserts.get(of).cloned().flatten().unwrap_or(assert);
+                    let own = group.asserts.get(of).cloned().flatten();
+                    let assert = own.or_else(|| group.culprit(base, &witness)).unwrap_or(assert);
                     let (pool, facts) = base.facts();
                     // It is a combination of the terms that were tried: simplify it before it is shown.
                     let condition = simplify(pool, &mut facts.clone(), condition, &Budget::small());

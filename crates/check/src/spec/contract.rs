@@ -167,6 +167,12 @@ impl<'p> Contract<'p> {
         symbols
     }
 
+    /// The guards that could not be read, as the module has them.
+    pub fn unreadable_guards(&self) -> impl Iterator<Item = &str> {
+        let read = |text: &str| self.guards.iter().any(|guard| guard.text == text);
+        self.program.guards_code.iter().map(|text| &**text).filter(move |text| !read(text))
+    }
+
     /// The value of a recorded expression at the traced example.
     pub fn example(&self, e: Expr) -> Option<Number> {
         self.env.pool.eval(e, |s| self.hints.get(&s).cloned()).ok()

@@ -18,6 +18,7 @@ mod parse;
 mod python;
 mod solved;
 mod tuples;
+mod width;
 
 pub use assumptions::{Assumptions, Demand, DemandKind, InputSizes, Shape};
 pub use bind::bind;

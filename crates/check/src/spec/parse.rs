@@ -2,6 +2,7 @@
 use super::dim::{DimSpec, Entry, Hint};
 use super::python;
 use super::tuples::Tuples;
+use super::width;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
 use sizewise_expr::escape::excerpt;
@@ -49,6 +50,15 @@ pub struct Spec {
 const MAX_DEPTH: usize = 64;
 
 impl Spec {
+    /// The wider entry of this spec and another one at each place; `None` where all are those of this spec.
+    ///
+    /// # Errors
+    /// When the entries do not make a spec together.
+    pub fn at_least_as_wide_as(&self, least: &Spec) -> Result<Option<Spec>, SpecError> {
+        let (wider, is_own) = width::at_least(&self.to_json(), &least.to_json());
+        if is_own { Ok(None) } else { Spec::parse(wider.to_string().as_bytes()).map(Some) }
+    }
+
     /// Reads a spec, in JSON or in the form of Python: a list (one entry an argument) or an object by parameter name, torch's own form
     /// `{"dynamic_shapes": …, "dims": …}`, or additional example inputs `{"additional_inputs": [{"x": [3,
     /// 8]}, …]}` (see [`Spec::of_examples`]).

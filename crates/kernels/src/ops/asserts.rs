@@ -92,8 +92,10 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
         Scalar::Complex(re, im) => cx.pool().bool(re != 0.0 || im != 0.0),
     };
     let message = args.str("assert_msg")?.to_string();
-    cx.require(condition, Clause::ScalarAssertion, |cx| {
-        format!("{} is false: {message}", cx.show(condition))
+    cx.require(condition, Clause::ScalarAssertion, |cx| match condition.as_literal_bool() {
+        // The message says what is false.
+        Some(_) if !message.is_empty() => message,
+        _ => format!("{} is false: {message}", cx.show(condition)),
     })?;
     done(args)
 }

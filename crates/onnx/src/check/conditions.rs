@@ -26,6 +26,7 @@ use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
 use crate::walk::{NOT_FOLLOWED, Walk};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_check::check::readable;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -131,7 +132,8 @@ impl Check<'_> {
     /// The condition `e` of a step.
     fn condition_on(&self, step: usize, e: Expr, because: String) -> Condition {
         let pool = &self.walk.env.pool;
-        let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
+        let simple = readable(pool, self.symbolic.env.known_facts(), e);
+        let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
         Condition { shown, on_sizes: true, ..self.condition(step, print::expression(pool, e), because) }
     }
 
@@ -267,23 +269,42 @@ impl Check<'_> {
         if self.report.violations.len() >= MAX_VIOLATIONS {
             return;
         }
+        let mut shown = None;
         for sizes in tried {
             if self.tries == 0 {
-                let reason = "too many inputs were tried before it".to_owned();
-                self.report.undecided.push((condition, reason));
-                return self.lower(Verdict::Unknown);
+                break;
             }
             self.tries -= 1;
-            let Some((message, data)) = self.refusal(&sizes) else { continue };
+            let Some((refused, data)) = self.refusal(&sizes) else { continue };
+            // Sizes that another node refuses show less.
+            let is_own = condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node);
+            if is_own || shown.is_none() {
+                shown = Some((sizes, refused, data));
+            }
+            if is_own {
+                break;
+            }
+        }
+        if let Some((sizes, refused, data)) = shown {
             self.lower(Verdict::Violated);
             if let Some(node) = self.wide.get(&broken).map(|_| condition.node.clone()) {
                 self.report.by_example.push(node);
             }
+            let other = refused.node.filter(|node| !condition.node.is_empty() && *node != condition.node);
+            let message = match other {
+                Some(node) => format!("at {node}: {}", refused.message),
+                None => refused.message,
+            };
             let condition = self.widened(condition, broken, &sizes);
             let inputs = self.ordered(sizes);
             self.broken.push((self.report.violations.len(), broken));
             self.report.violations.push(Violation { condition, inputs, data, message, follows: false });
             return;
+        }
+        if self.tries == 0 {
+            let reason = "too many inputs were tried before it".to_owned();
+            self.report.undecided.push((condition, reason));
+            return self.lower(Verdict::Unknown);
         }
         // The walk took a way at the example that other sizes need not take: without a refusal it shows nothing.
         let reason = match condition.because.as_str() {
@@ -334,14 +355,40 @@ impl Check<'_> {
             self.lower(Verdict::Unknown);
         }
         if !self.walk.env.runtime_asserts().is_empty() {
+            let places = self.places_of_data();
             for assert in self.walk.env.runtime_asserts().to_vec() {
                 let because = assert.clause.name().to_owned();
                 let condition = self.condition_on(assert.origin.0 as usize, assert.condition, because);
+                let pool = &self.walk.env.pool;
+                let name = |symbol| match places.get(&symbol) {
+                    Some(place) => place.clone(),
+                    None => self.symbolic.shown_name(pool, symbol),
+                };
+                let condition =
+                    Condition { shown: print::python(pool, assert.condition, &name), ..condition };
                 let is_of_sizes = of_sizes.contains(&(assert.origin.0 as usize));
                 let reason = if is_of_sizes { SIZES_DECIDE } else { DATA_DECIDE };
                 self.report.undecided.push((condition, reason.to_owned()));
             }
             self.lower(Verdict::Unknown);
         }
+    }
+
+    /// Where the sizes stand first that data decide: `nonzero.shape[1]`.
+    fn places_of_data(&self) -> FxHashMap<Symbol, String> {
+        let mut places = FxHashMap::default();
+        for (name, number) in self.model.all_values() {
+            let value = self.walk.values.get(number).and_then(Option::as_ref);
+            let tensor = value.and_then(|value| value.tensor());
+            let sizes = tensor.and_then(|tensor| tensor.shape.as_ref());
+            for (dim, &size) in sizes.into_iter().flatten().enumerate() {
+                if let Some(symbol) = self.walk.env.pool.as_symbol(size)
+                    && self.symbolic.symbols.iter().all(|(known, _)| *known != symbol)
+                {
+                    places.entry(symbol).or_insert_with(|| format!("{name}.shape[{dim}]"));
+                }
+            }
+        }
+        places
     }
 }

@@ -1,10 +1,14 @@
 //! Why sizes of inputs are what they are: the conditions on them, with the nodes that need them.
 use super::examples::{Walked, walked};
+use super::run_time::sentences;
+use super::sources::{SIZES_DECIDE, Sources};
 use crate::read::Model;
-use crate::walk::{Given, inputs};
+use crate::walk::{Given, Step, Walk, inputs};
+use sizewise_check::check::readable;
 use sizewise_check::report::{Cause, Condition, Explanation};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
+use sizewise_kernels::KernelError;
 use std::collections::HashSet;
 
 /// A dimension of an input.
@@ -35,7 +39,11 @@ pub fn dimension(model: &Model, text: &str) -> Option<Place> {
 pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
     let Walked { symbolic, walk, .. } = walked(model, None);
     let pool = &walk.env.pool;
-    let shown = |e: Expr| print::python(pool, e, &|symbol| symbolic.shown_name(pool, symbol));
+    let shown = |e: Expr| {
+        let simple = readable(pool, symbolic.env.known_facts(), e);
+        print::python(pool, simple, &|symbol| symbolic.shown_name(pool, symbol))
+    };
+    let not_followed = not_followed(model, &walk, &shown);
     let mut explained = Vec::with_capacity(places.len());
     for (name, dim) in places {
         let size = symbolic.sizes.iter().find(|(input, _)| input.name == *name);
@@ -50,21 +58,22 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
                 known.more_nodes += 1;
                 continue;
             }
-            let step = walk.steps.get(guard.origin.0 as usize);
-            let condition = Condition {
-                shown: shown(guard.condition),
-                node: step.map(|step| step.node().to_owned()),
-                op: step.map(crate::walk::Step::op),
-                more_nodes: 0,
-                clause: Some(guard.clause.name().to_owned()),
-                location: None,
-                code: None,
-                cause: Cause::Operator,
-                excludes: None,
-            };
+            let Some(step) = walk.steps.get(guard.origin.0 as usize) else { continue };
+            let condition = condition(shown(guard.condition), step, guard.clause.name());
             restrictions.push((guard.condition, condition));
         }
+        // What the example breaks is a condition, too.
+        for failure in &walk.failures {
+            let KernelError::Invalid { clause, condition: Some(e), .. } = &failure.error else { continue };
+            let is_own = pool.free_symbols(&[*e]).iter().any(|symbol| own.contains(symbol));
+            if let Some(step) = walk.steps.get(failure.step).filter(|_| is_own) {
+                restrictions.push((*e, condition(shown(*e), step, clause.name())));
+            }
+        }
         let is_static = size.as_inline().is_some();
+        if !is_static {
+            restrictions.extend(not_followed.iter().map(|condition| (Expr::ZERO, condition.clone())));
+        }
         let stopped = walk.unknown.first().and_then(|(step, _)| walk.steps.get(*step));
         explained.push(Explanation {
             dim: format!("{name}.shape[{dim}]"),
@@ -78,4 +87,32 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
         });
     }
     explained
+}
+
+/// The conditions that sizes decide through numbers which are not followed: any size may be the one that matters.
+fn not_followed(model: &Model, walk: &Walk, shown: &dyn Fn(Expr) -> String) -> Vec<Condition> {
+    let sources = Sources::new(model);
+    let of = |(step, clause, sentence): (usize, &'static str, String)| {
+        let at = walk.steps.get(step)?;
+        let (_, left) = walk.run_time.iter().find(|(own, left)| *own == step && left.clause == clause)?;
+        sources
+            .are_sizes(at.input(left.input), at.input(0))
+            .then(|| condition(format!("{sentence} ({SIZES_DECIDE})"), at, clause))
+    };
+    sentences(walk, shown).into_iter().filter_map(of).collect()
+}
+
+/// A condition of a node.
+fn condition(shown: String, at: &Step, clause: &str) -> Condition {
+    Condition {
+        shown,
+        node: Some(at.node().to_owned()),
+        op: Some(at.op()),
+        more_nodes: 0,
+        clause: Some(clause.to_owned()),
+        location: None,
+        code: None,
+        cause: Cause::Operator,
+        excludes: None,
+    }
 }

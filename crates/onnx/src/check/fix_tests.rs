@@ -166,3 +166,55 @@ fn a_verdict_that_is_open_has_a_reason() {
         assert!(!is_open || !found.undecided.is_empty() || !found.unknown.is_empty(), "{found:?}");
     }
 }
+
+/// A table whose rows are looked up before a broadcast that needs less.
+const LOOKED_UP: &str = "g (float[n] x, float[n] w) => (float[n] y) {
+    table = Constant<value_floats = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]>()
+    s = Shape(x)
+    i0 = Constant<value_int = 0>() one = Constant<value_int = 1>()
+    n = Gather(s, i0)
+    r = Range(i0, n, one)
+    y = Gather(table, r)
+    a = Constant<value_ints = [0]>() b = Constant<value_ints = [20]>()
+    t = Slice(x, a, b)
+    z = Add(t, w)
+}";
+
+#[test]
+fn a_counterexample_of_another_node_says_so() {
+    let found = check(&read(LOOKED_UP));
+    assert_eq!(found.verdict, Verdict::Violated);
+    for violation in &found.violations {
+        let node = &violation.condition.node;
+        let is_other = violation.message.starts_with("at ");
+        assert!(node == "y" && !is_other || violation.message.starts_with("at y: "), "{violation:?}");
+    }
+}
+
+#[test]
+fn sizes_that_data_decide_are_called_by_their_places() {
+    let body = "g (float[n] x, float[m] w) => (float[k] y) {
+        i = NonZero(x)
+        a = Constant<value_ints = [0]>()
+        s = Squeeze(i, a)
+        v = Gather(x, s)
+        y = Add(v, w)
+    }";
+    let found = check(&read(body));
+    let open: Vec<&str> = found.undecided.iter().map(|(condition, _)| condition.shown.as_str()).collect();
+    assert!(open.iter().any(|shown| shown.contains("i.shape[1]")), "{open:?}");
+    assert!(open.iter().all(|shown| !shown.contains("u0")), "{open:?}");
+}
+
+#[test]
+fn conditions_are_shown_as_bounds_of_sizes() {
+    let body = "g (float[n, 3, h, 9] x) => (float[n, 3, a, b] z) {
+        k = Constant<value = float[3, 3, 2, 1] {0.1}>()
+        y = Conv<strides = [2, 1]>(x, k)
+        z = MaxPool<kernel_shape = [5, 3]>(y)
+    }";
+    let found = check(&read(body));
+    let own = found.violations.iter().filter(|violation| !violation.follows);
+    let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
+    assert_eq!(shown, ["h >= 8"]);
+}

@@ -33,6 +33,8 @@ mod ops;
 mod region;
 mod rename;
 #[cfg(test)]
+mod stated_tests;
+#[cfg(test)]
 mod tests;
 mod types;
 mod value;

@@ -33,6 +33,8 @@ pub struct Options<'w> {
     pub input_names: Vec<String>,
     /// What to call the outputs, in their order.
     pub output_names: Vec<String>,
+    /// Conditions on sizes under which the program runs, to be stated beside those that it records.
+    pub needed: Vec<String>,
 }
 
 /// A model that was written.
@@ -131,7 +133,7 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
         producer_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
         graph: Some(main),
         opset_import: imports(&domains),
-        metadata_props: metadata::of_program(program),
+        metadata_props: metadata::of_program(program, &options.needed),
         functions: written,
     };
     Ok(Written { model, external: external.bytes, left: left.into_iter().collect() })

@@ -21,7 +21,7 @@ fn written(program: &Program) -> Written {
 }
 
 /// A program of one graph, from its parameters, its steps and what it returns.
-fn written_text(parameters: &str, steps: &[&str], result: &str) -> Written {
+pub(super) fn written_text(parameters: &str, steps: &[&str], result: &str) -> Written {
     let steps: String = steps.iter().map(|step| format!("        {step}\n")).collect();
     let text = format!(
         "class M(torch.nn.Module):\n    def forward(self, {parameters}):\n{steps}        return ({result},)\n"

@@ -6,9 +6,12 @@
 //! each dimension, is grown as far as the conditions are *proved* in all of it. Which dimension grows first
 //! is a choice, so there may be several repairs, none of which can be widened in any one bound. Whether a
 //! repair works is for a check of the changed spec to say.
+mod equal;
 mod equations;
 mod growth;
 mod multiples;
+
+pub(super) use equal::{as_equal_sizes, equations_of_opposites};
 
 use crate::spec::{Change, Spec};
 use indexmap::IndexMap;

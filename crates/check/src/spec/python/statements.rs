@@ -48,12 +48,52 @@ impl Reader<'_> {
         let is_assigned =
             self.tokens_from(start).take_while(|token| !ends(token)).any(|token| *token == Token::Op("="));
         (self.at, self.depth) = (start, 0);
+        if self.read_argument()? {
+            self.skip_changes(&format!("line {} changes it, which is not read", place.line), Some(&wrong));
+            return Ok(());
+        }
         if is_spec && (is_assigned || !matches!(self.token(), Token::Name(_))) {
             return Err(wrong);
         }
         self.skip_changes(&format!("line {} changes it, which is not read", place.line), Some(&wrong));
         self.wrong.get_or_insert(wrong);
         Ok(())
+    }
+
+    /// Reads `dynamic_shapes=...` among the arguments of a call, such as `torch.export.export(...)`. Whether there is
+    /// such an argument; the place stays where it is.
+    fn read_argument(&mut self) -> Result<bool> {
+        let start = self.at;
+        let (mut depth, mut found) = (0_usize, None);
+        for (at, token) in self.tokens_from(start).take_while(|token| !ends(token)).enumerate() {
+            match token {
+                Token::Op("(" | "[" | "{") => depth += 1,
+                Token::Op(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                Token::Name(name)
+                    if name == SPEC
+                        && depth > 0
+                        && self.tokens_from(start + at + 1).next() == Some(&Token::Op("=")) =>
+                {
+                    found = Some(start + at);
+                    break;
+                }
+                _ => {}
+            }
+        }
+        let Some(at) = found else { return Ok(false) };
+        self.at = at + 2;
+        // `dynamic_shapes=dynamic_shapes` passes what was assigned above.
+        let is_same = matches!(self.token(), Token::Name(name) if name == SPEC);
+        let place = self.place_of(at);
+        let value = if is_same { None } else { Some(self.sum()?) };
+        (self.at, self.depth) = (start, 0);
+        if let Some(value) = value {
+            if self.names.contains_key(SPEC) {
+                return Err(place.error(format!("a second `{SPEC}`; the text has one spec")));
+            }
+            self.names.insert(SPEC.to_owned(), value);
+        }
+        Ok(true)
     }
 
     /// An assignment or an expression.

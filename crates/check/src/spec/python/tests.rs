@@ -264,3 +264,23 @@ fn what_is_written_is_read_back() {
     );
     assert_eq!(python.lines().filter(|line| line.starts_with("    'an_input_")).count(), 12, "{python}");
 }
+
+#[test]
+fn a_spec_among_the_arguments_of_a_call_is_read() {
+    let call = "import torch\nfrom torch.export import Dim\nb = Dim(\"b\", max=8)\n\
+        ep = torch.export.export(model, (x,), dynamic_shapes={\"x\": (b, Dim(\"t\", min=2))}, strict=False)\n\
+        torch.export.save(ep, \"m.pt2\")\n";
+    let read = Spec::parse(call.as_bytes()).expect("a spec").to_python();
+    let plain = "b = Dim(\"b\", max=8)\ndynamic_shapes = {\"x\": (b, Dim(\"t\", min=2))}\n";
+    assert_eq!(read, Spec::parse(plain.as_bytes()).expect("a spec").to_python());
+    // One that was assigned before may be passed on; another one would be a second spec.
+    let passed = format!("{plain}export(model, (x,), dynamic_shapes=dynamic_shapes)\n");
+    assert_eq!(read, Spec::parse(passed.as_bytes()).expect("a spec").to_python());
+    let second = format!("{plain}export(model, (x,), dynamic_shapes={{\"x\": (None, None)}})\n");
+    let error = Spec::parse(second.as_bytes()).expect_err("two specs").to_string();
+    assert_eq!(error, "line 3, column 21: a second `dynamic_shapes`; the text has one spec");
+    // What is not understood within the argument is the error.
+    let odd = "export(model, (x,), dynamic_shapes={\"x\": make()})\n";
+    let error = Spec::parse(odd.as_bytes()).expect_err("a call").to_string();
+    assert!(error.starts_with("line 1, column 42: `make(...)` is not called"), "{error}");
+}

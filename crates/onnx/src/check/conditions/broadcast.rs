@@ -1,6 +1,7 @@
 //! Broadcasts that the example decides: a size of 1 on the other side would do as well.
 use super::{Check, Condition};
 use rustc_hash::FxHashMap;
+use sizewise_check::check::readable;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Func, Node, Value};
 
@@ -71,7 +72,8 @@ impl Check<'_> {
         if Evaluator::new(pool, size).truth(wide) != Ok(false) {
             return condition;
         }
-        let shown = print::python(pool, wide, &|symbol| self.symbolic.shown_name(pool, symbol));
+        let simple = readable(pool, self.symbolic.env.known_facts(), wide);
+        let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
         Condition { shown, expr: print::expression(pool, wide), ..condition }
     }
 }

@@ -29,21 +29,21 @@ impl Check<'_> {
         }
     }
 
-    /// The message of the model's refusal of sizes, if it does refuse them: whatever the data are, or all data that
-    /// take the branches which these data take.
-    pub(super) fn refusal(&self, sizes: &Sizes) -> Option<(String, Option<Data>)> {
+    /// The model's refusal of sizes, if it does refuse them: whatever the data are, or all data that take the branches
+    /// which these data take.
+    pub(super) fn refusal(&self, sizes: &Sizes) -> Option<(Refused, Option<Data>)> {
         // Most sizes that are accepted with all data are accepted with the data of `eval`.
         let (given, branches) = evaluate_and_trace(self.model, sizes, &FxHashMap::default());
         if given.err().filter(is_refusal).is_some()
             && let Some(refused) = evaluate_for_any_data(self.model, sizes).err().filter(is_refusal)
         {
-            return Some((refused.message, None));
+            return Some((refused, None));
         }
         if branches.is_empty() {
             return None;
         }
         let (refused, data) = self.refusal_on_a_branch(sizes)?;
-        Some((refused.message, Some(data)))
+        Some((refused, Some(data)))
     }
 
     /// The refusal of sizes by a branch that some data take, with these data.

@@ -105,7 +105,7 @@ impl Check<'_> {
         let op = self.op_of(&node);
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
         self.report.refuses = Some(node.clone());
-        let because = "an example".to_owned();
+        let because = if expr == "False" { "an example".to_owned() } else { expr.clone() };
         let condition = Condition { shown: expr.clone(), expr, node, op, because, on_sizes: false };
         let inputs = self.ordered(sizes);
         self.report.violations.push(Violation {

@@ -56,7 +56,7 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     let (op, overload) = name.split_once('.')?;
     // What is written to is seen under other names, which a model cannot say; that a constant may not be is no matter.
     let op = if op == "detach_" { "detach" } else { op };
-    if overload.contains("out") || matches!(overload, "decimals") && op != "round" {
+    if overload.split('_').any(|part| part == "out") || matches!(overload, "decimals") && op != "round" {
         return None;
     }
     let x = call.tensor("self").or_else(|| call.tensor("input"))?;

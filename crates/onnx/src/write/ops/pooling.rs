@@ -27,7 +27,11 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     let mut x = call.operand("self", dtype)?;
     let single = x.rank == dims + 1;
     let (attributes, indices) = match adaptive {
-        true => (divided(call, dims)?, largest && call.is_used(1)),
+        true => match divided(call, dims) {
+            Some(attributes) => (attributes, largest && call.is_used(1)),
+            None if largest => return None,
+            None => return one(averaged(call, &x, dims)?),
+        },
         false => (windows(call, dims, largest)?, op.ends_with("_with_indices") && call.is_used(1)),
     };
     if single {
@@ -56,6 +60,53 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
         places = places.map(|places| call.squeeze(&places, &[0]));
     }
     if call.result(1).is_none() { one(value) } else { Some(vec![Some(value), places]) }
+}
+
+/// Averages over windows that the sizes decide when the model runs: a product with a matrix of weights for each of the
+/// last dimensions. Window `i` of `n` over `size` elements is from `i * size // n` to `((i + 1) * size + n - 1) // n`.
+///
+/// Source: `aten/src/ATen/native/AdaptivePooling.h` (`start_index`, `end_index`).
+fn averaged(call: &mut Call<'_, '_, '_>, x: &Val, dims: usize) -> Option<Val> {
+    let wanted = call.spatial("output_size", dims, 1)?;
+    let first = x.rank.checked_sub(dims)?;
+    let mut value = x.clone();
+    for (at, &count) in wanted.iter().enumerate() {
+        let axis = first + at;
+        let weights = weights(call, &value, axis, count)?;
+        // The dimension comes last for the product.
+        let mut order: Vec<usize> = (0..x.rank).collect();
+        order.swap(axis, x.rank - 1);
+        let moved = call.permute(&value, &order);
+        let product = call.put("MatMul", &[&moved, &weights], Vec::new(), (value.dtype, x.rank));
+        value = call.permute(&product, &order);
+    }
+    Some(value)
+}
+
+/// The weight that each element of a dimension has in each of `count` windows.
+fn weights(call: &mut Call<'_, '_, '_>, x: &Val, axis: usize, count: i64) -> Option<Val> {
+    (count > 0).then_some(())?;
+    let size = call.size(x, axis);
+    let places = call.scalar(&size);
+    let [zero, one, count] = [0, 1, count].map(|value| call.integer(value, Dtype::Int64));
+    let vector = (Dtype::Int64, 1);
+    let elements = call.put("Range", &[&zero, &places, &one], Vec::new(), vector);
+    let elements = call.unsqueeze(&elements, &[1]);
+    let windows = call.put("Range", &[&zero, &count, &one], Vec::new(), vector);
+    let from = call.map("Mul", &[&windows, &size]);
+    let from = call.map("Div", &[&from, &count]);
+    let next = call.map("Add", &[&windows, &one]);
+    let to = call.map("Mul", &[&next, &size]);
+    let less = call.map("Sub", &[&count, &one]);
+    let to = call.map("Add", &[&to, &less]);
+    let to = call.map("Div", &[&to, &count]);
+    let (after, before) =
+        (call.test("GreaterOrEqual", &[&elements, &from]), call.test("Less", &[&elements, &to]));
+    let within = call.test("And", &[&after, &before]);
+    let within = call.cast(&within, x.dtype);
+    let length = call.map("Sub", &[&to, &from]);
+    let length = call.cast(&length, x.dtype);
+    Some(call.map("Div", &[&within, &length]))
 }
 
 /// Windows of given sizes.
