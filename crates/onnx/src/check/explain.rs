@@ -1,7 +1,7 @@
 //! Why sizes of inputs are what they are: the conditions on them, with the nodes that need them.
 use super::examples::{Walked, walked};
 use super::run_time::sentences;
-use super::sources::{SIZES_DECIDE, Sources};
+use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use crate::read::Model;
 use crate::walk::{Given, Step, Walk, inputs};
 use sizewise_check::check::readable;
@@ -89,15 +89,19 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
     explained
 }
 
-/// The conditions that sizes decide through numbers which are not followed: any size may be the one that matters.
+/// The conditions that sizes decide through numbers which are not followed, or chance: any size may be the one that
+/// matters.
 fn not_followed(model: &Model, walk: &Walk, shown: &dyn Fn(Expr) -> String) -> Vec<Condition> {
     let sources = Sources::new(model);
     let of = |(step, clause, sentence): (usize, &'static str, String)| {
         let at = walk.steps.get(step)?;
         let (_, left) = walk.run_time.iter().find(|(own, left)| *own == step && left.clause == clause)?;
-        sources
-            .are_sizes(at.input(left.input), at.input(0))
-            .then(|| condition(format!("{sentence} ({SIZES_DECIDE})"), at, clause))
+        let reason = match sources.of_condition(*at, left) {
+            Decides::Sizes => SIZES_DECIDE,
+            Decides::Chance => CHANCE_DECIDES,
+            Decides::Inputs(_) | Decides::Unknown => return None,
+        };
+        Some(condition(format!("{sentence} ({reason})"), at, clause))
     };
     sentences(walk, shown).into_iter().filter_map(of).collect()
 }
