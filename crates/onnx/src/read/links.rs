@@ -37,17 +37,8 @@ struct Link {
 /// A node that makes what another one uses.
 pub(super) type Use = (usize, usize);
 
-/// Who makes a value, and its number.
-type Made<'n> = FxHashMap<&'n str, (u32, u32)>;
-
-/// Who makes what each node uses.
-fn uses(list: &[NodeProto], made: &Made) -> Vec<Use> {
-    let of = |(at, node): (usize, &NodeProto)| -> Vec<Use> {
-        let names = node.input.iter().map(String::as_str).chain(captured(node));
-        names.filter_map(|name| Some((made.get(name)?.0 as usize, at))).collect()
-    };
-    list.iter().enumerate().flat_map(of).collect()
-}
+/// The numbers of values by name.
+type Made<'n> = FxHashMap<&'n str, u32>;
 
 impl Links {
     /// The links of nodes. `known` has the values that are there before, `results` those that have to be there at the
@@ -72,7 +63,7 @@ impl Links {
             for name in &node.input {
                 let number = match made.get(name.as_str()) {
                     _ if name.is_empty() => NONE,
-                    Some(&(_, number)) => number,
+                    Some(&number) => number,
                     None if known.contains(name) => known.number(name).unwrap_or(NONE),
                     None => {
                         late.push((at, links.used.len()));
@@ -89,7 +80,7 @@ impl Links {
                 let number = links.count as u32;
                 links.count += 1;
                 if !output.is_empty()
-                    && (known.contains(output) || made.insert(output, (at as u32, number)).is_some())
+                    && (known.contains(output) || made.insert(output, number).is_some())
                 {
                     return Err(wrong(place(node), format!("`{output}` is made more than once")));
                 }
@@ -97,13 +88,13 @@ impl Links {
         }
         for &(at, used) in &late {
             let name = &list[at].input[used - links.nodes[at].used as usize];
-            let Some(&(_, number)) = made.get(name.as_str()) else {
+            let Some(&number) = made.get(name.as_str()) else {
                 return Err(wrong(place(&list[at]), format!("its input `{name}` is made by nothing")));
             };
             links.used[used] = number;
         }
         for output in results {
-            let number = made.get(output.name.as_str()).map(|&(_, number)| number);
+            let number = made.get(output.name.as_str()).copied();
             if number.is_none() && !known.contains(&output.name) {
                 return Err(wrong(format!("output `{}`", output.name), "nothing makes it"));
             }
@@ -111,7 +102,27 @@ impl Links {
         }
         // What graphs within name may be their own.
         let is_late = !late.is_empty() || late_within.iter().any(|name| made.contains_key(name));
-        Ok((links, is_late.then(|| uses(list, &made))))
+        let uses = is_late.then(|| links.uses(list, &made));
+        Ok((links, uses))
+    }
+
+    /// Who makes what each node uses.
+    fn uses(&self, list: &[NodeProto], made: &Made) -> Vec<Use> {
+        let before = self.count - list.iter().map(|node| node.output.len()).sum::<usize>();
+        // Who makes the values that are not there before.
+        let mut makers: Vec<usize> = Vec::with_capacity(self.count - before);
+        list.iter().enumerate().for_each(|(at, node)| makers.extend(node.output.iter().map(|_| at)));
+        let maker = |number: usize| makers.get(number.checked_sub(before)?).copied();
+        let mut uses = Vec::with_capacity(self.used.len());
+        for (at, node) in list.iter().enumerate() {
+            let numbers = self.inputs(at, node.input.len()).flatten();
+            uses.extend(numbers.filter_map(maker).map(|maker| (maker, at)));
+        }
+        for &at in &self.with_graphs {
+            let numbers = captured(&list[at]).into_iter().filter_map(|name| Some(*made.get(name)? as usize));
+            uses.extend(numbers.filter_map(maker).map(|maker| (maker, at)));
+        }
+        uses
     }
 
     /// Puts the nodes in another order; values keep their numbers.
