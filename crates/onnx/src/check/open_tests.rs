@@ -296,3 +296,26 @@ fn data_that_decide_how_many_parts_there_are_decide_positions() {
         report.run_time.iter().filter(|left| left.condition.because == "Sequence.C2").collect();
     assert!(matches!(positions[..], [left] if left.inputs == ["d"]), "{report:?}");
 }
+
+#[test]
+fn sizes_within_branches_are_no_data() {
+    // Shapes that branches read are sizes; of which branch runs nothing is followed.
+    let branches = "If(b) <then_branch = t () => (int64[p1] p) { p = Add(hs, hs) }, \
+                    else_branch = e () => (int64[q1] q) { q = Shape(y) }>";
+    let graph = |rest: &str| {
+        format!(
+            "(float[n,m] x, float[k,3] y) => (o) {{ {} b = Cast<to = 9>(h) s = {branches} z = Constant<value_ints = [0]>() \
+             i = Constant<value_ints = [1]>() t = Slice(s, z, i) {rest} }}",
+            hidden(0)
+        )
+    };
+    for rest in [
+        "o = Gather(y, t)",
+        "q2 = SplitToSequence<axis = 0>(x, t) c = Constant<value_int = 0>() o = SequenceAt(q2, c)",
+    ] {
+        let graph = graph(rest);
+        assert_eq!(said(&graph, &[("x", &[2, 3]), ("y", &[0, 3])]), Said::IsNotKnown, "{graph}");
+        let report = checked(&graph);
+        assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    }
+}

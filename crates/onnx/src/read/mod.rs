@@ -9,7 +9,7 @@ mod order;
 mod tensor;
 
 pub use crate::text::is_text;
-pub use needed::{Needed, graphs_of, names_within};
+pub use needed::{Needed, graphs_of};
 pub use tensor::{attribute, tensor};
 
 use crate::text;

@@ -162,6 +162,10 @@ impl Walk<'_> {
     /// Notes that nothing is known if the call depends on numbers that are not followed. `before` is the environment
     /// from before the call.
     pub(super) fn ask_of_untracked(&mut self, step: usize, call: &Call, before: ShapeEnv) {
+        // A run has no data but those that are given.
+        if !self.takes_any_data && self.env.runtime_asserts().len() > before.runtime_asserts().len() {
+            return self.depends_on_untracked(step, call.op);
+        }
         let mut first: Option<(Seen, usize)> = None;
         let is_index = self.stops && INDEXED.contains(&call.op);
         for &number in TRIED {
