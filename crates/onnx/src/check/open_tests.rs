@@ -244,10 +244,10 @@ fn the_extreme_of_no_integers_is_an_end_of_the_type() {
 
 #[test]
 fn a_size_that_data_decide_may_keep_another() {
-    // Of no elements there are none that are not 0.
-    let graph = "(float[n,m] x) => (o) { z = NonZero(x) s = Shape(z) o = Reshape(x, s) }";
-    let made = said(graph, &[("x", &[0, 0])]);
-    assert!(matches!(&made, Said::Makes(sizes) if sizes.len() == 2), "{made:?}");
+    // There is no 0 that is not 0, and a size of 0 keeps another.
+    let graph =
+        format!("(float[n,m] x) => (o) {{ {} z = NonZero(hs) s = Shape(z) o = Reshape(x, s) }}", hidden(0));
+    assert_ne!(said(&graph, &[("x", &[0, 0])]), Said::Refuses);
 }
 
 #[test]
