@@ -319,3 +319,15 @@ fn sizes_within_branches_are_no_data() {
         assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
     }
 }
+
+#[test]
+fn an_index_from_a_branch_that_is_not_followed_is_not_within_its_dimension() {
+    let graph = format!(
+        "(float[n,m] x, float[5,3] y) => (o) {{ {} b = Cast<to = 9>(h) s = If(b) <then_branch = t () => (int64[p1] p) \
+         {{ p = Constant<value_ints = [7]>() }}, else_branch = e () => (int64[q1] q) {{ q = Constant<value_ints = [0, 1]>() }}> \
+         o = Gather(y, s) }}",
+        hidden(1)
+    );
+    let report = checked(&graph);
+    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+}
