@@ -244,10 +244,10 @@ fn the_extreme_of_no_integers_is_an_end_of_the_type() {
 
 #[test]
 fn a_size_that_data_decide_may_keep_another() {
-    // Of no elements there are none that are not 0.
-    let graph = "(float[n,m] x) => (o) { z = NonZero(x) s = Shape(z) o = Reshape(x, s) }";
-    let made = said(graph, &[("x", &[0, 0])]);
-    assert!(matches!(&made, Said::Makes(sizes) if sizes.len() == 2), "{made:?}");
+    // There is no 0 that is not 0, and a size of 0 keeps another.
+    let graph =
+        format!("(float[n,m] x) => (o) {{ {} z = NonZero(hs) s = Shape(z) o = Reshape(x, s) }}", hidden(0));
+    assert_ne!(said(&graph, &[("x", &[0, 0])]), Said::Refuses);
 }
 
 #[test]
@@ -295,4 +295,39 @@ fn data_that_decide_how_many_parts_there_are_decide_positions() {
     let positions: Vec<_> =
         report.run_time.iter().filter(|left| left.condition.because == "Sequence.C2").collect();
     assert!(matches!(positions[..], [left] if left.inputs == ["d"]), "{report:?}");
+}
+
+#[test]
+fn sizes_within_branches_are_no_data() {
+    // Shapes that branches read are sizes; of which branch runs nothing is followed.
+    let branches = "If(b) <then_branch = t () => (int64[p1] p) { p = Add(hs, hs) }, \
+                    else_branch = e () => (int64[q1] q) { q = Shape(y) }>";
+    let graph = |rest: &str| {
+        format!(
+            "(float[n,m] x, float[k,3] y) => (o) {{ {} b = Cast<to = 9>(h) s = {branches} z = Constant<value_ints = [0]>() \
+             i = Constant<value_ints = [1]>() t = Slice(s, z, i) {rest} }}",
+            hidden(0)
+        )
+    };
+    for rest in [
+        "o = Gather(y, t)",
+        "q2 = SplitToSequence<axis = 0>(x, t) c = Constant<value_int = 0>() o = SequenceAt(q2, c)",
+    ] {
+        let graph = graph(rest);
+        assert_eq!(said(&graph, &[("x", &[2, 3]), ("y", &[0, 3])]), Said::IsNotKnown, "{graph}");
+        let report = checked(&graph);
+        assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    }
+}
+
+#[test]
+fn an_index_from_a_branch_that_is_not_followed_is_not_within_its_dimension() {
+    let graph = format!(
+        "(float[n,m] x, float[5,3] y) => (o) {{ {} b = Cast<to = 9>(h) s = If(b) <then_branch = t () => (int64[p1] p) \
+         {{ p = Constant<value_ints = [7]>() }}, else_branch = e () => (int64[q1] q) {{ q = Constant<value_ints = [0, 1]>() }}> \
+         o = Gather(y, s) }}",
+        hidden(1)
+    );
+    let report = checked(&graph);
+    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
 }

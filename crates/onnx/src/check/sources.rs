@@ -1,6 +1,6 @@
 //! What the elements of values are made of: the elements of inputs, or sizes and constants alone.
 use crate::read::message::NodeProto;
-use crate::read::{Model, graphs_of, names_within};
+use crate::read::{Model, graphs_of};
 use crate::shape::{RunTime, is_drawn_at_random};
 use crate::walk::{Step, inputs};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -97,11 +97,8 @@ impl<'m> Sources<'m> {
                 continue;
             }
             rest.extend(node.input.iter().map(String::as_str).filter(|name| seen.insert(name)));
-            names_within(node, &mut |name| {
-                if seen.insert(name) {
-                    rest.push(name);
-                }
-            });
+            let made = graphs_of(node).flat_map(|graph| graph.output.iter());
+            rest.extend(made.map(|output| output.name.as_str()).filter(|name| seen.insert(name)));
         }
         let inputs: Vec<String> =
             self.inputs.iter().filter(|name| seen.contains(name.as_str())).cloned().collect();

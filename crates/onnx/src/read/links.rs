@@ -1,6 +1,6 @@
 //! The values of a graph by number, and which nodes use them.
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
-use super::order::{Scope, captured, place};
+use super::scope::{Scope, captured, place};
 use super::{ReadError, graphs_of, wrong};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -79,9 +79,7 @@ impl Links {
             for output in &node.output {
                 let number = links.count as u32;
                 links.count += 1;
-                if !output.is_empty()
-                    && (known.contains(output) || made.insert(output, number).is_some())
-                {
+                if !output.is_empty() && (known.contains(output) || made.insert(output, number).is_some()) {
                     return Err(wrong(place(node), format!("`{output}` is made more than once")));
                 }
             }

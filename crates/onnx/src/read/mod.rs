@@ -8,11 +8,12 @@ pub mod message;
 mod names;
 mod needed;
 mod order;
+mod scope;
 mod tensor;
 
 pub use crate::text::is_text;
 pub use links::Links;
-pub use needed::{Needed, graphs_of, names_within, reads_elements};
+pub use needed::{Needed, graphs_of, reads_elements};
 pub use tensor::{attribute, tensor};
 
 use crate::text;
@@ -155,7 +156,7 @@ impl Model {
         for mut message in model.functions {
             let name = format!("function {}", message.name);
             let inputs = message.input.iter().map(String::as_str);
-            order::nodes(&mut message.node, &order::Scope::new(inputs, None), &[], &name)?;
+            order::nodes(&mut message.node, &scope::Scope::new(inputs, None), &[], &name)?;
             let own = self::imports(&message.opset_import);
             message.domain = domain(&message.domain).to_owned();
             functions.push(Function { message, imports: own });

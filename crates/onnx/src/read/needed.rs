@@ -210,7 +210,7 @@ pub fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
 }
 
 /// The names that graphs within a node use, those of graphs within them included.
-pub fn names_within<'m>(node: &'m NodeProto, take: &mut impl FnMut(&'m str)) {
+fn names_within<'m>(node: &'m NodeProto, take: &mut impl FnMut(&'m str)) {
     let mut open: Vec<&'m GraphProto> = graphs_of(node).collect();
     while let Some(graph) = open.pop() {
         for node in &graph.node {

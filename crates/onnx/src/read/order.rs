@@ -1,50 +1,11 @@
 //! The order of nodes: each value is made once, before it is used; functions do not call themselves.
 use super::links::{Links, names_before};
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
+use super::scope::{Scope, place};
 use super::{Model, ReadError, domain_of, graphs_of, wrong};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// The values that a graph sees: its own, and those of the graphs around it.
-#[derive(Default)]
-pub(super) struct Scope<'s> {
-    /// The number of each name, and the numbers of all names that were given.
-    names: FxHashMap<&'s str, u32>,
-    numbers: Vec<u32>,
-    outer: Option<&'s Scope<'s>>,
-}
-
-impl<'s> Scope<'s> {
-    /// The values of these names, within the scope of another graph.
-    pub(super) fn new(names: impl Iterator<Item = &'s str>, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
-        let mut scope = Scope { outer, ..Scope::default() };
-        for name in names {
-            let next = scope.names.len() as u32;
-            scope.numbers.push(*scope.names.entry(name).or_insert(next));
-        }
-        scope
-    }
-
-    pub(super) fn contains(&self, name: &str) -> bool {
-        self.names.contains_key(name) || self.outer.is_some_and(|outer| outer.contains(name))
-    }
-
-    /// The number of a value of the graph itself.
-    pub(super) fn number(&self, name: &str) -> Option<u32> {
-        self.names.get(name).copied()
-    }
-
-    /// How many values the graph itself has.
-    pub(super) fn count(&self) -> usize {
-        self.names.len()
-    }
-
-    /// The numbers of the names that were given.
-    pub(super) fn numbers(&self) -> Vec<u32> {
-        self.numbers.clone()
-    }
-}
 
 /// Orders the nodes of a graph.
 pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Links, ReadError> {
@@ -57,14 +18,6 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Lin
     let links = self::nodes(&mut nodes, &scope, &graph.output, &format!("graph `{}`", graph.name))?;
     graph.node = nodes;
     Ok(links)
-}
-
-/// What a node is called in messages.
-pub(super) fn place(node: &NodeProto) -> String {
-    match (node.name.as_str(), node.output.first()) {
-        ("", Some(output)) => format!("node of `{output}` ({})", node.op_type),
-        (name, _) => format!("node `{name}` ({})", node.op_type),
-    }
 }
 
 /// Orders nodes, and the graphs within them. `results` are the outputs of their graph.
@@ -140,24 +93,6 @@ fn within(list: &mut [NodeProto], with_graphs: &[usize], known: &Scope) -> Resul
         list[at].attribute = attributes;
     }
     Ok(())
-}
-
-/// The names that graphs within a node use and do not make themselves.
-pub(super) fn captured(node: &NodeProto) -> Vec<&str> {
-    let mut used = Vec::new();
-    // Each graph with the names that those between it and the node make.
-    let mut graphs: Vec<(&GraphProto, FxHashSet<&str>)> =
-        graphs_of(node).map(|graph| (graph, FxHashSet::default())).collect();
-    while let Some((graph, mut own)) = graphs.pop() {
-        own.extend(graph.input.iter().map(|input| input.name.as_str()));
-        own.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
-        own.extend(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)));
-        let outputs = graph.output.iter().map(|output| output.name.as_str());
-        let inputs = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));
-        used.extend(outputs.chain(inputs).filter(|name| !own.contains(name)));
-        graphs.extend(graph.node.iter().flat_map(graphs_of).map(|graph| (graph, own.clone())));
-    }
-    used
 }
 
 /// Refuses functions that call themselves, by whatever way.

@@ -166,7 +166,11 @@ impl Walk<'_> {
     /// Notes that nothing is known if the call depends on numbers that are not followed. `before` is the environment
     /// from before the call.
     pub(super) fn ask_of_untracked(&mut self, step: usize, call: &Call, before: ShapeEnv) {
-        let mut first: Option<(Seen, usize)> = None;
+        // A run has no data but those that are given.
+        if !self.takes_any_data && self.env.runtime_asserts().len() > before.runtime_asserts().len() {
+            return self.depends_on_untracked(step, call.op);
+        }
+        let mut first: Option<(Seen, usize, usize)> = None;
         let is_index = self.stops && INDEXED.contains(&call.op);
         for &number in TRIED {
             let mut env = before.clone();
@@ -190,8 +194,8 @@ impl Walk<'_> {
                 Err(KernelError::Unsupported(_)) => return,
                 Err(_) => Err(()),
             };
-            let seen = (seen, env.guards().len());
-            if is_index && seen.0.is_err() {
+            let seen = (seen, env.guards().len(), env.runtime_asserts().len());
+            if is_index && (seen.0.is_err() || seen.2 > before.runtime_asserts().len()) {
                 // As with data, it is not known to be refused.
                 continue;
             }
