@@ -64,7 +64,7 @@ impl Reader<'_> {
         }
         // `constant - |factor| * quotient <= 0`: at least the quotient rounded up.
         let least = poly.constant.floor_div(&factor.abs())?;
-        let is_exact = (&poly.constant).is_multiple_of(&factor.abs());
+        let is_exact = poly.constant.is_multiple_of(&factor.abs());
         let least = if is_exact { least } else { &least + &Int::ONE };
         let start = self.pool.int(&k * &least);
         Some(self.pool.ge(a, start))
