@@ -54,7 +54,8 @@ impl Links {
         let mut links = Links { count: known.count(), before: known.numbers(), ..Links::default() };
         links.nodes.reserve(list.len());
         links.used.reserve(2 * list.len());
-        let mut made: Made = Made::with_capacity_and_hasher(list.len(), FxBuildHasher);
+        let mut made: Made = Made::with_capacity_and_hasher(links.count + list.len(), FxBuildHasher);
+        made.extend(known.own());
         // Inputs that no node before makes: the node, and where the number of the input is.
         let mut late: Vec<(usize, usize)> = Vec::new();
         let mut late_within: Vec<&str> = Vec::new();
@@ -64,7 +65,7 @@ impl Links {
                 let number = match made.get(name.as_str()) {
                     _ if name.is_empty() => NONE,
                     Some(&number) => number,
-                    None if known.contains(name) => known.number(name).unwrap_or(NONE),
+                    None if known.is_outside(name) => NONE,
                     None => {
                         late.push((at, links.used.len()));
                         NONE
@@ -79,7 +80,7 @@ impl Links {
             for output in &node.output {
                 let number = links.count as u32;
                 links.count += 1;
-                if !output.is_empty() && (known.contains(output) || made.insert(output, number).is_some()) {
+                if !output.is_empty() && (known.is_outside(output) || made.insert(output, number).is_some()) {
                     return Err(wrong(place(node), format!("`{output}` is made more than once")));
                 }
             }
@@ -93,10 +94,10 @@ impl Links {
         }
         for output in results {
             let number = made.get(output.name.as_str()).copied();
-            if number.is_none() && !known.contains(&output.name) {
+            if number.is_none() && !known.is_outside(&output.name) {
                 return Err(wrong(format!("output `{}`", output.name), "nothing makes it"));
             }
-            links.results.push(number.or_else(|| known.number(&output.name)).unwrap_or(NONE));
+            links.results.push(number.unwrap_or(NONE));
         }
         // What graphs within name may be their own.
         let is_late = !late.is_empty() || late_within.iter().any(|name| made.contains_key(name));

@@ -23,13 +23,18 @@ impl<'s> Scope<'s> {
         scope
     }
 
-    pub(super) fn contains(&self, name: &str) -> bool {
-        self.names.contains_key(name) || self.outer.is_some_and(|outer| outer.contains(name))
+    fn contains(&self, name: &str) -> bool {
+        self.names.contains_key(name) || self.is_outside(name)
     }
 
-    /// The number of a value of the graph itself.
-    pub(super) fn number(&self, name: &str) -> Option<u32> {
-        self.names.get(name).copied()
+    /// The values of the graph itself and their numbers.
+    pub(super) fn own(&self) -> &FxHashMap<&'s str, u32> {
+        &self.names
+    }
+
+    /// Whether a graph around it has a value of this name.
+    pub(super) fn is_outside(&self, name: &str) -> bool {
+        self.outer.is_some_and(|outer| outer.contains(name))
     }
 
     /// How many values the graph itself has.
