@@ -126,3 +126,16 @@ fn a_resize_loads_where_it_is_inferred_how_many_sizes_there_are() {
         assert_eq!(loads, expected, "{graph}");
     }
 }
+
+#[test]
+fn counterexamples_have_small_sizes_where_small_ones_do() {
+    let text = "<ir_version: 8, opset_import: [\"\" : 16]>
+        g (float[batch, 4, t] x, float[batch, 4, t2] y) => (float[batch, 4, u] z) {
+            p = AveragePool<kernel_shape = [2], strides = [2]>(y)
+            z = Add(x, p)
+        }";
+    let report = check(&Model::read(text.as_bytes().to_vec()).expect("a model"));
+    let sizes = |(_, sizes): (&String, &Vec<i64>)| sizes.iter().all(|&size| size <= 16);
+    assert!(!report.violations.is_empty());
+    assert!(report.violations.iter().all(|violation| violation.inputs.iter().all(sizes)), "{report:?}");
+}

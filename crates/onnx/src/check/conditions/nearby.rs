@@ -9,6 +9,9 @@ type Assigned = FxHashMap<String, Vec<i64>>;
 /// The most neighbours of the example of either kind that are tried for a condition.
 const MAX_NEIGHBOURS: usize = 2;
 
+/// For a size above this one, smaller ones are tried before it.
+const LARGE: i64 = 64;
+
 impl Check<'_> {
     /// Sizes that may show that a condition is violated, the best first. `witness` is an assignment at which it is.
     pub(super) fn candidates(
@@ -93,13 +96,50 @@ impl Check<'_> {
         Some(self.near(condition, &|symbol| value(symbol).or_else(|| self.symbolic.hint(symbol))))
     }
 
-    /// Assignments that may show a violation: the example with the sizes of the condition changed, and the witness.
+    /// Assignments that may show a violation: the example with the sizes of the condition changed, the same with smaller
+    /// sizes before it where the witness has large ones, and the witness.
     fn near(&self, condition: Expr, witness: &dyn Fn(Symbol) -> Option<i64>) -> Vec<Assigned> {
         let concerned: Vec<Symbol> = self.symbolic.env.pool.free_symbols(&[condition]);
         let changed = |symbol: Symbol| match concerned.contains(&symbol) {
             true => witness(symbol),
             false => self.symbolic.hint(symbol),
         };
-        [self.symbolic.at(changed), self.symbolic.at(witness)].into_iter().flatten().collect()
+        let mut found = Vec::new();
+        if concerned.iter().any(|&symbol| witness(symbol).is_some_and(|size| size > LARGE)) {
+            let smaller = self.smaller(condition, &concerned, witness);
+            found
+                .extend(self.symbolic.at(|symbol| smaller.get(&symbol).copied().or_else(|| changed(symbol))));
+        }
+        found.extend([self.symbolic.at(changed), self.symbolic.at(witness)].into_iter().flatten());
+        found
+    }
+
+    /// The sizes of a witness, each as small as it may be while the condition is false.
+    fn smaller(
+        &self,
+        condition: Expr,
+        concerned: &[Symbol],
+        witness: &dyn Fn(Symbol) -> Option<i64>,
+    ) -> FxHashMap<Symbol, i64> {
+        let mut sizes: FxHashMap<Symbol, i64> =
+            concerned.iter().filter_map(|&symbol| Some((symbol, witness(symbol)?))).collect();
+        for &symbol in concerned {
+            let Some(&size) = sizes.get(&symbol) else { continue };
+            let (min, max) = self.range(symbol);
+            let allowed = |&tried: &i64| tried < size && tried >= min && max.is_none_or(|max| tried <= max);
+            for tried in (0..).map(|step| min.saturating_add(step)).skip_while(|&tried| tried < 2).take(16) {
+                let number = |s: Symbol| {
+                    let size = if s == symbol { Some(tried) } else { sizes.get(&s).copied() };
+                    size.map(|size| Value::Int(size.into()))
+                };
+                let is_broken =
+                    || Evaluator::new(&self.symbolic.env.pool, number).truth(condition) == Ok(false);
+                if allowed(&tried) && is_broken() {
+                    sizes.insert(symbol, tried);
+                    break;
+                }
+            }
+        }
+        sizes
     }
 }
