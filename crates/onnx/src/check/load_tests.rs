@@ -1,6 +1,7 @@
 //! What onnxruntime refuses or takes by what it knows when it loads a model.
-use super::{Verdict, check};
+use super::{Verdict, check, evaluate};
 use crate::read::Model;
+use rustc_hash::FxHashMap;
 
 fn verdict(graph: &str) -> Verdict {
     verdict_of(18, graph)
@@ -138,4 +139,41 @@ fn counterexamples_have_small_sizes_where_small_ones_do() {
     let sizes = |(_, sizes): (&String, &Vec<i64>)| sizes.iter().all(|&size| size <= 16);
     assert!(!report.violations.is_empty());
     assert!(report.violations.iter().all(|violation| violation.inputs.iter().all(sizes)), "{report:?}");
+}
+
+#[test]
+fn tables_of_positions_have_a_row_for_each_position() {
+    let head = "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\ng";
+    let embedding = "(int32[batch, seq] i, float[9, 4] w, float[24, 4] p, float[4] c) => (float[batch, seq, 4] y)
+         { y, m = com.microsoft.EmbedLayerNormalization(i, , w, p, , c, c) }";
+    let rotated = "(float[batch, 1, 32] q, float[batch, 1, 16] k, float[batch, 1, past, 16] c, float[12, 8] t) \
+         => (float[batch, 1, 32] y) <int32[1] one = {1}> {
+            s = Shape<start = 0, end = 1>(q)
+            p = Shape<start = 2, end = 3>(c)
+            p32 = Cast<to = 6>(p)
+            total = Add(p32, one)
+            lengths = Expand(p32, s)
+            y, a, b = com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1, do_rotary = 1>(q, k, k, c, c, lengths, total, t, t)
+         }";
+    for (graph, sizes, most, at) in [
+        (embedding, vec![("i", vec![2, 1]), ("w", vec![9, 4]), ("p", vec![24, 4]), ("c", vec![4])], 24, (0, 1)),
+        (
+            rotated,
+            vec![("q", vec![2, 1, 32]), ("k", vec![2, 1, 16]), ("c", vec![2, 1, 1, 16]), ("t", vec![12, 8])],
+            11,
+            (2, 2),
+        ),
+    ] {
+        let model = Model::read(format!("{head} {graph}").into_bytes()).expect(graph);
+        let report = check(&model);
+        assert_eq!(report.verdict, Verdict::Violated, "{graph}");
+        assert!(report.violations.iter().all(|violation| violation.condition.on_sizes), "{report:?}");
+        for size in [1, most, most + 1] {
+            let mut sizes = sizes.clone();
+            sizes[at.0].1[at.1] = size;
+            let sizes = sizes.into_iter().map(|(name, sizes)| (name.to_owned(), sizes)).collect();
+            let found = evaluate(&model, &sizes, &FxHashMap::default());
+            assert_eq!(found.is_ok(), size <= most, "{graph} at {size}: {found:?}");
+        }
+    }
 }

@@ -351,7 +351,8 @@ fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
 /// (C1) Queries have 3 dimensions, and heads divide. (C2) Keys and values are `[batch, length, kv heads * size]`. (C3)
 /// Caches are `[batch, kv heads, past, size]`. (C4) There is a length for each batch, and one total length. (C5) The
 /// total length is that of the prompt, or has room for one more. (C6) onnxruntime takes sizes of heads that are
-/// multiples of 8, or of 16 with rotation.
+/// multiples of 8, or of 16 with rotation. (C7) Tables of cosines and sines have the same shape, a row for each position
+/// of the total length, and a multiple of 8 columns, at most half the size of a head.
 fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
     let query = call.shape(0)?.to_vec();
     call.check(query.len() == 3, "GroupQueryAttention.C1", || {
@@ -409,6 +410,7 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.given(6)?.elements.is_some() {
         total_length(cx, call, &query, past, total)?;
     }
+    rotary_caches(cx, call, size, total)?;
     let present = cx.max(past, total);
     let hidden = cx.mul(all, size);
     let cache = vec![query[0], kv_heads, present, size];
@@ -420,6 +422,33 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
         Tensor::new(call.given(0).map_or(Dtype::F32, |q| q.dtype), vec![query[0], all, query[1], total])
             .into(),
     ])
+}
+
+/// (C7) of [`group_query`].
+fn rotary_caches(cx: &mut Cx, call: &Checked, size: Expr, total: Expr) -> Result<(), KernelError> {
+    const CLAUSE: &str = "GroupQueryAttention.C7";
+    if !call.has(7) && !call.has(8) {
+        let rotates = call.int("do_rotary", 0) != 0;
+        return policy::onnxruntime_checks(cx, !rotates, CLAUSE, || {
+            "rotation needs cosines and sines".to_owned()
+        });
+    }
+    call.check(call.has(7) && call.has(8), CLAUSE, || "cosines and sines come together".to_owned())?;
+    let cosines = call.shape(7)?.to_vec();
+    call.check(cosines.len() == 2, CLAUSE, || {
+        format!("a table of cosines has 2 dimensions, not {}", cosines.len())
+    })?;
+    cx.require_same_shape(&cosines, call.shape(8)?, CLAUSE)?;
+    let rows = cx.ge(cosines[0], total);
+    cx.require(rows, CLAUSE, |cx| {
+        format!("{} rows of cosines for a total length of {}", cx.show(cosines[0]), cx.show(total))
+    })?;
+    let (doubled, remainder) = (cx.mul(cosines[1], 2), cx.modulo(cosines[1], 8));
+    let (within, whole) = (cx.le(doubled, size), cx.eq(remainder, 0));
+    let columns = cx.all(&[within, whole]);
+    policy::onnxruntime(cx, columns, CLAUSE, |cx| {
+        format!("{} columns of cosines for heads of {}", cx.show(cosines[1]), cx.show(size))
+    })
 }
 
 /// (C5) of [`group_query`].

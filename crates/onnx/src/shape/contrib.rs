@@ -120,7 +120,8 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n,
-/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit.
+/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit. (C6) Without
+/// positions, the table of positions has a row for each place.
 fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     let ids = call.shape(0)?.to_vec();
     call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {
@@ -166,6 +167,8 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
         })?;
         cx.require_expandable(&positions, &ids, "EmbedLayerNormalization.C4")?;
         cx.require_eq(positions[1], ids[1], "EmbedLayerNormalization.C4", "lengths")?;
+    } else {
+        positions_fit(cx, call, &ids)?;
     }
     let shape = vec![ids[0], ids[1], hidden];
     let dtype = call.given(2)?.dtype;
@@ -174,6 +177,19 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
         Tensor::new(Dtype::I32, vec![ids[0]]).into(),
         Tensor::new(dtype, shape).into(),
     ])
+}
+
+/// (C6) of [`embed`]: where no positions are given they are 0, 1, .., and the table has a row for each.
+fn positions_fit(cx: &mut Cx, call: &Checked, ids: &[Expr]) -> Result<(), KernelError> {
+    if !call.has(3) {
+        return Ok(());
+    }
+    let rows = call.shape(3)?[0];
+    let (nothing, fits) = (cx.eq(ids[0], 0), cx.le(ids[1], rows));
+    let fine = cx.any(&[nothing, fits]);
+    cx.require(fine, "EmbedLayerNormalization.C6", |cx| {
+        format!("{} positions, and a table of {} rows", cx.show(ids[1]), cx.show(rows))
+    })
 }
 
 /// As [`embed`], of quantized embeddings. (C5) Scales and zero points are single.
@@ -205,6 +221,7 @@ fn quantized_embed(cx: &mut Cx, call: &Checked) -> Outcome {
             cx.require_same_shape(&ids, call.shape(at)?, "EmbedLayerNormalization.C4")?;
         }
     }
+    positions_fit(cx, call, &ids)?;
     for at in 8..call.count() {
         if call.has(at) {
             let count = cx.product(call.shape(at)?.to_vec());

@@ -141,7 +141,8 @@ impl<'t> Lexer<'t> {
             is_float = true;
             length += 1 + digits(&unsigned[length + 1..]);
         }
-        if unsigned[length..].starts_with(['e', 'E']) {
+        // A dot alone stands between a domain and an operator, which may begin with an E.
+        if unsigned[..length] != *"." && unsigned[length..].starts_with(['e', 'E']) {
             let exponent = &unsigned[length + 1..];
             let sign = usize::from(exponent.starts_with(['+', '-']));
             is_float = true;

@@ -23,6 +23,7 @@ const BODIES: &[&str] = &[
      <float[1000] w = [\"location\": \"weights.bin\", \"offset\": \"16\"]> { y = Mul(x, w) }",
     "g (float[N] x) => (float[N] y) \
      { [the_node] y, \"\", z = local.deep.Foo:two <a = 1, b = 2.5, c = \"t\"> (x, , x) }",
+    "g (float[N] x) => (float[N] y) { y = local.deep.Elu(x) z = local.e2(y) }",
     "g (float[N] x) => (float[N] y) \
      { y = Foo(x) <a = [1, 2], b = [1.0, 2], c = [\"p\", \"q\"], d: ints = [], e: float = 3> }",
     "g (float[N] x) => (float[N] y) \
