@@ -144,7 +144,8 @@ fn counterexamples_have_small_sizes_where_small_ones_do() {
 #[test]
 fn tables_of_positions_have_a_row_for_each_position() {
     let head = "<ir_version: 8, opset_import: [\"\" : 17, \"com.microsoft\" : 1]>\ng";
-    let embedding = "(int32[batch, seq] i, float[9, 4] w, float[24, 4] p, float[4] c) => (float[batch, seq, 4] y)
+    let embedding =
+        "(int32[batch, seq] i, float[9, 4] w, float[24, 4] p, float[4] c) => (float[batch, seq, 4] y)
          { y, m = com.microsoft.EmbedLayerNormalization(i, , w, p, , c, c) }";
     let rotated = "(float[batch, 1, 32] q, float[batch, 1, 16] k, float[batch, 1, past, 16] c, float[12, 8] t) \
          => (float[batch, 1, 32] y) <int32[1] one = {1}> {
@@ -156,7 +157,12 @@ fn tables_of_positions_have_a_row_for_each_position() {
             y, a, b = com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1, do_rotary = 1>(q, k, k, c, c, lengths, total, t, t)
          }";
     for (graph, sizes, most, at) in [
-        (embedding, vec![("i", vec![2, 1]), ("w", vec![9, 4]), ("p", vec![24, 4]), ("c", vec![4])], 24, (0, 1)),
+        (
+            embedding,
+            vec![("i", vec![2, 1]), ("w", vec![9, 4]), ("p", vec![24, 4]), ("c", vec![4])],
+            24,
+            (0, 1),
+        ),
         (
             rotated,
             vec![("q", vec![2, 1, 32]), ("k", vec![2, 1, 16]), ("c", vec![2, 1, 1, 16]), ("t", vec![12, 8])],
@@ -175,5 +181,22 @@ fn tables_of_positions_have_a_row_for_each_position() {
             let found = evaluate(&model, &sizes, &FxHashMap::default());
             assert_eq!(found.is_ok(), size <= most, "{graph} at {size}: {found:?}");
         }
+    }
+}
+
+#[test]
+fn updates_of_a_cache_fit_from_where_they_are_written() {
+    for (mode, index, expected) in
+        [("linear", 2, true), ("linear", 3, false), ("circular", 3, true), ("circular", -1, false)]
+    {
+        let text = format!(
+            "<ir_version: 11, opset_import: [\"\" : 24]>
+             g (float[b, 2, p, 8] c, float[b, 2, s, 8] u) => (float[b, 2, p, 8] y) <int64[2] w = {{{index}, 0}}>
+             {{ y = TensorScatter<axis = 2, mode = \"{mode}\">(c, u, w) }}"
+        );
+        let model = Model::read(text.into_bytes()).expect(mode);
+        let sizes = [("c".to_owned(), vec![2, 2, 4, 8]), ("u".to_owned(), vec![2, 2, 2, 8])];
+        let found = evaluate(&model, &sizes.into_iter().collect(), &FxHashMap::default());
+        assert_eq!(found.is_ok(), expected, "{mode} from {index} on: {found:?}");
     }
 }

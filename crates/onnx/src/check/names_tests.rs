@@ -87,3 +87,13 @@ fn names_of_specs_and_of_expressions_are_not_made_either() {
     assert_eq!(output[1], "2*s0 + 1");
     assert_ne!(output[0], "s0");
 }
+
+#[test]
+fn a_name_within_an_expression_is_at_least_what_makes_it_a_size() {
+    for (size, least) in [("4*h", 1), ("h - 2", 3), ("h + 1", 0)] {
+        let text = format!("{HEAD}g (float[n, \"{size}\"] x) => (float[n, m] y) {{ y = Neg(x) }}");
+        let spec = declared_spec(&Model::read(text.into_bytes()).expect(size));
+        let found = &spec["x"].as_array().expect(size)[1];
+        assert!(found.to_string().contains(&format!("\"min\":{least}")), "{size}: {spec}");
+    }
+}

@@ -146,7 +146,17 @@ impl Symbolic {
             let source = (symbolic.sizes[input].0.name.clone(), at);
             symbolic.sizes[input].1[at] = symbolic.derived(&text, source, limits, hint);
         }
+        symbolic.tighten();
         symbolic
+    }
+
+    /// Gives names that stand within expressions alone the least values with which these are sizes: 1 for `4*h`.
+    fn tighten(&mut self) {
+        for (symbol, named) in self.symbols.iter_mut().filter(|(_, named)| named.source.is_none()) {
+            let e = self.env.pool.symbol_expr(*symbol);
+            let least = self.env.bounds(e).0.and_then(|least| least.to_i64());
+            named.min = named.min.max(least.unwrap_or(named.min));
+        }
     }
 
     /// The size of a name that stands alone.

@@ -131,7 +131,7 @@ const RULES: &[Rule] = &[
         2,
         "TensorScatter.C3",
         About::Values,
-        "the updates fit into the cache from every index in {} on",
+        "no index in {} is negative, and the updates fit into the cache from it on unless the mode is circular",
     ),
     rule(&["Expand"], 1, "Expand.C2", About::Values, NATURAL),
     rule(&["Expand"], 1, "Expand.C3", About::Broadcast, "the sizes in {} broadcast with those of the input"),

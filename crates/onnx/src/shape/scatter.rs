@@ -104,8 +104,8 @@ fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// A cache with an update written into a dimension. (C1) Ranks agree; the axis is within, and not the first. (C2)
-/// Beside the axis sizes agree, at it the update fits. (C3) There is a write index for each batch. (C4) The mode is
-/// known.
+/// Beside the axis sizes agree, at it the update fits. (C3) There is a write index for each batch, from
+/// which on the update fits, unless the mode is circular. (C4) The mode is known.
 fn tensor_scatter(cx: &mut Cx, call: &Checked) -> Outcome {
     let (cache, update) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(cache.len() == update.len() && cache.len() >= 2, "TensorScatter.C1", || {
@@ -132,6 +132,11 @@ fn tensor_scatter(cx: &mut Cx, call: &Checked) -> Outcome {
         })?;
         cx.require_eq(indices[0], cache[0], "TensorScatter.C3", "write indices and batches")?;
         super::gather::not_negative(call, 2, "TensorScatter.C3")?;
+        if mode == "linear" {
+            let left = cx.sub(cache[at], update[at]);
+            let places = cx.add(left, 1);
+            super::gather::inside(cx, call.given(2)?, places, "TensorScatter.C3")?;
+        }
     }
     call.one(cache)
 }
