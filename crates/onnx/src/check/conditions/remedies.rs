@@ -249,9 +249,17 @@ impl Check<'_> {
         Some(Remedy { changes: FxHashMap::from_iter([(symbol, change)]), rejects: true })
     }
 
-    /// Ranges with ends as far as doubling steps allow: first together, then each.
+    /// Ranges as wide as those of their symbols where the condition allows that, one after the other; of others with
+    /// ends as far as doubling steps allow: first together, then each.
     fn grown(&self, condition: Expr, mut ranges: Vec<Within>) -> Vec<Within> {
         let limits: Vec<(i64, Option<i64>)> = ranges.iter().map(|(symbol, ..)| self.range(*symbol)).collect();
+        for (at, &(least, most)) in limits.iter().enumerate() {
+            let mut next = ranges.clone();
+            (next[at].1, next[at].2) = (least, most);
+            if next != ranges && self.holds_within(condition, &next) {
+                ranges = next;
+            }
+        }
         // The lower and the upper ends that are none of the range of a symbol.
         let lower = (0..ranges.len()).filter(|&at| ranges[at].1 != limits[at].0).map(|at| (at, false));
         let upper = (0..ranges.len()).filter(|&at| ranges[at].2 != limits[at].1).map(|at| (at, true));

@@ -17,8 +17,12 @@ impl Check<'_> {
                 None => condition,
             },
             Some(Node::Call(Func::Or, parts)) => {
-                let parts: Vec<Expr> = parts.iter().map(|&part| self.simplified(env, part)).collect();
-                env.pool.or(&parts)
+                // A case that no size allows says nothing.
+                let possible = |part: &&Expr| env.statically(**part) != Some(false);
+                let left: Vec<Expr> = parts.iter().filter(possible).copied().collect();
+                let left = if left.is_empty() { parts.to_vec() } else { left };
+                let left: Vec<Expr> = left.into_iter().map(|part| self.simplified(env, part)).collect();
+                env.pool.or(&left)
             }
             _ => condition,
         }
