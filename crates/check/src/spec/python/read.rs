@@ -43,6 +43,7 @@ fn read_tokens(text: &str) -> Result<Json> {
         unread: FxHashMap::default(),
         spec: None,
         wrong: None,
+        is_passed: false,
     };
     let end = reader.statements()?;
     if let Some(wrong) = reader.unread.remove(SPEC) {
@@ -83,6 +84,8 @@ pub(super) struct Reader<'t> {
     pub(super) spec: Option<Value>,
     /// The first statement that was not understood.
     pub(super) wrong: Option<Wrong>,
+    /// Whether the spec is an argument of a call.
+    pub(super) is_passed: bool,
 }
 
 impl Reader<'_> {

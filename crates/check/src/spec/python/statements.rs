@@ -14,6 +14,11 @@ const BLOCKS: [&str; 14] = [
     "with", "case",
 ];
 
+/// That a text has more than one spec.
+fn second() -> String {
+    format!("a second `{SPEC}`; the text has one spec")
+}
+
 impl Reader<'_> {
     /// Reads all statements and returns where the text ends.
     pub(super) fn statements(&mut self) -> Result<Place> {
@@ -64,18 +69,21 @@ impl Reader<'_> {
     /// such an argument; the place stays where it is.
     fn read_argument(&mut self) -> Result<bool> {
         let start = self.at;
-        let (mut depth, mut found) = (0_usize, None);
+        let (mut depth, mut found, mut is_lambda) = (0_usize, None, false);
         for (at, token) in self.tokens_from(start).take_while(|token| !ends(token)).enumerate() {
             match token {
                 Token::Op("(" | "[" | "{") => depth += 1,
                 Token::Op(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                Token::Name(name) if name == "lambda" => is_lambda = true,
                 Token::Name(name)
                     if name == SPEC
                         && depth > 0
                         && self.tokens_from(start + at + 1).next() == Some(&Token::Op("=")) =>
                 {
+                    if found.is_some() {
+                        return Err(self.place_of(start + at).error(second()));
+                    }
                     found = Some(start + at);
-                    break;
                 }
                 _ => {}
             }
@@ -85,13 +93,26 @@ impl Reader<'_> {
         // `dynamic_shapes=dynamic_shapes` passes what was assigned above.
         let is_same = matches!(self.token(), Token::Name(name) if name == SPEC);
         let place = self.place_of(at);
-        let value = if is_same { None } else { Some(self.sum()?) };
+        if is_lambda && !is_same {
+            return Err(place.error(format!("a `{SPEC}` within a lambda is not read")));
+        }
+        let value = if is_same {
+            self.advance();
+            None
+        } else {
+            Some(self.sum()?)
+        };
+        // A part of an expression is not what the call gets.
+        if !self.is(",") && !self.is(")") {
+            return Err(self.expected("`,` or `)`; the text is parsed and not run, so it"));
+        }
         (self.at, self.depth) = (start, 0);
         if let Some(value) = value {
             if self.names.contains_key(SPEC) {
-                return Err(place.error(format!("a second `{SPEC}`; the text has one spec")));
+                return Err(place.error(second()));
             }
             self.names.insert(SPEC.to_owned(), value);
+            self.is_passed = true;
         }
         Ok(true)
     }
@@ -138,6 +159,9 @@ impl Reader<'_> {
             (other, n) => return Err(start.error(format!("{n} names for {}", other.kind()))),
         };
         for (name, value) in names.into_iter().zip(values) {
+            if name == SPEC && self.is_passed {
+                return Err(start.error(second()));
+            }
             self.forget(&name);
             self.names.insert(name, value);
         }

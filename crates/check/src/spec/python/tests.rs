@@ -284,3 +284,23 @@ fn a_spec_among_the_arguments_of_a_call_is_read() {
     let error = Spec::parse(odd.as_bytes()).expect_err("a call").to_string();
     assert!(error.starts_with("line 1, column 42: `make(...)` is not called"), "{error}");
 }
+
+#[test]
+fn a_spec_among_arguments_is_the_whole_argument() {
+    let end = "expected `,` or `)`";
+    let second = "a second `dynamic_shapes`";
+    for (call, message) in [
+        ("export(m, dynamic_shapes={'x': (a,)} if big else {'x': (b,)})", end),
+        ("export(m, dynamic_shapes=s or t)", end),
+        ("export(m, dynamic_shapes=s | t)", "unexpected character"),
+        ("export(m, dynamic_shapes=[[a], [b]][::-1])", end),
+        ("export(m, dynamic_shapes={1: s}[1])", "line 2"),
+        ("export(m, dynamic_shapes=s)\ndynamic_shapes = t", second),
+        ("e = export(m, dynamic_shapes=s) if big else export(m, dynamic_shapes=t)", second),
+        ("f = lambda: export(m, dynamic_shapes=s)", "within a lambda"),
+    ] {
+        let text = format!("a, b = dims('a', 'b'); s = {{'x': (a,)}}; t = {{'x': (b,)}}\n{call}\n");
+        let error = Spec::parse(text.as_bytes()).expect_err(call).to_string();
+        assert!(error.contains(message), "{call}: {error}");
+    }
+}
