@@ -200,3 +200,37 @@ fn updates_of_a_cache_fit_from_where_they_are_written() {
         assert_eq!(found.is_ok(), expected, "{mode} from {index} on: {found:?}");
     }
 }
+
+#[test]
+fn graphs_within_nodes_are_as_onnxruntime_takes_them() {
+    let scan = |body: &str, outputs: &str| {
+        format!(
+            "(float[n, m] x) => (float[a, b] y) {{ {outputs} = Scan<num_scan_inputs = 1, body = b {body}>(x) }}"
+        )
+    };
+    for (graph, expected) in [
+        (scan("(float[m] v) => (float[m] w) { w = Neg(v) }", "y"), Verdict::Ok),
+        // What a round makes is written in its place.
+        (scan("(float[m] v) => (float[m] v) { u = Neg(v) }", "y"), Verdict::Violated),
+        (scan("(float[m] v) => (float[m] w, float[m] w) { w = Neg(v) }", "y, z"), Verdict::Violated),
+        // What is returned is made within.
+        (scan("(float[m] v) => (float[n, m] x) { w = Neg(v) }", "y"), Verdict::Violated),
+        ("(bool c, float[n, m] x) => (float[n, m] y) { y = If<then_branch = t () => (float[n, m] x) { }, \
+          else_branch = e () => (float[n, m] z) { z = Neg(x) }>(c) }".to_owned(), Verdict::Violated),
+        // Conditions and numbers of rounds of which the rank is not known may have more than one element.
+        ("(bool[] c, float[n, m] x) => (float[n, m] y) { y = If<then_branch = t () => (float[n, m] w) { w = Abs(x) }, \
+          else_branch = e () => (float[n, m] z) { z = Neg(x) }>(c) }".to_owned(), Verdict::Unknown),
+        ("(int64 k, float[n, m] x) => (float[n, m] y) { y = Loop<body = b (int64 i, bool g, float[n, m] p) => \
+          (bool h, float[n, m] q) { h = Identity(g) q = Neg(p) }>(k, , x) }".to_owned(), Verdict::Ok),
+        ("(int64 k) => (float[n] y) { y = Loop<body = b (int64 i, bool g) => \
+          (bool h, float q) { h = Identity(g) q = Constant<value_float = 1.0>() }>(k) }".to_owned(), Verdict::Violated),
+        ("(float[n, m] x, int64[1, 1] k) => (float[n, m] y) { y = Trilu(x, k) }".to_owned(), Verdict::Violated),
+    ] {
+        assert_eq!(verdict(&format!("g {graph}")), expected, "{graph}");
+    }
+    let unsorted = "g (float[n, m] x) => (float[n, m] y) { y = Scan<num_scan_inputs = 1, body = b (float[m] v) => (float[m] w) \
+                    { w = Neg(u) u = Abs(v) }>(x) }";
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{unsorted}");
+    let error = Model::read(text.into_bytes()).expect_err("not sorted").to_string();
+    assert_eq!(error, "node of `w` (Neg): it uses what node of `u` (Abs) makes, which comes later");
+}

@@ -177,7 +177,7 @@ pub(super) fn by_name(graph: &GraphProto, links: &Links) -> FxHashMap<String, us
 }
 
 /// The names of a graph's inputs, initializers and sparse initializers with values, in this order.
-pub(super) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
+pub(crate) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
     let inputs = graph.input.iter().map(|input| input.name.as_str());
     let initializers = graph.initializer.iter().map(|tensor| tensor.name.as_str());
     let sparse = graph.sparse_initializer.iter();

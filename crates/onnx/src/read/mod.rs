@@ -13,6 +13,7 @@ mod tensor;
 
 pub use crate::text::is_text;
 pub use links::Links;
+pub(crate) use links::names_before;
 pub use needed::{Needed, graphs_of, reads_elements};
 pub use tensor::{attribute, tensor};
 
@@ -156,7 +157,7 @@ impl Model {
         for mut message in model.functions {
             let name = format!("function {}", message.name);
             let inputs = message.input.iter().map(String::as_str);
-            order::nodes(&mut message.node, &scope::Scope::new(inputs, None), &[], &name)?;
+            order::nodes(&mut message.node, &scope::Scope::new(inputs, None), &[], &name, false)?;
             let own = self::imports(&message.opset_import);
             message.domain = domain(&message.domain).to_owned();
             functions.push(Function { message, imports: own });

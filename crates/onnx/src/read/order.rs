@@ -15,21 +15,28 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Lin
     if let Some(twice) = graph.input.iter().find(|input| !seen.insert(input.name.as_str())) {
         return Err(wrong(format!("input `{}`", twice.name), "two inputs have this name"));
     }
-    let links = self::nodes(&mut nodes, &scope, &graph.output, &format!("graph `{}`", graph.name))?;
+    let name = format!("graph `{}`", graph.name);
+    let links = self::nodes(&mut nodes, &scope, &graph.output, &name, outer.is_none())?;
     graph.node = nodes;
     Ok(links)
 }
 
-/// Orders nodes, and the graphs within them. `results` are the outputs of their graph.
+/// Orders nodes, and the graphs within them. `results` are the outputs of their graph. Those of the main graph may be in
+/// any order, as onnxruntime takes them; others have to be sorted, as the specification says.
 pub(super) fn nodes(
     list: &mut Vec<NodeProto>,
     known: &Scope,
     results: &[ValueInfoProto],
     graph_name: &str,
+    is_main: bool,
 ) -> Result<Links, ReadError> {
     let (mut links, uses) = Links::of(list, known, results)?;
     if let Some(uses) = uses {
         let order = order(list, &uses, graph_name)?;
+        if let Some((maker, user)) = uses.iter().find(|(maker, user)| maker > user && !is_main) {
+            let message = format!("it uses what {} makes, which comes later", place(&list[*maker]));
+            return Err(wrong(place(&list[*user]), message));
+        }
         links.reorder(&order);
         let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
         // Each is taken once.

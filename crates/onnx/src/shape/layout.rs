@@ -411,7 +411,8 @@ fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(vec![sizes[0], channels, height, width])
 }
 
-/// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number.
+/// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number, of at most
+/// one dimension.
 pub(super) fn trilu(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(sizes.len() >= 2, "Trilu.C1", || {
@@ -420,6 +421,8 @@ pub(super) fn trilu(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(1) {
         let count = cx.product(call.shape(1)?.to_vec());
         cx.require_eq(count, Expr::ONE, "Trilu.C2", "the number of elements of k")?;
+        let rank = call.shape(1)?.len();
+        call.check(rank <= 1, "Trilu.C2", || format!("k has {rank} dimensions"))?;
     }
     call.one(sizes)
 }

@@ -2,7 +2,9 @@
 use super::untracked::{are_sizes, mark};
 use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
+use crate::read::names_before;
 use crate::shape::{Element, Elements, Sequence, Tensor, Value};
+use rustc_hash::FxHashSet;
 use sizewise_env::SymbolInfo;
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
@@ -106,7 +108,8 @@ impl<'m> Walk<'m> {
             .collect())
     }
 
-    /// Requires that a node has an output for each of a graph within, but for some that the graph has before.
+    /// Requires that a node has an output for each of a graph within, but for some that the graph has before; and, for
+    /// onnxruntime, that the graph makes what it returns.
     pub(super) fn expect_outputs(
         &mut self,
         node: &NodeProto,
@@ -115,9 +118,26 @@ impl<'m> Walk<'m> {
     ) -> Result<(), Ended> {
         let (outputs, made) = (node.output.len(), graph.output.len().saturating_sub(before));
         if outputs == made {
-            return Ok(());
+            return self.expect_own_results(node, graph);
         }
         let message = format!("{} has {outputs} outputs, where its graph makes {made}", node.op_type);
+        self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
+    }
+
+    /// Requires, for onnxruntime, that a graph returns no value of a graph around it.
+    fn expect_own_results(&mut self, node: &NodeProto, graph: &GraphProto) -> Result<(), Ended> {
+        if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
+            return Ok(());
+        }
+        let made = graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str));
+        let own: FxHashSet<&str> = names_before(graph).chain(made).collect();
+        let Some(outer) = graph.output.iter().find(|output| !own.contains(output.name.as_str())) else {
+            return Ok(());
+        };
+        let message = format!(
+            "{}: its graph returns `{}` as it is, which is made outside of it; an Identity is needed",
+            node.op_type, outer.name
+        );
         self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
     }
 
@@ -128,7 +148,9 @@ impl<'m> Walk<'m> {
         clause: &'static str,
         what: &str,
     ) -> Result<(), Ended> {
-        let Some(shape) = value.and_then(Value::tensor).and_then(|tensor| tensor.shape.as_ref()) else {
+        let Some(tensor) = value.and_then(Value::tensor) else { return Ok(()) };
+        let Some(shape) = tensor.shape.as_ref() else {
+            self.unknown.push((self.steps.len() - 1, format!("the rank of {what} is not known")));
             return Ok(());
         };
         let mut cx = Cx::on(&mut self.env, self.model.backend);

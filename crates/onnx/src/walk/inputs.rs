@@ -12,7 +12,7 @@ pub enum Given {
     Size(i64),
     /// A name; equal names are equal sizes.
     Name(String),
-    /// Nothing is said: also the name `?`, and the number -1.
+    /// Nothing is said: also the name `?`, and negative numbers, as numbers or as names.
     Open,
 }
 
@@ -31,6 +31,13 @@ pub struct Input {
     pub is_sequence: bool,
 }
 
+/// Whether the name of a size stands for one: `?` and negative numbers do not.
+fn says_something(name: &str) -> bool {
+    let digits = name.strip_prefix('-');
+    let is_negative = digits.is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    !name.is_empty() && name != "?" && !is_negative
+}
+
 /// What a type says of a value.
 pub fn declared(name: &str, message: Option<&TypeProto>) -> Input {
     let mut input =
@@ -41,7 +48,7 @@ pub fn declared(name: &str, message: Option<&TypeProto>) -> Input {
             input.dtype = Dtype::from_number(i64::from(tensor.elem_type));
             let size = |dim: &crate::read::message::DimensionProto| match &dim.value {
                 Some(Dimension::Size(size)) if *size >= 0 => Given::Size(*size),
-                Some(Dimension::Name(name)) if !name.is_empty() && name != "?" => Given::Name(name.clone()),
+                Some(Dimension::Name(name)) if says_something(name) => Given::Name(name.clone()),
                 _ => Given::Open,
             };
             input.shape = tensor.shape.as_ref().map(|shape| shape.dim.iter().map(size).collect());

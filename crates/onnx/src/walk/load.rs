@@ -100,13 +100,13 @@ pub(super) fn mark_controlled(values: &mut [Value]) {
 
 /// Whether onnxruntime infers the rank of the result of a node from inputs of known rank.
 fn infers_rank(op: &str, version: i64, inputs: &[Option<&Value>]) -> bool {
-    let is_constant = |value: &&Value| value.tensor().is_some_and(|tensor| tensor.constant);
-    let are_constant = |from: usize| inputs.iter().skip(from).flatten().all(is_constant);
+    // What `Identity` makes of a constant is none.
+    let are_constant = |from: usize| inputs.iter().skip(from).flatten().all(is_in_file);
     let is_counted = |since: i64| version >= since && inputs.last().copied().flatten().is_some_and(is_sized);
     match BY_COUNT.iter().find(|(known, _)| *known == op) {
         Some((_, since)) => is_counted(*since) || are_constant(usize::from(op != "ConstantOfShape")),
         None if version >= 13 && LIKE_FIRST.contains(&op) => true,
-        None => !BY_ELEMENTS.contains(&op) || matches!(op, "Split" | "TopK") || are_constant(1),
+        None => !BY_ELEMENTS.contains(&op) || op == "TopK" || are_constant(1),
     }
 }
 

@@ -73,6 +73,9 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
+        if node.input.len() < 2 {
+            return self.missing(node, "two first inputs, which may be empty");
+        }
         self.expect_outputs(node, graph, 1)?;
         for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
             self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;

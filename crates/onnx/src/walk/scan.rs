@@ -5,6 +5,7 @@ use super::untracked::{are_sizes, marked, without_elements};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Sequence, Tensor, Value};
+use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -75,6 +76,7 @@ impl<'m> Walk<'m> {
             self.failed(step, error)?;
         }
         let known = self.env.unbacked().len();
+        self.expect_made_rows(graph, states)?;
         let results = self.any_slice(graph, values, states, (scope, frame))?;
         if !has_ranked_outputs(graph, &results) {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
@@ -102,6 +104,22 @@ impl<'m> Walk<'m> {
             });
         }
         Ok(outputs)
+    }
+
+    /// (Scan.C4) onnxruntime writes what each round makes in its place, so that a node has to make it, for one output
+    /// only.
+    fn expect_made_rows(&mut self, graph: &GraphProto, states: usize) -> Result<(), Ended> {
+        if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
+            return Ok(());
+        }
+        let outputs = || graph.output.iter().map(|output| output.name.as_str());
+        let mut taken: FxHashMap<&str, usize> = FxHashMap::default();
+        outputs().for_each(|name| *taken.entry(name).or_default() += 1);
+        graph.input.iter().for_each(|input| *taken.entry(&input.name).or_default() += 1);
+        let Some(name) = outputs().skip(states).find(|name| taken[name] > 1) else { return Ok(()) };
+        let message =
+            format!("Scan: `{name}` is an output for each round, and an input or another output, too");
+        self.failed(self.steps.len() - 1, KernelError::invalid("Scan.C4", message))
     }
 
     /// What the body makes of any of the slices. Of the elements of states no more is known than whether sizes decide
