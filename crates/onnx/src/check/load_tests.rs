@@ -213,6 +213,8 @@ fn graphs_within_nodes_are_as_onnxruntime_takes_them() {
         // What a round makes is written in its place.
         (scan("(float[m] v) => (float[m] v) { u = Neg(v) }", "y"), Verdict::Violated),
         (scan("(float[m] v) => (float[m] w, float[m] w) { w = Neg(v) }", "y, z"), Verdict::Violated),
+        // A row is of the size that is declared as a number.
+        (scan("(float[m] v) => (float[4] w) { w = Neg(v) }", "y"), Verdict::Violated),
         // What is returned is made within.
         (scan("(float[m] v) => (float[n, m] x) { w = Neg(v) }", "y"), Verdict::Violated),
         ("(bool c, float[n, m] x) => (float[n, m] y) { y = If<then_branch = t () => (float[n, m] x) { }, \
@@ -233,4 +235,25 @@ fn graphs_within_nodes_are_as_onnxruntime_takes_them() {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{unsorted}");
     let error = Model::read(text.into_bytes()).expect_err("not sorted").to_string();
     assert_eq!(error, "node of `w` (Neg): it uses what node of `u` (Abs) makes, which comes later");
+}
+
+#[test]
+fn constants_of_random_numbers_and_of_dropping_are_checked() {
+    let dropout = |ratio: &str, drops: i32| {
+        format!(
+            "(float[n] x) => (float[n] y) <float r = {{{ratio}}}, bool t = {{{drops}}}> {{ y, m = Dropout(x, r, t) }}"
+        )
+    };
+    let random = |of: &str| format!("(float[n] x) => (float[n] y) {{ y = {of}(x) }}");
+    for (graph, expected) in [
+        (dropout("0.5", 1), Verdict::Ok),
+        (dropout("1.5", 1), Verdict::Violated),
+        (dropout("-0.5", 1), Verdict::Violated),
+        (dropout("1.5", 0), Verdict::Violated),
+        (random("RandomUniformLike<low = 2.0, high = 3.0>"), Verdict::Ok),
+        (random("RandomUniformLike<low = 2.0, high = 1.0>"), Verdict::Violated),
+        (random("RandomNormalLike<scale = -1.0>"), Verdict::Violated),
+    ] {
+        assert_eq!(verdict(&format!("g {graph}")), expected, "{graph}");
+    }
 }

@@ -95,6 +95,11 @@ fn eye_like(_: &mut Cx, call: &Checked) -> Outcome {
 
 /// A result of the type `dtype`, or the input's.
 fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
+    let (low, high) = (call.float("low").unwrap_or(0.0), call.float("high").unwrap_or(1.0));
+    let is_uniform = call.op().starts_with("RandomUniform");
+    call.check(!is_uniform || low <= high, "Random.C2", || format!("nothing lies between {low} and {high}"))?;
+    let scale = call.float("scale").unwrap_or(1.0);
+    call.check(is_uniform || scale >= 0.0, "Random.C2", || format!("a scale of {scale}"))?;
     let dtype = match call.attribute("dtype") {
         Some(Attribute::Int(number)) => named(call, *number)?,
         _ => match call.tensor(0) {
@@ -105,7 +110,7 @@ fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
     Ok(vec![Tensor::new(dtype, shape).into()])
 }
 
-/// (C1) No size is negative.
+/// (C1) No size is negative. (C2) Numbers lie between a lower and a higher one, or have a scale that is not negative.
 fn random(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = call.ints("shape").unwrap_or_default();
     call.check(shape.iter().all(|&size| size >= 0), "Random.C1", || "a size is negative".to_owned())?;

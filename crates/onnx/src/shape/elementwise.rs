@@ -318,8 +318,8 @@ fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// The data and the mask of what is kept. (C1) Ratio and mode are scalars; the ratio is in [0, 1).
-fn dropout(_: &mut Cx, call: &Checked) -> Outcome {
+/// The data and the mask of what is kept. (C1) Ratio and mode are scalars. (C2) The ratio is in [0, 1).
+fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in [1, 2] {
         if call.has(at) {
             let rank = call.shape(at)?.len();
@@ -327,6 +327,13 @@ fn dropout(_: &mut Cx, call: &Checked) -> Outcome {
                 format!("its ratio and mode are scalars, not of rank {rank}")
             })?;
         }
+    }
+    let ratio = call.tensor(1).and_then(Tensor::single).and_then(|ratio| ratio.number());
+    // Without a mode nothing is dropped, and the node is left out when the model loads.
+    if let (true, Some(ratio)) = (call.has(2), ratio) {
+        super::policy::onnxruntime_checks(cx, (0.0..1.0).contains(&ratio), "Dropout.C2", || {
+            format!("a ratio of {ratio}")
+        })?;
     }
     let x = call.given(0)?;
     let shape = call.shape(0)?.to_vec();

@@ -220,6 +220,8 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
     call.check(call.attribute("num_outputs").is_none(), "Split.C2", || {
         "sizes and num_outputs are given".to_owned()
     })?;
+    let rank = call.shape(1)?.len();
+    call.check(rank == 1, "Split.C2", || format!("the sizes have 1 dimension, not {rank}"))?;
     match tensor.ints() {
         _ if tensor.count() == Some(0) => Ok(None),
         Some(list) => Ok(Some(list)),

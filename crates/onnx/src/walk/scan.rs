@@ -82,6 +82,9 @@ impl<'m> Walk<'m> {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
         }
+        let rows =
+            (graph.output.get(states..).unwrap_or_default(), results.get(states..).unwrap_or_default());
+        self.expect_stated(step, "Scan.C5", rows.0, rows.1)?;
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {
@@ -107,7 +110,7 @@ impl<'m> Walk<'m> {
     }
 
     /// (Scan.C4) onnxruntime writes what each round makes in its place, so that a node has to make it, for one output
-    /// only.
+    /// only. (Scan.C5) It is of the size that the body declares as a number.
     fn expect_made_rows(&mut self, graph: &GraphProto, states: usize) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());
