@@ -1,6 +1,10 @@
 //! What `sizewise check` says of ONNX models, in every form of the report.
 use assert_cmd::Command;
 use serde_json::Value;
+use sizewise::decide::Budget;
+use sizewise::onnx::read::Model;
+use sizewise::onnx::report::report;
+use sizewise::report::{Assumed, GuardReport, GuardVerdict, Style, to_text};
 use std::path::PathBuf;
 
 /// `sizewise check` of the text of a model: the exit status, standard output and standard error.
@@ -158,6 +162,26 @@ fn messages_are_not_doubled_or_cut() {
     );
     let (_, text, _) = check(&flag, &[]);
     assert!(text.contains("every element being: flag false, x0 0"), "{text}");
+}
+
+#[test]
+fn undecided_conditions_are_so_under_what_was_given() {
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 17]>\n{SUM}");
+    let model = Model::read(text.clone().into_bytes()).expect("a model");
+    let mut report = report(&model, "model", text.as_bytes(), None, &Budget::default());
+    let open = GuardReport { verdict: GuardVerdict::Unknown, ..report.guards[0].clone() };
+    report.guards.push(open);
+    for (assumed, said) in [
+        (
+            Assumed::Declaration,
+            "1 more condition is undecided under what the model declares; with fix 1 it is proved",
+        ),
+        (Assumed::Spec, "1 more condition is undecided under this spec; with fix 1 it is proved"),
+    ] {
+        report.assumed = assumed;
+        let text = to_text(&report, Style { colour: false });
+        assert!(text.contains(said), "{text}");
+    }
 }
 
 #[test]
