@@ -114,6 +114,7 @@ fn drawn(runner: &mut TestRunner) -> Case {
         fixed: sizes.split_off(1),
         conditions,
         left_open: Vec::new(),
+        not_followed: 0,
         pool,
     };
     Case { set, calls }

@@ -269,6 +269,7 @@ fn what_a_language_lacks_is_said() {
         fixed: Vec::new(),
         conditions: vec![e],
         left_open: Vec::new(),
+        not_followed: 0,
         pool,
     };
     for language in [Language::Rust, Language::C] {
@@ -301,6 +302,7 @@ fn checker_of(names: &[&str], program: &str, condition: impl Fn(&mut Pool, &[Exp
         fixed: Vec::new(),
         conditions: vec![condition],
         left_open: vec![format!("what {program} does")],
+        not_followed: 0,
         pool,
     }
 }

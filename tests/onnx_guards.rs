@@ -92,3 +92,33 @@ fn checkers_accept_what_models_accept() {
         }
     }
 }
+
+/// What is not followed is warned of, and the checker does not say that the model serves what it accepts.
+#[test]
+fn incomplete_guards_say_so() {
+    const SERVES: &str = "the program serves inputs of these shapes";
+    let unknown = "g (float[n] x) => (float[n] y) { y = shop.Sell(x) }";
+    for language in ["python", "rust", "c"] {
+        let words = ["guards", "model.onnx", "--emit", language];
+        let (code, text, error) = run(ADD, "", &words);
+        assert_eq!((code, error.as_str()), (0, ""));
+        assert!(text.contains(SERVES), "{text}");
+        let (code, text, error) = run(unknown, "", &words);
+        assert_eq!(code, 0, "{error}");
+        assert!(error.contains("the guards are incomplete: 1 node is not fully followed"), "{error}");
+        assert!(!text.contains(SERVES) && text.contains("which is not all that the program needs"), "{text}");
+    }
+}
+
+/// What is the same of every dimension is said once.
+#[test]
+fn explanations_say_once_where_the_walk_stopped() {
+    let unknown = "g (float[n, m] x) => (float[n, m] y) { y = shop.Sell(x) }";
+    for (words, count) in
+        [(&["explain", "model.onnx"][..], 2), (&["explain", "model.onnx", "--dim", "x.0"], 1)]
+    {
+        let (_, text, _) = run(unknown, "", words);
+        assert_eq!(text.matches("is dynamic").count(), count, "{text}");
+        assert_eq!(text.matches("nothing is known of what comes after y").count(), 1, "{text}");
+    }
+}

@@ -1,6 +1,10 @@
 //! What `sizewise check` says of ONNX models, in every form of the report.
 use assert_cmd::Command;
 use serde_json::Value;
+use sizewise::decide::Budget;
+use sizewise::onnx::read::Model;
+use sizewise::onnx::report::report;
+use sizewise::report::{Assumed, GuardReport, GuardVerdict, Style, to_text};
 use std::path::PathBuf;
 
 /// `sizewise check` of the text of a model: the exit status, standard output and standard error.
@@ -117,6 +121,89 @@ fn texts_name_the_node_an_example_and_a_fix() {
         for line in lines {
             assert!(text.lines().any(|found| found == *line), "{line:?} is not in\n{text}");
         }
+    }
+}
+
+/// Sizes at which a model works have the elements with which it does, where those of the counterexample matter.
+#[test]
+fn what_works_has_its_data() {
+    const FLAG: &str = "g (float[N, C] x, float[K, C] y, bool flag) => (z) { z = If(flag)<then_branch = \
+        t () => (p) { p = Relu(x) }, else_branch = e () => (q) { q = MatMul(x, y) }> }";
+    let (code, text, _) = check(FLAG, &[]);
+    assert_eq!(code, 1, "{text}");
+    let of = |word: &str| text.lines().find(|line| line.starts_with(word)).expect("a line");
+    assert!(of("  then ").contains("every element being: x 0, y 0, flag false: MatMul: inner"), "{text}");
+    let works = of("  works ");
+    assert!(works.ends_with(", every element being: x 0, y 0, flag false"), "{text}");
+    let (_, json, _) = check(FLAG, &["--format", "json"]);
+    let report: Value = serde_json::from_str(&json).expect("JSON");
+    let violated = &report["guards"][0];
+    assert_eq!(violated["works_values"]["flag"], false);
+    assert_eq!(violated["works"]["x"][1], violated["works"]["y"][0]);
+}
+
+/// Messages name an operator once, and the flag of many inputs.
+#[test]
+fn messages_are_not_doubled_or_cut() {
+    let rank = "g (float[] x, float[n, m] w) => (y) { y = MatMul(x, w) }";
+    let (_, text, _) = check(rank, &[]);
+    assert!(
+        text.contains("  y = MatMul: the result depends on what is not known: the rank of its input 0"),
+        "{text}"
+    );
+    let items =
+        "g (float[n] x) => (z) { q = SplitToSequence(x) p = Constant<value_int = 3>() z = SequenceAt(q, p) }";
+    let (_, text, _) = check(items, &[]);
+    assert!(text.contains("refuses it: SequenceAt: position 3 of a sequence of"), "{text}");
+    let many: String = (0..9).map(|i| format!("float[n] x{i}, ")).collect();
+    let flag = format!(
+        "g ({many}float[m] w, bool flag) => (z) {{ z = If(flag)<then_branch = t () => (p) {{ p = Relu(x0) }}, \
+         else_branch = e () => (q) {{ q = Add(x0, w) }}> }}"
+    );
+    let (_, text, _) = check(&flag, &[]);
+    assert!(text.contains("every element being: flag false, x0 0"), "{text}");
+}
+
+#[test]
+fn undecided_conditions_are_so_under_what_was_given() {
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 17]>\n{SUM}");
+    let model = Model::read(text.clone().into_bytes()).expect("a model");
+    let mut report = report(&model, "model", text.as_bytes(), None, &Budget::default());
+    let open = GuardReport { verdict: GuardVerdict::Unknown, ..report.guards[0].clone() };
+    report.guards.push(open);
+    for (assumed, said) in [
+        (
+            Assumed::Declaration,
+            "1 more condition is undecided under what the model declares; with fix 1 it is proved",
+        ),
+        (Assumed::Spec, "1 more condition is undecided under this spec; with fix 1 it is proved"),
+    ] {
+        report.assumed = assumed;
+        let text = to_text(&report, Style { colour: false });
+        assert!(text.contains(said), "{text}");
+    }
+}
+
+#[test]
+fn a_code_names_the_causes_in_a_model() {
+    let mut command = Command::cargo_bin("sizewise").expect("the program is built");
+    let output = command.args(["explain", "shape-mismatch"]).output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert!(text.contains("Of an ONNX model") && text.contains("dim_param"), "{text}");
+}
+
+#[test]
+fn help_says_what_models_are_given() {
+    let mut command = Command::cargo_bin("sizewise").expect("the program is built");
+    let output = command.args(["eval", "--help"]).output().expect("it runs");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "`guards` and `show` also read ONNX models",
+        "of an ONNX model all tensors are given",
+        "an ONNX model runs on onnxruntime, which `cpu` stands for there",
+    ] {
+        assert!(text.contains(said), "{text}");
     }
 }
 

@@ -160,4 +160,10 @@ fn a_fix_is_written_and_checked() {
     let (code, _, error) = run(RANK, "{}", &["--spec", "spec.json", "--fix", "fixed.py"]);
     assert_eq!(code, 4, "{error}");
     assert!(error.contains("no fix was found, fixed.py is not written"), "{error}");
+    // Sizes that the model is to declare are none of a spec.
+    let halves = "g (float[n] x, float[m] w) => (float[n] y) { y = Add(x, w) }";
+    let (code, text, error) = run(halves, "", &["check", "model.onnx", "--fix", "fixed.py"]);
+    assert_eq!(code, 1, "{text}");
+    assert!(text.contains("fix 1         declare w.shape[0] as n"), "{text}");
+    assert!(error.contains("declares sizes in the model and is no spec, fixed.py is not written"), "{error}");
 }

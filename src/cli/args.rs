@@ -71,8 +71,8 @@ pub struct Kernels {
     /// Custom operators.
     #[command(flatten)]
     pub files: OperatorFiles,
-    /// The backend whose kernels run the program, of an ONNX model onnxruntime or any; `any` requires only what every
-    /// backend requires (see docs/backends.md).
+    /// The backend whose kernels run the program; an ONNX model runs on onnxruntime, which `cpu` stands for there, or
+    /// any. `any` requires only what every backend requires (see docs/backends.md).
     #[arg(long, default_value_t = Backend::Cpu, value_parser = backend())]
     pub backend: Backend,
 }
@@ -86,7 +86,8 @@ pub fn backend() -> impl TypedValueParser<Value = Backend> {
 /// The program of a command.
 #[derive(Args, Debug)]
 pub struct ProgramFile {
-    /// The exported program: a .pt2 file, or - for standard input; `show`, `verify`, `pass` and `lower` also read text.
+    /// The exported program: a .pt2 file, or - for standard input; `check`, `eval`, `guards` and `show` also read ONNX
+    /// models, and `show`, `verify`, `pass` and `lower` text.
     #[arg(value_name = "PROGRAM")]
     pub path: PathBuf,
     /// The program of an archive that holds several.

@@ -13,7 +13,8 @@ pub struct EvalOptions {
     #[command(flatten)]
     pub program: ProgramFile,
     /// An input with its sizes, `x=3,8`, or its value if it is a number; without any, JSON lines are read from standard
-    /// input. Inputs that are not given keep the sizes that they were traced with.
+    /// input. Inputs of an exported program that are not given keep
+    /// the sizes that they were traced with; of an ONNX model all tensors are given.
     #[arg(value_name = "INPUT=SIZES")]
     pub inputs: Vec<String>,
     /// The operators.

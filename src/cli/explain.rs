@@ -170,7 +170,18 @@ fn written(options: &ExplainOptions, explanations: &[Explanation], style: Style)
     if options.format == Format::Json {
         return json(serde_json::to_string_pretty(explanations));
     }
-    let texts: Vec<String> = explanations.iter().map(|e| e.to_text(style)).collect();
+    // What is the same of all dimensions is said once.
+    let stopped = explanations.first().and_then(|first| first.stopped_at.as_ref());
+    let stopped = stopped.filter(|_| explanations.len() > 1);
+    let stopped = stopped.filter(|&node| explanations.iter().all(|e| e.stopped_at.as_ref() == Some(node)));
+    let text = |e: &Explanation| match stopped {
+        Some(_) => Explanation { stopped_at: None, ..e.clone() }.to_text(style),
+        None => e.to_text(style),
+    };
+    let mut texts: Vec<String> = explanations.iter().map(text).collect();
+    texts.extend(
+        stopped.map(|node| format!("nothing is known of what comes after {}\n", escape::visible(node))),
+    );
     Ok(texts.join("\n"))
 }
 

@@ -54,6 +54,9 @@ pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
         let unreadable = |error: &dyn Display| programs::unreadable(loaded.name(), error);
         let guards = guard_set(&model, loaded.name()).map_err(|error| unreadable(&error))?;
         let code = guards.emit(language).map_err(|error| unreadable(&error))?;
+        if guards.not_followed > 0 {
+            files::complain(&incomplete(guards.not_followed));
+        }
         files::write(options.output.as_deref(), &code)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -65,4 +68,12 @@ pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
         guards.map_err(|error| unreadable(&error))?.emit(language).map_err(|error| unreadable(&error))?;
     files::write(options.output.as_deref(), &code)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// That a checker may accept inputs that the model refuses.
+fn incomplete(nodes: usize) -> String {
+    let nodes = if nodes == 1 { "1 node is".to_owned() } else { format!("{nodes} nodes are") };
+    format!(
+        "the guards are incomplete: {nodes} not fully followed, and the model may refuse what they accept"
+    )
 }

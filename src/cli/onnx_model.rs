@@ -107,7 +107,13 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
                 files::write(Some(path), &form.text(&fixed, &Tuples::default())?)?;
                 report = under(Some(&fixed));
             }
-            None => files::complain(&format!("no fix was found, {} is not written", files::shown(path))),
+            None => {
+                let why = match report.fixes.is_empty() {
+                    true => "no fix was found",
+                    false => "the fix declares sizes in the model and is no spec",
+                };
+                files::complain(&format!("{why}, {} is not written", files::shown(path)));
+            }
         }
     }
     let colour = options.color.on_stdout(options.output.as_deref());

@@ -2,7 +2,7 @@
 use crate::check as model;
 use crate::check::{
     Condition, Data, Findings, LeftToRunTime, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated,
-    Verdict, Violation, WrongOutput, check_within,
+    Verdict, Violation, WrongOutput, check_within, without_operator,
 };
 use crate::read::Model;
 use crate::walk::{Input, inputs};
@@ -12,7 +12,7 @@ use sizewise_check::check::{hash, tool};
 use sizewise_check::report::{
     AssertReport, Assumed, Cause, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict,
     Level, MismatchReport, Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport,
-    TensorInfo, UnsupportedReport, ValueView,
+    TensorInfo, UnsupportedReport, ValueView, every_element,
 };
 use sizewise_check::spec::Spec;
 use sizewise_ir::Dtype;
@@ -95,7 +95,11 @@ fn guards(found: &Findings, types: &[Input]) -> Vec<GuardReport> {
             violation.message
         )),
         follows: violation.follows,
-        works: found.works.as_ref().map(shown),
+        works: match violation.data {
+            Some(_) => violation.works.as_ref().map(|(sizes, _)| shown(sizes)),
+            None => found.works.as_ref().map(shown),
+        },
+        works_values: violation.works.as_ref().map(|(_, data)| elements(*data, types)),
         ..of(&violation.condition, GuardVerdict::Violated)
     });
     let undecided = found.undecided.iter().map(|(open, reason)| GuardReport {
@@ -142,10 +146,7 @@ fn elements(data: Data, types: &[Input]) -> IndexMap<String, Json> {
 /// `, every element being: c true, x 0.5`.
 fn with_elements(data: Option<Data>, types: &[Input]) -> String {
     let Some(data) = data else { return String::new() };
-    let elements = elements(data, types);
-    let shown: Vec<String> = elements.iter().map(|(name, value)| format!("{name} {value}")).collect();
-    let (first, more) = (shown.iter().take(MAX_NAMED).cloned().collect::<Vec<_>>(), shown.len() > MAX_NAMED);
-    format!(", every element being: {}{}", first.join(", "), if more { ", ..." } else { "" })
+    every_element(&elements(data, types))
 }
 
 /// The values of symbols that a counterexample gives.
@@ -267,7 +268,8 @@ fn mismatch(wrong: &WrongOutput, types: &[Input]) -> MismatchReport {
 }
 
 fn unsupported((node, op, reason): &(String, String, String)) -> UnsupportedReport {
-    UnsupportedReport { node: node.clone(), op: op.clone(), reason: reason.clone(), stack: Vec::new() }
+    let reason = without_operator(reason, op).to_owned();
+    UnsupportedReport { node: node.clone(), op: op.clone(), reason, stack: Vec::new() }
 }
 
 /// What the file states of itself, where that is not what the model needs.
@@ -300,7 +302,7 @@ fn by_example(found: &Findings) -> Option<Diagnostic> {
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
     let message = format!(
         "the conditions are those of the sizes that broadcast as in the example: a size of 1 may broadcast at \
-         {node}{more} the other way, and the model run where they do not hold"
+         {node}{more} the other way, and the model may run where they do not hold"
     );
     Some(Diagnostic::new("broadcast-by-example", Level::Note, message))
 }

@@ -58,6 +58,7 @@ fn build<'c>(
         fixed: Vec::new(),
         conditions: Vec::new(),
         left_open: Vec::new(),
+        not_followed: 0,
     };
     let mut sizes: Vec<(usize, Option<usize>, Expr)> = Vec::new();
     for input in &contract.inputs {

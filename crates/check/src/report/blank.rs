@@ -62,6 +62,7 @@ impl GuardReport {
             module: None,
             stack: Vec::new(),
             works: None,
+            works_values: None,
             settled_by: None,
             origin: None,
         }

@@ -13,7 +13,9 @@ pub const CODES: &[(&str, &str)] = &[
         "shape-mismatch",
         "The program records a shape or dtype for a value that its operator does not give. The file was \
          edited, or written by a tool with another definition of the operator; nothing that depends on the \
-         recorded shape can be trusted.",
+         recorded shape can be trusted. Of an ONNX model: an output is declared with another size than its nodes \
+         make, such as a size of the example that was kept as a number, or the name of another dimension \
+         (dim_param). Declare the output as it is computed, or leave its size open.",
     ),
     (
         "unused-mismatch",

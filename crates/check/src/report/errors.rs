@@ -2,7 +2,7 @@
 use super::model::{Frame, GuardReport, GuardVerdict, MismatchReport, Report};
 use super::origin::needed;
 use super::style::Style;
-use super::words::{allows, plural, settled_too, shapes, short, standing};
+use super::words::{allows, every_element, plural, settled_too, shapes, short, standing};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -102,7 +102,8 @@ fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style:
     }
     if let Some(works) = &guard.works {
         let (shown, _) = changed(report, guard, works);
-        let _ = writeln!(out, "  works         {}", shapes(report, &shown));
+        let with = guard.works_values.as_ref().map(every_element).unwrap_or_default();
+        let _ = writeln!(out, "  works         {}{}", shapes(report, &shown), visible(&with));
     }
 }
 

@@ -3,7 +3,7 @@ use super::errors::own_and_follow;
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
-use super::words::{allows, fix_settles, plural, settled_too, shapes, standing};
+use super::words::{allows, assumed, every_element, fix_settles, plural, settled_too, shapes, standing};
 
 /// The most conditions that a remark names.
 const MAX_NAMED: usize = 3;
@@ -100,7 +100,8 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
     let (word, what) = needed(guard);
     sentences.push(format!("{} {what}.", capital(word)));
     if let Some(works) = &guard.works {
-        sentences.push(format!("Shapes nearby that work: {}.", shapes(report, works)));
+        let with = guard.works_values.as_ref().map(every_element).unwrap_or_default();
+        sentences.push(format!("Shapes nearby that work: {}{with}.", shapes(report, works)));
     }
     if let Some(fix) = report.fixes.first() {
         let standing = standing(report, fix);
@@ -153,7 +154,7 @@ fn undecided(report: &Report) -> Vec<Finding<'_>> {
             0 => return Vec::new(),
             n => plural(n, "more condition is", "more conditions are"),
         };
-        let text = format!("{n} undecided under this spec; with the fix they are proved.");
+        let text = format!("{n} undecided {}; with the fix they are proved.", assumed(report));
         return vec![Finding::at(&DIAGNOSTIC_NOTE, &[], "undecided").saying([text])];
     }
     open.map(open_condition).collect()

@@ -34,3 +34,4 @@ pub use store::{StoreClass, StoreEntry, StoreReport};
 pub use style::Style;
 pub use text::to_text;
 pub use torch::to_torch;
+pub use words::every_element;

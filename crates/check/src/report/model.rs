@@ -235,6 +235,9 @@ pub struct GuardReport {
     pub stack: Vec<Frame>,
     /// The sizes nearest to the counterexample at which the program runs.
     pub works: Option<IndexMap<String, Json>>,
+    /// What every element of an input is there, if what breaks the condition needs `values`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub works_values: Option<IndexMap<String, Json>>,
     /// What would settle an undecided condition.
     pub settled_by: Option<String>,
     /// What needs a condition that is not implied, or why it was recorded, in words: `needed by view = ...`.
@@ -389,7 +392,8 @@ impl AssertReport {
         let Some(op) = &self.op else { return format!("after {}", self.after_node) };
         let inputs = match self.inputs.as_slice() {
             [] => String::new(),
-            inputs => format!("; {} decides", inputs.join(", ")),
+            [input] => format!("; {input} decides"),
+            inputs => format!("; {} decide", inputs.join(", ")),
         };
         format!("at {} = {op}{inputs}", self.after_node)
     }

@@ -2,7 +2,7 @@
 use super::errors;
 use super::model::{AssertReport, Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::Style;
-use super::words::{fix_settles, plural, short};
+use super::words::{assumed, fix_settles, plural, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::{coloured_lines, lines, python_string, visible};
@@ -122,7 +122,7 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
     if report.verdict == Outcome::Violated && fix_settles(report) && !open.is_empty() {
         let n = plural(open.len(), "more condition is", "more conditions are");
         let they = if open.len() == 1 { "it is" } else { "they are" };
-        let _ = writeln!(out, "\n{n} undecided under this spec; with fix 1 {they} proved");
+        let _ = writeln!(out, "\n{n} undecided {}; with fix 1 {they} proved", assumed(report));
         return;
     }
     for guard in open.iter().take(MAX_UNDECIDED) {

@@ -14,6 +14,31 @@ pub(super) fn allows(report: &Report) -> &'static str {
     }
 }
 
+/// What conditions are undecided under: `under what the model declares`, or `under this spec`.
+pub(super) fn assumed(report: &Report) -> &'static str {
+    match report.assumed {
+        Assumed::Declaration => "under what the model declares",
+        Assumed::Spec => "under this spec",
+        Assumed::Contract => "under the ranges and guards recorded at export",
+    }
+}
+
+/// The most inputs whose elements a sentence gives.
+const MAX_ELEMENTS: usize = 8;
+
+/// What the elements of inputs are: `, every element being: c true, x 0.5`. Of many inputs, flags are named first and
+/// floats last, as these seldom choose what a model does.
+pub fn every_element(values: &IndexMap<String, Json>) -> String {
+    let mut named: Vec<(&String, &Json)> = values.iter().collect();
+    let is_cut = named.len() > MAX_ELEMENTS;
+    if is_cut {
+        named.sort_by_key(|(_, value)| (!value.is_boolean(), value.is_f64()));
+    }
+    let shown = named.iter().take(MAX_ELEMENTS).map(|(name, value)| format!("{name} {value}"));
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    format!(", every element being: {shown}{}", if is_cut { ", ..." } else { "" })
+}
+
 /// The longest condition that is shown whole, in characters.
 const MAX_SHOWN: usize = 160;
 

@@ -16,7 +16,7 @@ mod simple;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;
-use super::evaluate::evaluate;
+use super::evaluate::{Refused, evaluate};
 use super::examples::{Walked, walked};
 use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation};
 use super::limits::Limits;
@@ -41,6 +41,9 @@ const MIN_TRIES: usize = 8;
 const MAX_TRIES: usize = 1_000;
 /// Of more conditions, it is not asked which follow from others, and for sizes that break one alone.
 const MAX_FOLDED: usize = 50;
+
+/// Sizes of inputs.
+type Given = FxHashMap<String, Vec<i64>>;
 
 struct Check<'m> {
     model: &'m Model,
@@ -145,6 +148,14 @@ impl Check<'_> {
         {
             self.report.works = Some(self.ordered(example));
         }
+        for at in 0..self.report.violations.len() {
+            let Some(data) = self.report.violations[at].data else { continue };
+            let known = self.report.violations[..at].iter().find(|other| other.data == Some(data));
+            self.report.violations[at].works = match known {
+                Some(known) => known.works.clone(),
+                None => self.works_with(data),
+            };
+        }
     }
 
     /// The sizes of the inputs, in the model's order.
@@ -181,6 +192,7 @@ impl Check<'_> {
                         data,
                         message: message.clone(),
                         follows: false,
+                        works: None,
                     });
                     self.lower(Verdict::Violated);
                 }
@@ -230,6 +242,7 @@ impl Check<'_> {
             let because = guard.clause.name().to_owned();
             if let Some(wide) = self.with_ones(&because, simple) {
                 self.wide.insert(simple, wide);
+                self.written.entry(wide).or_insert(guard.condition);
             }
             let condition = self.condition_on(guard.origin.0 as usize, simple, because);
             self.decide(condition, simple);
@@ -265,26 +278,14 @@ impl Check<'_> {
         }
     }
 
-    fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<FxHashMap<String, Vec<i64>>>) {
+    fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<Given>) {
         if self.report.violations.len() >= MAX_VIOLATIONS {
             return;
         }
-        let mut shown = None;
-        for sizes in tried {
-            if self.tries == 0 {
-                break;
-            }
-            self.tries -= 1;
-            let Some((refused, data)) = self.refusal(&sizes) else { continue };
-            // Sizes that another node refuses show less.
-            let is_own = condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node);
-            if is_own || shown.is_none() {
-                shown = Some((sizes, refused, data));
-            }
-            if is_own {
-                break;
-            }
-        }
+        let shown = self.first_refused(&condition, tried).or_else(|| {
+            let wide = self.breaking_wide(broken);
+            self.first_refused(&condition, wide)
+        });
         if let Some((sizes, refused, data)) = shown {
             self.lower(Verdict::Violated);
             if let Some(node) = self.wide.get(&broken).map(|_| condition.node.clone()) {
@@ -298,7 +299,14 @@ impl Check<'_> {
             let condition = self.widened(condition, broken, &sizes);
             let inputs = self.ordered(sizes);
             self.broken.push((self.report.violations.len(), broken));
-            self.report.violations.push(Violation { condition, inputs, data, message, follows: false });
+            self.report.violations.push(Violation {
+                condition,
+                inputs,
+                data,
+                message,
+                follows: false,
+                works: None,
+            });
             return;
         }
         if self.tries == 0 {
@@ -316,6 +324,31 @@ impl Check<'_> {
         self.report.undecided.push((condition, reason.to_owned()));
         self.doubtful.push(broken);
         self.lower(Verdict::Unknown);
+    }
+
+    /// The first of some sizes that the node of a condition refuses, else the first that another one does.
+    fn first_refused(
+        &mut self,
+        condition: &Condition,
+        tried: Vec<Given>,
+    ) -> Option<(Given, Refused, Option<Data>)> {
+        let mut shown = None;
+        for sizes in tried {
+            if self.tries == 0 {
+                break;
+            }
+            self.tries -= 1;
+            let Some((refused, data)) = self.refusal(&sizes) else { continue };
+            // Sizes that another node refuses show less.
+            let is_own = condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node);
+            if is_own || shown.is_none() {
+                shown = Some((sizes, refused, data));
+            }
+            if is_own {
+                break;
+            }
+        }
+        shown
     }
 
     /// Marks the violations that follow from others: `n >= 3` where `n >= 5` is violated too.

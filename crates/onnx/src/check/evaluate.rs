@@ -236,6 +236,13 @@ fn inferred(model: &Model) -> AtLoad {
     }
 }
 
+/// A message without the operator at its beginning.
+pub(crate) fn without_operator<'a>(message: &'a str, op: &str) -> &'a str {
+    let name = op.rsplit("::").next().unwrap_or(op);
+    let rest = [op, name].into_iter().find_map(|name| message.strip_prefix(name)?.strip_prefix(": "));
+    rest.unwrap_or(message)
+}
+
 fn reason(walk: &Walk) -> Refused {
     let Some(failure) = walk.failures.first() else {
         let message = "the model has too many nodes to visit".to_owned();
@@ -250,7 +257,7 @@ fn reason(walk: &Walk) -> Refused {
             let condition = condition.filter(|e| e.as_literal_bool().is_none());
             let expr =
                 condition.map_or_else(|| clause.name().to_owned(), |e| print::expression(&walk.env.pool, e));
-            let message = format!("{op}: {message}");
+            let message = format!("{op}: {}", without_operator(message, &op));
             Refused { message, node, expr: Some(expr), is_unsupported: false }
         }
         KernelError::Unsupported(message) | KernelError::DataDependent { message, .. } => {

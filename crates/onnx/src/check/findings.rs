@@ -70,6 +70,9 @@ pub struct Violation {
     pub message: String,
     /// Whether it follows from the declaration and the other violated conditions that are no consequences.
     pub follows: bool,
+    /// Of a violation that needs its elements, sizes that the model accepts, with the elements at which it does: the
+    /// same ones where such sizes were found.
+    pub works: Option<(Sizes, Data)>,
 }
 
 /// An output that is not as declared.

@@ -72,6 +72,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         fixed: Vec::new(),
         conditions: Vec::new(),
         left_open: Vec::new(),
+        not_followed: walk.unknown.len(),
     };
     unexplained(
         model,

@@ -32,6 +32,7 @@ mod tests;
 mod written;
 
 pub use conditions::{check, check_within, declared_spec, widen};
+pub(crate) use evaluate::without_operator;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use findings::{Condition, Data, Findings, Fix, LeftToRunTime, Stated, Verdict, Violation, WrongOutput};

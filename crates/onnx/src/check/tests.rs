@@ -254,6 +254,40 @@ fn what_a_file_states_of_itself_is_compared_and_not_assumed() {
 }
 
 #[test]
+fn what_is_not_followed_may_need_what_a_file_states() {
+    use super::Stated::{Needed, NotNeeded, Unknown};
+    for (node, stated, expected) in [
+        ("y = Relu(x)", "seq <= 9", NotNeeded),
+        ("y = shop.Sell(x)", "seq <= 9", Unknown),
+        ("s = shop.Sell(x) y = Add(x, w)", "Eq(seq, past) | Eq(past, 1) | Eq(seq, 1)", Needed),
+        // A node that fails at every size.
+        ("y = Transpose<perm = [0, 0]>(x)", "seq <= 9", Unknown),
+    ] {
+        let text = format!(
+            "<ir_version: 8, opset_import: [\"\" : 17, \"shop\" : 1], \
+             metadata_props: [\"sizewise.conditions\" : \"{stated}\"]>\n\
+             g (float[seq] x, float[past] w) => (float[n] y) {{ {node} }}"
+        );
+        let report = check(&Model::read(text.into_bytes()).expect("a model"));
+        assert_eq!(report.stated, [(stated.to_string(), expected)], "{report:?}");
+    }
+}
+
+#[test]
+fn a_broadcast_is_broken_in_every_way_that_it_has() {
+    // The sizes of 1 of the example broadcast, and one of them alone may be another size.
+    let body = "g (float[N, K] x, float[M, 1] b) => (float[N, 1] y) <float[3, 1] c = {1, 2, 3}> \
+                { a = MatMul(x, c) y = Add(a, b) }";
+    let model = Model::read(format!("{HEAD}{body}").into_bytes()).expect(body);
+    let report = check(&model);
+    assert!(report.undecided.is_empty(), "{report:?}");
+    let found: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
+    assert_eq!(found, ["K == 3", "M == 1 or M == N or N == 1"], "{report:?}");
+    let broken = report.violations[1].inputs.clone().into_iter().collect();
+    assert!(evaluate(&model, &broken, &Default::default()).is_err());
+}
+
+#[test]
 fn a_mask_is_as_large_as_what_it_chooses_from() {
     for (sizes, verdict) in [("N", Verdict::Ok), ("M", Verdict::Violated)] {
         let text = format!(

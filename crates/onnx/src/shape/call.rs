@@ -424,6 +424,6 @@ impl<'c, 'a> Checked<'c, 'a> {
 
 /// The error for what only data decide.
 pub fn open(op: &str, what: &str) -> KernelError {
-    let message = format!("{op}: {what} decide the result and are not known");
+    let message = format!("{op}: the result depends on what is not known: {what}");
     KernelError::DataDependent { condition: Expr::ZERO, message }
 }

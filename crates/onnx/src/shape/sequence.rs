@@ -65,8 +65,8 @@ fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), 
     })
 }
 
-/// A position in a sequence: counted from the end when negative. (C1) It is one number, (C2) within the sequence, or at
-/// its end where that is allowed. `None` where it is not known.
+/// A position in a sequence, or `None` where it is not known: counted from the end when negative. (C1) It is one number,
+/// (C2) within the sequence, or at its end where that is allowed.
 fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
     let tensor = call.given(input)?;
     call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;

@@ -113,7 +113,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         let _ = writeln!(out, "// {}", comment(&line));
     }
     let _ = writeln!(out, "{ARITHMETIC}");
-    let _ = writeln!(out, "// NULL if the program serves inputs of these shapes, else why not.");
+    let _ = writeln!(out, "// NULL if {}, else why not.", set.claim());
     let names = Names::of(set);
     let mut parameters: Vec<String> = set
         .inputs

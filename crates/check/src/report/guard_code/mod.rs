@@ -2,7 +2,8 @@
 //!
 //! The checker determines the program's symbols from the sizes that are plain symbols (or linear in one),
 //! compares the other sizes, and then evaluates the conditions. It accepts the inputs on which the program is proved to
-//! run and refuses all others with a reason.
+//! run and refuses all others with a reason. What it does not check, for data decide it or it is not followed, stands at
+//! its beginning.
 mod c;
 mod formula;
 mod json;
@@ -82,6 +83,8 @@ pub struct GuardSet {
     pub conditions: Vec<Expr>,
     /// Conditions that depend on data and are left to the running program, as text.
     pub left_open: Vec<String>,
+    /// The number of steps that are not followed: what they need is not checked.
+    pub not_followed: usize,
 }
 
 /// The languages of checkers.
@@ -159,6 +162,14 @@ impl GuardSet {
             _ => self.pool.symbol_name(symbol).to_string(),
         };
         text::print::python(&self.pool, e, &name)
+    }
+
+    /// What it says that a checker accepts inputs.
+    fn claim(&self) -> &'static str {
+        match self.left_open.is_empty() && self.not_followed == 0 {
+            true => "the program serves inputs of these shapes",
+            false => "these shapes satisfy all that is checked here, which is not all that the program needs",
+        }
     }
 
     /// The comment at the beginning of a checker.

@@ -120,9 +120,11 @@ fn with_sizes(message: &str, sizes: &[(String, String)]) -> String {
 pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let headline: Vec<String> = set.headline().iter().map(|line| docstring(line)).collect();
     let mut out = format!("\"\"\"{}\n\"\"\"\nimport math\n\n\n", headline.join("\n"));
-    out.push_str(
-        "def check(inputs):\n    \"\"\"None if the program serves inputs of these shapes, else why not.\n\n    \
+    let _ = write!(
+        out,
+        "def check(inputs):\n    \"\"\"None if {}, else why not.\n\n    \
          `inputs` maps an input's name to its shape, or to its value if it is no tensor.\n    \"\"\"\n",
+        set.claim(),
     );
     let names = Names::of(set);
     let inputs: Vec<String> = (0..set.inputs.len()).map(|i| format!("i{i}")).collect();

@@ -106,7 +106,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     for line in set.headline() {
         let _ = writeln!(out, "// {}", comment(&line));
     }
-    let _ = writeln!(out, "\n/// Whether the program serves inputs of these shapes; an error says why not.");
+    let _ = writeln!(out, "\n/// Whether {}; an error says why not.", set.claim());
     let names = Names::of(set);
     let parameters: Vec<String> = set
         .inputs

@@ -29,6 +29,11 @@ const sizewise = (() => {
     return Object.entries(shapes).map(([name, value]) => `${name}: ${shape(value)}`).join(", ");
   }
 
+  function elements(values) {
+    const each = Object.entries(values || {}).map(([name, value]) => `${name} ${value}`);
+    return each.length ? `, every element being: ${each.join(", ")}` : "";
+  }
+
   function rows(pairs) {
     const list = make("dl");
     for (const [term, content] of pairs) {
@@ -124,7 +129,7 @@ const sizewise = (() => {
           ["for example", guard.inputs && make("code", {}, inputs(guard.inputs))],
           ["where", guard.witness && Object.keys(guard.witness).length ? make("code", {}, Object.entries(guard.witness).map(([s, v]) => `${nameOf(s)} = ${v}`).join(", ")) : null],
           ["then", guard.consequence],
-          ["works", guard.works && make("code", {}, inputs(guard.works))],
+          ["works", guard.works && make("code", {}, inputs(guard.works) + elements(guard.works_values))],
           ["suggestion", guard.settled_by],
           ["because", guard.verdict === "implied" ? by : guard.settled_by ? null : guard.reason],
         ]));

@@ -17,6 +17,9 @@ impl Check<'_> {
         let mut needing = self.symbolic.env.clone();
         own.iter().for_each(|&condition| needing.assume(condition));
         let mut stating = self.symbolic.env.clone();
+        // What is not followed, or undecided, or fails at the example may need it.
+        let is_known =
+            self.failed.is_empty() && self.report.are_sizes_complete() && self.report.undecided.is_empty();
         for line in self.model.conditions.iter().take(MAX_STATED) {
             let verdict = match self.condition_of(line) {
                 None => Stated::Unknown,
@@ -25,8 +28,8 @@ impl Check<'_> {
                     let (pool, facts) = needing.facts();
                     match decide(pool, facts, condition, &self.budget).verdict {
                         Decided::Implied { .. } | Decided::Inconsistent { .. } => Stated::Needed,
-                        Decided::Refuted { .. } => Stated::NotNeeded,
-                        Decided::Unknown { .. } => Stated::Unknown,
+                        Decided::Refuted { .. } if is_known => Stated::NotNeeded,
+                        Decided::Refuted { .. } | Decided::Unknown { .. } => Stated::Unknown,
                     }
                 }
             };

@@ -8,11 +8,15 @@ use crate::check::ShownSize;
 use crate::check::evaluate::{
     Evaluated, Filled, Refused, evaluate, evaluate_along, evaluate_and_trace, evaluate_for_any_data,
 };
+use crate::check::examples::{SAMPLES, sampled};
 use crate::read::message::ValueInfoProto;
 use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 
 type Sizes = FxHashMap<String, Vec<i64>>;
+
+/// The most samples that are tried for sizes that a model accepts with some data.
+const MAX_SAMPLES: usize = 3;
 
 const ALL_DATA: [Data; 2] = [Data::Usual, Data::Zeros];
 
@@ -54,6 +58,20 @@ impl Check<'_> {
             let refused = evaluate_along(self.model, sizes, branches).err().filter(is_refusal)?;
             Some((refused, data))
         })
+    }
+
+    /// Sizes that the model accepts with these data, or those of the example with the data of `eval`.
+    pub(super) fn works_with(&self, data: Data) -> Option<(crate::check::Sizes, Data)> {
+        let filled = self.filled(data);
+        let samples = SAMPLES.iter().skip_while(|(first, _)| *first == 1).take(MAX_SAMPLES);
+        let samples =
+            samples.filter_map(|&sample| self.symbolic.at(|symbol| sampled(&self.symbolic, sample, symbol)));
+        let mut tried = self.example().into_iter().chain(samples);
+        let works = tried.find(|sizes| evaluate(self.model, sizes, &filled).is_ok());
+        match works {
+            Some(sizes) => Some((self.ordered(sizes), data)),
+            None => self.report.works.clone().map(|sizes| (sizes, Data::Usual)),
+        }
     }
 
     /// Whether data decide a size or the rank of an output of which something is declared.

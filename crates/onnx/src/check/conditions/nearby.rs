@@ -28,6 +28,21 @@ impl Check<'_> {
         found
     }
 
+    /// Sizes that may break a condition of a broadcast in every way that its operands have: those that break it as the
+    /// example has it may broadcast another way.
+    pub(super) fn breaking_wide(&self, condition: Expr) -> Vec<Assigned> {
+        let Some(&wide) = self.wide.get(&condition) else { return Vec::new() };
+        let mut found = self.breaking_alone(wide).unwrap_or_default();
+        let mut env = self.symbolic.env.clone();
+        let (pool, facts) = env.facts();
+        if let Decided::Refuted { witness } = decide(pool, facts, wide, &self.budget).verdict {
+            let value =
+                |symbol: Symbol| witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+            found.extend(self.near(wide, &|symbol| value(symbol).or_else(|| self.symbolic.hint(symbol))));
+        }
+        found
+    }
+
     /// Sizes that differ from the example in one symbol and break the condition: those that break it alone, and others.
     fn neighbours(&self, condition: Expr) -> (Vec<Assigned>, Vec<Assigned>) {
         let pool = &self.symbolic.env.pool;

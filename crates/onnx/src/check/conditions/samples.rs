@@ -114,6 +114,7 @@ impl Check<'_> {
             data,
             message: refused.message,
             follows: false,
+            works: None,
         });
         self.lower(Verdict::Violated);
     }
