@@ -29,7 +29,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::readable;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
@@ -262,8 +262,12 @@ impl Check<'_> {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
             Decided::Refuted { witness } => {
                 self.report.conditions.push(condition.clone());
+                if self.report.violations.len() >= MAX_VIOLATIONS {
+                    return;
+                }
+                let witness: FxHashMap<Symbol, Int> = witness.into_iter().collect();
                 let value = |symbol: Symbol| {
-                    let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+                    let found = witness.get(&symbol).and_then(Int::to_i64);
                     found.or_else(|| self.symbolic.hint(symbol))
                 };
                 let near = self.candidates(e, &value);
@@ -279,9 +283,6 @@ impl Check<'_> {
     }
 
     fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<Given>) {
-        if self.report.violations.len() >= MAX_VIOLATIONS {
-            return;
-        }
         let shown = self.first_refused(&condition, tried).or_else(|| {
             let wide = self.breaking_wide(broken);
             self.first_refused(&condition, wide)

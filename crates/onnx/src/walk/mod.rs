@@ -1,6 +1,7 @@
 //! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
 mod control;
 mod inputs;
+mod large;
 mod load;
 mod loops;
 
@@ -18,6 +19,7 @@ use crate::shape::{
     Attribute, Call, Dtype, Element, Elements, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans,
     unknown_outputs,
 };
+use large::Degrees;
 use load::{mark_controlled, mark_declared, mark_ranks};
 
 use rustc_hash::FxHashMap;
@@ -177,6 +179,8 @@ pub struct Walk<'m> {
     pub takes_any_data: bool,
     /// Whether conditions that are left to run time are noted.
     pub notes_run_time: bool,
+    /// The degrees of sizes.
+    degrees: Degrees,
     /// How many nodes were visited, those of attempts that were taken back included.
     visits: usize,
     /// How many may be.
@@ -213,6 +217,7 @@ impl<'m> Walk<'m> {
             keeps: !stops,
             takes_any_data: true,
             notes_run_time: !stops,
+            degrees: Degrees::default(),
             visits: 0,
             most_visits: MAX_VISITS,
         }
@@ -396,6 +401,9 @@ impl<'m> Walk<'m> {
             && !matches!(op, "Shape" | "Size" | "Identity" | "Concat" | "Gather" | "Slice" | "Unsqueeze")
         {
             self.note_integers(step, &values);
+        }
+        if let Some(error) = self.leave_out_large(&mut values) {
+            self.failed(step, error)?;
         }
         self.forget_elements(&mut values);
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())

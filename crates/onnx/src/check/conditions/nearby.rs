@@ -1,7 +1,7 @@
 //! Sizes that may show a violation: first those near the example that break one condition alone.
 use super::{Check, Decided, MAX_FOLDED, decide};
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Evaluator, Expr, Symbol, Value};
+use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 
 /// Sizes of inputs.
 type Assigned = FxHashMap<String, Vec<i64>>;
@@ -107,7 +107,8 @@ impl Check<'_> {
         let Decided::Refuted { witness } = decide(pool, facts, condition, &self.budget).verdict else {
             return None;
         };
-        let value = |symbol: Symbol| witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
+        let witness: FxHashMap<Symbol, Int> = witness.into_iter().collect();
+        let value = |symbol: Symbol| witness.get(&symbol).and_then(Int::to_i64);
         Some(self.near(condition, &|symbol| value(symbol).or_else(|| self.symbolic.hint(symbol))))
     }
 

@@ -34,9 +34,11 @@ impl Check<'_> {
         if poly.terms.len() < 2 || poly.terms.len() > MAX_TERMS {
             return None;
         }
-        for &(symbol, _) in &self.symbolic.symbols {
-            let Some((factor, number)) = root(&mut env.pool, &poly, symbol) else { continue };
-            let size = env.pool.symbol_expr(symbol);
+        // Of a symbol that it does not have it has no root.
+        let own = env.pool.free_symbols(&[difference]);
+        for (symbol, _) in self.symbolic.symbols.iter().filter(|(symbol, _)| own.contains(symbol)) {
+            let Some((factor, number)) = root(&mut env.pool, &poly, *symbol) else { continue };
+            let size = env.pool.symbol_expr(*symbol);
             let equal = env.pool.eq(size, number);
             if is_never_zero(env, factor) {
                 return Some(equal);
@@ -116,4 +118,32 @@ pub(super) fn without_common_factors(pool: &mut Pool, difference: Expr) -> (Poly
         poly = pool.poly(sum);
     }
     (poly, factors)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::checked;
+    use crate::read::Model;
+    use sizewise_solve::Budget;
+
+    #[test]
+    fn symbols_that_a_condition_does_not_have_are_no_work() {
+        let work = |inputs: usize| {
+            let declared: Vec<String> = (0..inputs).map(|at| format!("float[a{at},b{at}] x{at}")).collect();
+            let names: Vec<String> = (0..inputs).map(|at| format!("x{at}")).collect();
+            let (declared, names) = (declared.join(", "), names.join(", "));
+            let text = format!(
+                "<ir_version: 8, opset_import: [\"\" : 17]>\ng ({declared}) => (float[P,Q] y) \
+                 {{ y = Concat<axis = 0>({names}) }}"
+            );
+            let model = Model::read(text.into_bytes()).expect("a model");
+            let check = checked(&model, None, &Budget::default());
+            let condition = check.walk.env.guards()[0].condition;
+            let mut env = check.symbolic.env.clone();
+            let before = env.pool.work();
+            check.simplified(&mut env, condition);
+            env.pool.work() - before
+        };
+        assert_eq!(work(4), work(24));
+    }
 }
