@@ -8,24 +8,28 @@ use sizewise_kernels::KernelError;
 
 /// The greatest degree of a size that is followed.
 const MAX_DEGREE: u64 = 64;
+/// The most quotients and remainders of each other in a size that is followed.
+const MAX_NESTING: u64 = 64;
 /// The most bits of a number among sizes that is followed.
 const MAX_BITS: u64 = 4_096;
 
-/// The degrees of expressions that are known. A pool only grows, so they stay.
+/// The degrees of expressions that are known, with how many quotients and remainders of each other they have. A pool only
+/// grows, so they stay.
 #[derive(Default)]
-pub(super) struct Degrees(FxHashMap<Expr, u64>);
+pub(super) struct Degrees(FxHashMap<Expr, (u64, u64)>);
 
 impl Degrees {
     /// Whether an expression is too large to follow.
     fn is_too_large(&mut self, pool: &Pool, e: Expr) -> bool {
-        self.of(pool, e) > MAX_DEGREE
+        let (degree, nesting) = self.of(pool, e);
+        degree > MAX_DEGREE || nesting > MAX_NESTING
     }
 
     /// The degree of an expression: how many sizes it multiplies at most. A number of too many bits has a degree that is
-    /// too large.
-    fn of(&mut self, pool: &Pool, e: Expr) -> u64 {
+    /// too large. With it the nesting of quotients and remainders.
+    fn of(&mut self, pool: &Pool, e: Expr) -> (u64, u64) {
         if e.as_inline().is_some() || pool.as_symbol(e).is_some() {
-            return u64::from(e.as_inline().is_none());
+            return (u64::from(e.as_inline().is_none()), 0);
         }
         if let Some(&degree) = self.0.get(&e) {
             return degree;
@@ -41,19 +45,27 @@ impl Degrees {
             }
         }
         for part in order {
-            let degree = self.of_node(pool, part);
-            self.0.insert(part, degree);
+            let found = (self.of_node(pool, part), self.nesting_of_node(pool, part));
+            self.0.insert(part, found);
         }
         self.known(e)
     }
 
-    fn known(&self, e: Expr) -> u64 {
-        self.0.get(&e).copied().unwrap_or(0)
+    fn known(&self, e: Expr) -> (u64, u64) {
+        self.0.get(&e).copied().unwrap_or_default()
+    }
+
+    /// The nesting of an expression whose parts have known ones.
+    fn nesting_of_node(&self, pool: &Pool, e: Expr) -> u64 {
+        let mut nesting = 0;
+        pool.for_each_child(e, |part| nesting = self.known(part).1.max(nesting));
+        let divides = matches!(pool.as_call(e), Some((Func::FloorDiv | Func::Mod, _)));
+        nesting + u64::from(divides)
     }
 
     /// The degree of an expression whose parts have known ones.
     fn of_node(&self, pool: &Pool, e: Expr) -> u64 {
-        let greatest = |parts: &mut dyn Iterator<Item = Expr>| parts.map(|part| self.known(part)).max();
+        let greatest = |parts: &mut dyn Iterator<Item = Expr>| parts.map(|part| self.known(part).0).max();
         match pool.node(e) {
             Some(Node::Int(value)) => {
                 if value.bits() > MAX_BITS {
@@ -68,7 +80,7 @@ impl Degrees {
                 if is_long { degree.max(MAX_DEGREE + 1) } else { degree }
             }
             Some(Node::Product(factors)) => factors.iter().fold(0, |degree, &(factor, power)| {
-                self.known(factor).saturating_mul(u64::from(power)).saturating_add(degree)
+                self.known(factor).0.saturating_mul(u64::from(power)).saturating_add(degree)
             }),
             Some(Node::Call(Func::Pow, args)) => {
                 let power = args.get(1).and_then(|power| u64::try_from(power.as_inline()?).ok()).unwrap_or(1);
@@ -173,7 +185,7 @@ mod tests {
             let mut walk = Walk::new(&model, env, false);
             walk.run(vec![("v0".to_owned(), Tensor::new(crate::shape::Dtype::F32, shape).into())]);
             let sizes = walk.values.iter().flatten().filter_map(|value| value.tensor()?.shape.clone());
-            let degrees: Vec<u64> = sizes.flatten().map(|e| walk.degrees.of(&walk.env.pool, e)).collect();
+            let degrees: Vec<u64> = sizes.flatten().map(|e| walk.degrees.of(&walk.env.pool, e).0).collect();
             assert!(degrees.iter().all(|&degree| degree <= MAX_DEGREE), "{degrees:?}");
             // Conditions and sizes that are left out have at most the square of what is followed.
             assert!(walk.env.pool.len() < 1_000, "{}", walk.env.pool.len());
@@ -199,11 +211,26 @@ mod tests {
         let sum = pool.add(product, b);
         let mut degrees = Degrees::default();
         for (e, degree) in [(Expr::ONE, 0), (a, 1), (square, 2), (half, 2), (product, 4), (sum, 4)] {
-            assert_eq!(degrees.of(&pool, e), degree);
+            assert_eq!(degrees.of(&pool, e).0, degree);
         }
         let number = pool.int(sizewise_expr::Int::power_of_two(5_000));
         assert!(degrees.is_too_large(&pool, number));
         let long = pool.add(a, number);
         assert!(degrees.is_too_large(&pool, long));
+    }
+
+    #[test]
+    fn quotients_of_quotients_are_followed_up_to_a_bound() {
+        let mut pool = Pool::new();
+        let a = pool.symbol("a");
+        let (mut e, mut degrees) = (a, Degrees::default());
+        for round in 1..=2 * MAX_NESTING {
+            let sum = pool.add(e, a);
+            e = pool.floor_div(sum, Expr::from(3));
+            assert_eq!(degrees.of(&pool, e), (1, round));
+            assert_eq!(degrees.is_too_large(&pool, e), round > MAX_NESTING);
+        }
+        // A sum and a quotient of each round, and the symbol, each once.
+        assert_eq!(degrees.0.len() as u64, 2 * 2 * MAX_NESTING + 1);
     }
 }
