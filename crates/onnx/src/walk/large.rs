@@ -136,6 +136,15 @@ impl Walk<'_> {
 
     fn has_large(&mut self, tensor: &Tensor) -> (bool, bool) {
         let (pool, degrees) = (&self.env.pool, &mut self.degrees);
+        // Most tensors have sizes of inputs and no elements that are followed.
+        let is_plain = |size: &Expr| size.as_inline().is_some() || pool.as_symbol(*size).is_some();
+        if tensor.elements.is_none()
+            && tensor.places.is_none()
+            && tensor.spans.is_none()
+            && tensor.shape.iter().flatten().all(is_plain)
+        {
+            return (false, false);
+        }
         let places = tensor.places.iter().flat_map(|places| &places.sizes);
         let is_size =
             tensor.shape.iter().flatten().chain(places).any(|&size| degrees.is_too_large(pool, size));
