@@ -120,8 +120,8 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n,
-/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit. (C6) Without
-/// positions, the table of positions has a row for each place.
+/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit. (C6) The
+/// table of positions has a row for each place, where positions are not given.
 fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     let ids = call.shape(0)?.to_vec();
     call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {
@@ -179,7 +179,7 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
-/// (C6) of [`embed`]: where no positions are given they are 0, 1, .., and the table has a row for each.
+/// (C6) of [`embed`].
 fn positions_fit(cx: &mut Cx, call: &Checked, ids: &[Expr]) -> Result<(), KernelError> {
     if !call.has(3) {
         return Ok(());

@@ -93,7 +93,8 @@ fn eye_like(_: &mut Cx, call: &Checked) -> Outcome {
     random_type(call, shape)
 }
 
-/// A result of the type `dtype`, or the input's.
+/// A result of the type `dtype`, or the input's. (C2) Random numbers lie between a lower and a higher one, or have a scale
+/// that is not negative.
 fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
     let (low, high) = (call.float("low").unwrap_or(0.0), call.float("high").unwrap_or(1.0));
     let is_uniform = call.op().starts_with("RandomUniform");
@@ -110,7 +111,7 @@ fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
     Ok(vec![Tensor::new(dtype, shape).into()])
 }
 
-/// (C1) No size is negative. (C2) Numbers lie between a lower and a higher one, or have a scale that is not negative.
+/// (C1) No size is negative.
 fn random(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = call.ints("shape").unwrap_or_default();
     call.check(shape.iter().all(|&size| size >= 0), "Random.C1", || "a size is negative".to_owned())?;
