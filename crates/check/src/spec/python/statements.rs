@@ -104,7 +104,7 @@ impl Reader<'_> {
         };
         // A part of an expression is not what the call gets.
         if !self.is(",") && !self.is(")") {
-            return Err(self.expected("`,` or `)`; the text is parsed and not run, so it"));
+            return Err(self.expected("`,` or `)` (the text is parsed and not run)"));
         }
         (self.at, self.depth) = (start, 0);
         if let Some(value) = value {
