@@ -3,6 +3,20 @@ use super::graph::{Argument, Operand, Subgraph, ValueId};
 use std::sync::Arc;
 
 impl Argument {
+    /// Whether it is a number, known or symbolic: an integer, a float, a truth value or a complex number.
+    pub fn is_number(&self) -> bool {
+        matches!(
+            self,
+            Argument::Int(_)
+                | Argument::Float(_)
+                | Argument::Bool(_)
+                | Argument::Complex(..)
+                | Argument::SymInt(_)
+                | Argument::SymFloat(_)
+                | Argument::SymBool(_)
+        )
+    }
+
     /// Calls `f` with each value of the graph that this argument refers to, in order, repetitions
     /// included. Values inside subgraphs belong to those and are not visited.
     pub fn for_each_value(&self, f: &mut dyn FnMut(ValueId)) {

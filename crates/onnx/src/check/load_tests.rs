@@ -174,6 +174,15 @@ fn tables_of_positions_have_a_row_for_each_position() {
         let report = check(&model);
         assert_eq!(report.verdict, Verdict::Violated, "{graph}");
         assert!(report.violations.iter().all(|violation| violation.condition.on_sizes), "{report:?}");
+        // Rotation needs both tables.
+        for left in [")", ", t)"].into_iter().filter(|_| graph.contains(", t, t)")) {
+            let without = graph.replace(", t, t)", left);
+            let model = Model::read(format!("{head} {without}").into_bytes()).expect(&without);
+            let report = check(&model);
+            let is_refused =
+                |violation: &crate::check::Violation| violation.condition.because.ends_with(".C7");
+            assert!(report.violations.iter().any(is_refused), "{report:?}");
+        }
         for size in [1, most, most + 1] {
             let mut sizes = sizes.clone();
             sizes[at.0].1[at.1] = size;

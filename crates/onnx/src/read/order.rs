@@ -22,7 +22,8 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Lin
 }
 
 /// Orders nodes, and the graphs within them. `results` are the outputs of their graph. Those of the main graph may be in
-/// any order, as onnxruntime takes them; others have to be sorted, as the specification says.
+/// any order, as onnxruntime takes them; subgraphs and functions have to be
+/// sorted topologically, as the specification says.
 pub(super) fn nodes(
     list: &mut Vec<NodeProto>,
     known: &Scope,

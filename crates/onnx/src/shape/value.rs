@@ -221,6 +221,19 @@ impl Tensor {
         self.list()?.iter().map(Element::number).collect()
     }
 
+    /// The integers that are known of it: its elements as far as they are followed, and the ends between which others
+    /// lie.
+    pub fn known_integers(&self) -> impl Iterator<Item = Expr> {
+        let elements = match &self.elements {
+            Some(Elements::Fill(element)) => std::slice::from_ref(element),
+            Some(Elements::List(list)) => list,
+            None => &[],
+        };
+        let ends = self.spans.iter().flat_map(|spans| spans.iter().flatten());
+        let ends = ends.flat_map(|span| [span.least, span.most]);
+        elements.iter().filter_map(Element::int).chain(ends)
+    }
+
     /// The only element, or what all elements are.
     pub fn single(&self) -> Option<Element> {
         match self.elements.as_ref()? {

@@ -124,7 +124,7 @@ impl<'m> Walk<'m> {
         self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
     }
 
-    /// Requires, for onnxruntime, that a graph returns no value of a graph around it.
+    /// Requires, for onnxruntime, that a subgraph returns no value of an outer scope directly.
     fn expect_own_results(&mut self, node: &NodeProto, graph: &GraphProto) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());
@@ -135,7 +135,7 @@ impl<'m> Walk<'m> {
             return Ok(());
         };
         let message = format!(
-            "{}: its graph returns `{}` as it is, which is made outside of it; an Identity is needed",
+            "{}: its subgraph returns `{}`, a value of an outer scope, directly; put an Identity between them",
             node.op_type, outer.name
         );
         self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))

@@ -1,7 +1,7 @@
 //! Sizes whose expressions are too large to follow: repeated outer products square them each time.
 use super::Walk;
 use super::untracked::marked;
-use crate::shape::{Element, Elements, Tensor, Value};
+use crate::shape::{Tensor, Value};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Node, Pool};
 use sizewise_kernels::KernelError;
@@ -148,14 +148,7 @@ impl Walk<'_> {
         let places = tensor.places.iter().flat_map(|places| &places.sizes);
         let is_size =
             tensor.shape.iter().flatten().chain(places).any(|&size| degrees.is_too_large(pool, size));
-        let elements = match &tensor.elements {
-            Some(Elements::Fill(element)) => std::slice::from_ref(element),
-            Some(Elements::List(list)) => list,
-            None => &[],
-        };
-        let ends = tensor.spans.iter().flat_map(|spans| spans.iter().flatten());
-        let ends = ends.flat_map(|span| [span.least, span.most]);
-        let mut numbers = elements.iter().filter_map(Element::int).chain(ends);
+        let mut numbers = tensor.known_integers();
         (is_size, numbers.any(|e| degrees.is_too_large(pool, e)))
     }
 }

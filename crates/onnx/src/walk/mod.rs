@@ -16,8 +16,7 @@ pub use untracked::NOT_FOLLOWED;
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, graphs_of, tensor};
 use crate::shape::{
-    Attribute, Call, Dtype, Element, Elements, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans,
-    unknown_outputs,
+    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
 };
 use large::Degrees;
 use load::{mark_controlled, mark_declared, mark_ranks};
@@ -424,14 +423,7 @@ impl<'m> Walk<'m> {
             if !matches!(tensor.dtype, Dtype::I64 | Dtype::I32) {
                 continue;
             }
-            let elements = match &tensor.elements {
-                Some(Elements::Fill(element)) => std::slice::from_ref(element),
-                Some(Elements::List(list)) => list,
-                None => &[],
-            };
-            let ends = tensor.spans.iter().flat_map(|spans| spans.iter().flatten());
-            let ends = ends.flat_map(|span| [span.least, span.most]);
-            let computed = elements.iter().filter_map(Element::int).chain(ends);
+            let computed = tensor.known_integers();
             let computed = computed.filter(|e| e.as_inline().is_none() && self.env.pool.as_int(*e).is_none());
             self.integers.extend(computed.map(|e| (step, e, tensor.dtype)));
         }

@@ -109,7 +109,7 @@ impl<'m> Walk<'m> {
         Ok(outputs)
     }
 
-    /// (Scan.C4) onnxruntime writes what each round makes in its place, so that a node has to make it, for one output
+    /// (Scan.C4) onnxruntime writes scan outputs in place, so that a node of the body has to make each, for one output
     /// only. (Scan.C5) It is of the size that the body declares as a number.
     fn expect_made_rows(&mut self, graph: &GraphProto, states: usize) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
@@ -121,7 +121,7 @@ impl<'m> Walk<'m> {
         graph.input.iter().for_each(|input| *taken.entry(&input.name).or_default() += 1);
         let Some(name) = outputs().skip(states).find(|name| taken[name] > 1) else { return Ok(()) };
         let message =
-            format!("Scan: `{name}` is an output for each round, and an input or another output, too");
+            format!("Scan: the scan output `{name}` is an input or another output of the body, too");
         self.failed(self.steps.len() - 1, KernelError::invalid("Scan.C4", message))
     }
 

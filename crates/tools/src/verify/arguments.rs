@@ -9,7 +9,7 @@ pub(super) fn fits(ty: &Type, argument: &Argument) -> bool {
         (Type::Optional(_), Argument::None | Argument::OptionalTensor(None)) => true,
         (Type::Optional(inner), argument) => fits(inner, argument),
         (Type::Tensor, Argument::Tensor(_) | Argument::OptionalTensor(Some(_))) => true,
-        (Type::Tensor | Type::Scalar, argument) => is_number(argument),
+        (Type::Tensor | Type::Scalar, argument) => argument.is_number(),
         (Type::Int { .. }, Argument::Int(_) | Argument::Bool(_)) => true,
         (Type::Int { .. }, Argument::SymInt(_)) => true,
         (Type::Float { .. }, Argument::Float(_) | Argument::Int(_)) => true,
@@ -32,20 +32,6 @@ pub(super) fn fits(ty: &Type, argument: &Argument) -> bool {
         (Type::Tuple(_) | Type::Other(_), _) => true,
         _ => false,
     }
-}
-
-/// Whether an argument is a number.
-pub(super) fn is_number(argument: &Argument) -> bool {
-    matches!(
-        argument,
-        Argument::Int(_)
-            | Argument::Float(_)
-            | Argument::Bool(_)
-            | Argument::Complex(..)
-            | Argument::SymInt(_)
-            | Argument::SymFloat(_)
-            | Argument::SymBool(_)
-    )
 }
 
 fn list_fits(element: &Type, argument: &Argument) -> bool {

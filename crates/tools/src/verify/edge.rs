@@ -1,5 +1,5 @@
 //! Edge: wrapped operators with the dtypes that have kernels, and tensors in and out.
-use super::arguments::{describe, is_number};
+use super::arguments::describe;
 use super::aten::stays_unwrapped;
 use super::edge_dtypes::{Mismatch, Takes, result_names, takes};
 use super::graphs::{Callee, Checks, ScopedGraph, callee};
@@ -90,7 +90,7 @@ fn tensors(checks: &mut Checks<'_>, graph: &ScopedGraph<'_>, node: &Node, schema
     for (parameter, input) in node.matched(schema) {
         let Some(spec) = parameter.and_then(|index| schema.args.get(index)) else { continue };
         let number =
-            is_number(&input.arg) && matches!(takes(&spec.ty), Some(Takes::Tensor | Takes::Optional));
+            input.arg.is_number() && matches!(takes(&spec.ty), Some(Takes::Tensor | Takes::Optional));
         if number {
             let (op, given) = (schema.qualified(), describe(&input.arg));
             let message = format!(

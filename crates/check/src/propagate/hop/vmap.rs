@@ -4,7 +4,7 @@ use super::super::interpreter::{CallError, Interpreter};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::{Overload, SchemaTable, Tags, Type};
-use sizewise_ir::{Argument, Graph, Meta, Node, TargetKind, ValueId};
+use sizewise_ir::{Graph, Meta, Node, TargetKind, ValueId};
 use sizewise_kernels::{Cx, Sizes, Value};
 
 impl<'p> Interpreter<'p> {
@@ -182,20 +182,8 @@ impl Mapped {
 /// How many numbers a call passes in the place of tensors.
 fn numbers_as_tensors(node: &Node, overload: Option<&Overload>) -> usize {
     let Some(Ok(schema)) = overload.map(Overload::schema) else { return 0 };
-    let is_number = |arg: &Argument| {
-        matches!(
-            arg,
-            Argument::Int(_)
-                | Argument::Float(_)
-                | Argument::Bool(_)
-                | Argument::Complex(..)
-                | Argument::SymInt(_)
-                | Argument::SymFloat(_)
-                | Argument::SymBool(_)
-        )
-    };
     let is_tensor = |name: &str| schema.args.iter().any(|arg| arg.name == name && arg.ty == Type::Tensor);
-    node.inputs.iter().filter(|input| is_number(&input.arg) && is_tensor(&input.name)).count()
+    node.inputs.iter().filter(|input| input.arg.is_number() && is_tensor(&input.name)).count()
 }
 
 /// Element-wise operators that `vmap` has no rule for.
