@@ -57,9 +57,7 @@ pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
 use call::Outcome;
-use rustc_hash::FxHashMap;
 use sizewise_kernels::{Cx, KernelError};
-use std::sync::OnceLock;
 
 /// A shape function.
 type Kernel = fn(&mut Cx, &Checked) -> Outcome;
@@ -115,19 +113,11 @@ const FAMILIES: &[(&str, &[Family])] = &[
     ),
 ];
 
+/// The shape function of an operator. It is looked for once: a schema keeps it.
 fn kernel(domain: &str, op: &str) -> Option<Kernel> {
-    type Table = FxHashMap<(&'static str, &'static str), Kernel>;
-    static TABLE: OnceLock<Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let of = |(domain, families): &(&'static str, &'static [Family])| {
-            let domain = *domain;
-            families
-                .iter()
-                .flat_map(move |family| family.iter().map(move |(op, kernel)| ((domain, *op), *kernel)))
-        };
-        FAMILIES.iter().flat_map(of).collect()
-    });
-    table.get(&(domain, op)).copied()
+    let (_, families) = FAMILIES.iter().find(|(of, _)| *of == domain)?;
+    let (_, kernel) = families.iter().flat_map(|family| family.iter()).find(|(name, _)| *name == op)?;
+    Some(*kernel)
 }
 
 /// The outputs of a call of which no more is known than their types.

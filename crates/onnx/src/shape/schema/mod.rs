@@ -1,12 +1,11 @@
 //! The schemas of operators: what a call has to look like before its shapes matter.
+mod text;
+
 use super::dtype::Dtype;
 use super::value::Value;
 use super::{Kernel, kernel};
-use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
-
-/// The schemas as text; its first line says where they come from.
-const TEXT: &str = include_str!("../../data/schemas.txt");
+pub use text::operators;
 
 /// How often a formal parameter stands in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,72 +115,45 @@ impl Side {
     }
 }
 
-/// The lines of each operator, oldest version first.
-fn index() -> &'static FxHashMap<(&'static str, &'static str), Vec<&'static str>> {
-    static INDEX: OnceLock<FxHashMap<(&str, &str), Vec<&str>>> = OnceLock::new();
-    INDEX.get_or_init(|| {
-        let mut index: FxHashMap<(&str, &str), Vec<&str>> = FxHashMap::default();
-        for line in TEXT.lines().filter(|line| !line.starts_with('#')) {
-            let mut parts = line.splitn(3, '|');
-            if let (Some(domain), Some(op), Some(rest)) = (parts.next(), parts.next(), parts.next()) {
-                index.entry((domain, op)).or_default().push(rest);
-            }
-        }
-        index
-    })
-}
-
-fn type_sets() -> &'static FxHashMap<&'static str, &'static str> {
-    static SETS: OnceLock<FxHashMap<&str, &str>> = OnceLock::new();
-    SETS.get_or_init(|| {
-        TEXT.lines()
-            .skip(1)
-            .take_while(|line| line.starts_with('#'))
-            .filter_map(|line| line.split_once(' '))
-            .collect()
-    })
+/// A version of an operator.
+struct Version {
+    since: i64,
+    /// What its line says behind that.
+    line: &'static str,
+    /// Read when it is first needed.
+    schema: OnceLock<Option<Schema>>,
 }
 
 /// Whether any version of the operator exists.
 pub fn is_known(domain: &str, op: &str) -> bool {
-    index().contains_key(&(domain, op))
-}
-
-/// The operators, as domain and name.
-pub fn operators() -> impl Iterator<Item = (&'static str, &'static str)> {
-    index().keys().copied()
+    text::number(domain, op).is_some()
 }
 
 /// The schema of an operator in a version of its domain.
 pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
-    type Operators = FxHashMap<&'static str, OnceLock<Vec<Schema>>>;
-    static READ: OnceLock<FxHashMap<&'static str, Operators>> = OnceLock::new();
-    let read = READ.get_or_init(|| {
-        let mut read: FxHashMap<&str, Operators> = FxHashMap::default();
-        for (domain, op) in operators() {
-            read.entry(domain).or_default().insert(op, OnceLock::new());
-        }
-        read
+    static READ: [OnceLock<Vec<Version>>; text::MOST_OPERATORS] =
+        [const { OnceLock::new() }; text::MOST_OPERATORS];
+    let number = text::number(domain, op)?;
+    let versions = READ[number].get_or_init(|| {
+        let versions = text::versions(number, domain, op).filter_map(|line| {
+            let (since, line) = line.split_once('|')?;
+            Some(Version { since: since.parse().ok()?, line, schema: OnceLock::new() })
+        });
+        versions.collect()
     });
-    let versions = read.get(domain)?.get(op)?;
-    // Schemas are read when they are first needed.
-    let versions = versions.get_or_init(|| {
-        let lines = index().get(&(domain, op)).map(Vec::as_slice).unwrap_or_default();
-        let kernel = kernel(domain, op);
-        lines.iter().filter_map(|line| schema(line, kernel)).collect()
-    });
-    versions.iter().rev().find(|schema| schema.since <= version)
+    let found = versions.iter().rev().find(|one| one.since <= version)?;
+    let read = || schema(found.since, found.line, kernel(domain, op));
+    found.schema.get_or_init(read).as_ref()
 }
 
-fn schema(line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
+fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
     let mut parts = line.split('|');
-    let since = parts.next()?.parse().ok()?;
     let (inputs, outputs) = (parts.next()?, parts.next()?);
     let constraints = parts.next()?.split_whitespace().filter_map(|bound| {
-        let (name, set) = bound.split_once('=')?;
-        Some((name, *type_sets().get(set)?))
+        let (name, number) = bound.split_once('=')?;
+        Some((name, Types::new(text::set(number.strip_prefix('#')?.parse().ok()?)?)))
     });
-    let constraints: Vec<(&str, &str)> = constraints.collect();
+    let constraints: Vec<(&str, Types)> = constraints.collect();
     let attributes = parts.next()?.split_whitespace().filter_map(|attribute| {
         let (name, kind) = attribute.rsplit_once(':')?;
         Some((name, kind.chars().next()?, kind.ends_with('!')))
@@ -192,7 +164,7 @@ fn schema(line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
     Some(Schema { since, inputs, outputs, kernel, attributes, deprecated })
 }
 
-fn side(text: &'static str, constraints: &[(&str, &'static str)]) -> Option<Side> {
+fn side(text: &'static str, constraints: &[(&str, Types)]) -> Option<Side> {
     let mut words = text.split_whitespace();
     let (least, most) = words.next()?.split_once("..")?;
     let formals = words.filter_map(|word| {
@@ -204,7 +176,7 @@ fn side(text: &'static str, constraints: &[(&str, &'static str)]) -> Option<Side
             _ => (kind, Occurs::Once),
         };
         let constraint = constraints.iter().position(|(name, _)| *name == kind);
-        let types = Types::new(constraint.map_or(kind, |at| constraints[at].1));
+        let types = constraint.map_or_else(|| Types::new(kind), |at| constraints[at].1);
         Some(Formal { name, types, constraint, occurs })
     });
     Some(Side { least: least.parse().ok()?, most: most.parse().ok(), formals: formals.collect() })
