@@ -206,7 +206,7 @@ fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
 
 /// The graphs within a node.
 pub fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
-    node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
+    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
 }
 
 /// The names that graphs within a node use, those of graphs within them included.

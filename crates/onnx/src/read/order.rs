@@ -93,7 +93,7 @@ fn within(list: &mut [NodeProto], with_graphs: &[usize], known: &Scope) -> Resul
     let names = list.iter().flat_map(|node| node.output.iter().map(String::as_str));
     let scope = Scope::new(names, Some(known));
     for attribute in taken.iter_mut().flat_map(|(_, attributes)| attributes) {
-        for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
+        for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
             graph(inner, Some(&scope))?;
         }
     }

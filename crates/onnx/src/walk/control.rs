@@ -11,7 +11,7 @@ use sizewise_expr::range::ValueRange;
 use sizewise_kernels::{Cx, KernelError};
 
 fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
-    node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref()
+    node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_deref()
 }
 
 pub(super) fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m AttributeProto> {
