@@ -3,11 +3,13 @@ use super::Family;
 use super::call::Attribute;
 use super::call::{Checked, Outcome};
 use super::dtype::Dtype;
+use super::elements::Index;
 use super::numbers;
 use super::value::{Element, Elements, MAX_ELEMENTS, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 
 pub(super) const KERNELS: Family = &[
     ("Abs", unary),
@@ -145,9 +147,8 @@ fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
 }
 
 /// The literal sizes of a shape, if it has not too many elements to follow.
-pub(super) fn followed(shape: &[Expr]) -> Option<Vec<usize>> {
-    let sizes: Vec<usize> =
-        shape.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
+pub(super) fn followed(shape: &[Expr]) -> Option<Index> {
+    let sizes: Index = shape.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
     let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
     (count <= MAX_ELEMENTS).then_some(sizes)
 }
@@ -169,7 +170,7 @@ fn combined(
         return Some(Elements::Fill(combine(&fills)));
     }
     let sizes = followed(shape)?;
-    let lists: Vec<Vec<Element>> = inputs.iter().map(|tensor| tensor.list()).collect::<Option<_>>()?;
+    let lists: Vec<Cow<[Element]>> = inputs.iter().map(|tensor| tensor.list()).collect::<Option<_>>()?;
     let strides = inputs.iter().map(|tensor| numbers::strides_in(tensor, &sizes));
     let strides: Vec<Vec<usize>> = strides.collect::<Option<_>>()?;
     let count: usize = sizes.iter().product();
@@ -220,7 +221,7 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
 /// (C3) No integer is divided by 0, as far as divisors are followed.
 fn divisible(cx: &mut Cx, call: &Checked, divisor: &Tensor, shape: &[Expr]) -> Result<(), KernelError> {
     let divisors = match &divisor.elements {
-        Some(Elements::Fill(element)) => vec![element.clone()],
+        Some(Elements::Fill(element)) => Cow::Borrowed(std::slice::from_ref(element)),
         _ => divisor.list().unwrap_or_default(),
     };
     let count = cx.product(shape.to_vec());

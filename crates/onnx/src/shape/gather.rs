@@ -1,6 +1,6 @@
 //! Operators that take elements by their indices.
 use super::call::{Checked, Outcome};
-use super::elements::{Grid, build, indices, place};
+use super::elements::{Grid, Index, build, indices, place};
 use super::value::{Element, Elements, Places, Tensor};
 use super::{Dtype, Family, spans};
 use sizewise_expr::Expr;
@@ -133,7 +133,7 @@ fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, taken)?;
     result.elements = Grid::new(data).zip(Grid::new(indices)).and_then(|(data, indices)| {
         build(result.shape.as_deref()?, |index| {
-            let mut from = index.to_vec();
+            let mut from = Index::from_slice(index);
             from[at] = place(indices.get(index)?, data.sizes()[at])?;
             data.get(&from).cloned()
         })
@@ -216,8 +216,8 @@ fn true_count(cx: &mut Cx, tensor: &Tensor) -> Option<Expr> {
         return Some(if condition { count } else { Expr::ZERO });
     }
     let mut count = Expr::ZERO;
-    for element in tensor.list()? {
-        let condition = super::numbers::truth(cx, &element)?;
+    for element in tensor.list()?.iter() {
+        let condition = super::numbers::truth(cx, element)?;
         let one = cx.pool().ite(condition, Expr::ONE, Expr::ZERO);
         count = cx.add(count, one);
     }
@@ -274,7 +274,7 @@ fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
     let flags = call.given(1)?;
     let cut = match (most.as_inline(), flags.list()) {
         (Some(most), Some(list)) => {
-            let list: Vec<Element> = list.into_iter().take(usize::try_from(most).unwrap_or(0)).collect();
+            let list = &list[..usize::try_from(most).map_or(0, |most| most.min(list.len()))];
             Some(Tensor::new(Dtype::Bool, vec![most_of(list.len())]).with(list))
         }
         _ => match &flags.elements {
@@ -313,7 +313,7 @@ fn chosen(call: &Checked, at: Option<usize>, result: &Tensor) -> Option<Elements
     };
     let data = Grid::new(data)?;
     build(result.shape.as_deref()?, |index| {
-        let mut from = index.to_vec();
+        let mut from = Index::from_slice(index);
         from[at] = *places.get(index[at])?;
         data.get(&from).cloned()
     })

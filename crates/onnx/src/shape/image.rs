@@ -5,6 +5,7 @@ use super::value::{Element, Tensor};
 use super::{Dtype, Family, gather, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
+use std::borrow::Cow;
 
 pub(super) const KERNELS: Family = &[
     ("AffineGrid", affine_grid),
@@ -88,7 +89,11 @@ fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
 }
 
 /// The scales that an input holds, if it holds some; an empty one stands for none. (C1) They have one dimension.
-fn scales(cx: &mut Cx, call: &Checked, at: usize) -> Result<Option<Vec<Element>>, KernelError> {
+fn scales<'c>(
+    cx: &mut Cx,
+    call: &Checked<'c, '_>,
+    at: usize,
+) -> Result<Option<Cow<'c, [Element]>>, KernelError> {
     let Some(tensor) = call.tensor(at) else { return Ok(None) };
     let shape = call.shape(at)?.to_vec();
     call.check(shape.len() == 1, "Resize.C1", || format!("scales have 1 dimension, not {}", shape.len()))?;
@@ -96,7 +101,7 @@ fn scales(cx: &mut Cx, call: &Checked, at: usize) -> Result<Option<Vec<Element>>
     if length == 0 {
         return Ok(None);
     }
-    let unknown = || vec![Element::Open; usize::try_from(length).unwrap_or(0).min(64)];
+    let unknown = || vec![Element::Open; usize::try_from(length).unwrap_or(0).min(64)].into();
     Ok(Some(tensor.list().unwrap_or_else(unknown)))
 }
 
@@ -232,8 +237,8 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
             format!("{} scales for {} axes", scales.len(), axes.len())
         })?;
         let mut all = vec![Element::Float(1.0); sizes.len()];
-        for (&at, scale) in axes.iter().zip(scales) {
-            all[at] = scale;
+        for (&at, scale) in axes.iter().zip(&*scales) {
+            all[at] = scale.clone();
         }
         let kept = kept_by_scales(cx, &all);
         interpolates(cx, mode, &kept, "Resize.C7")?;

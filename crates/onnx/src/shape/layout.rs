@@ -83,7 +83,7 @@ pub(super) fn sizes_of(
     let length = call.fixed_size(cx, shape[0], "the sizes")?;
     let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
     let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
-    let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length]);
+    let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length].into());
     Ok(known.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect())
 }
 

@@ -292,7 +292,7 @@ fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result
         })?;
         return Ok(Cut::Open(Some(cx.pool().ite(none, size, shape[0]))));
     };
-    let list = given.list_of(count as usize).unwrap_or_else(|| vec![Element::Open; count as usize]);
+    let list = given.list_of(count as usize).unwrap_or_else(|| vec![Element::Open; count as usize].into());
     let list: Vec<Expr> =
         list.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect();
     let sum = cx.sum(list.clone());

@@ -1,6 +1,6 @@
 //! Operators that cut tensors into parts, or put something around them.
 use super::call::{Checked, Outcome, open};
-use super::elements::{Grid, build};
+use super::elements::{Grid, Index, build};
 use super::value::{Element, Elements, Tensor, Value};
 use super::{Dtype, Family, policy};
 use sizewise_expr::Expr;
@@ -55,7 +55,7 @@ fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
 fn cut(x: &Tensor, result: &Tensor, parts: &Parts, starts: &[Option<i64>]) -> Option<Elements> {
     let from = Grid::new(x)?;
     build(result.shape.as_deref()?, |index| {
-        let mut index = index.to_vec();
+        let mut index = Index::from_slice(index);
         for ((&at, start), step) in parts.axes.iter().zip(starts).zip(&parts.steps) {
             let offset = i64::try_from(index[at]).ok()?.checked_mul(*step)?;
             index[at] = usize::try_from((*start)?.checked_add(offset)?).ok()?;

@@ -290,14 +290,14 @@ impl<'m> Walk<'m> {
     /// The elements of one of two tensors of one shape.
     fn either_elements(&mut self, condition: Option<Expr>, a: &Tensor, b: &Tensor) -> Option<Elements> {
         let (a, b) = (a.list()?, b.list()?);
-        let either = |(a, b): (Element, Element)| match (&a, &b, condition) {
-            _ if a == b => a,
+        let either = |(a, b): (&Element, &Element)| match (a, b, condition) {
+            _ if a == b => a.clone(),
             (Element::Int(a), Element::Int(b), Some(condition)) => {
                 Element::Int(self.env.pool.ite(condition, *a, *b))
             }
             _ => Element::Open,
         };
-        Some(Elements::List(a.into_iter().zip(b).map(either).collect()))
+        Some(Elements::List(a.iter().zip(&*b).map(either).collect()))
     }
 
     fn either_size(&mut self, condition: Option<Expr>, a: Expr, b: Expr) -> Expr {
