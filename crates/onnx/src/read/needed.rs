@@ -46,7 +46,14 @@ const PASS_FIRST: &str = "\
 
 /// Operators of onnxruntime's own domain that read no elements.
 const PASS_ALL_CONTRIB: &str = "\
-    BiasGelu FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
+    BiasDropout BiasGelu BiasSoftmax BiasSplitGelu BitmaskBiasDropout BitmaskDropout DecoderMaskedSelfAttention \
+    DequantizeWithOrder FusedMatMulActivation GatedDeltaNet GatedRelativePositionBias GemmFastGelu GemmFloat8 \
+    GemmaRotaryEmbedding GroupNorm Irfft LongformerAttention MatMulBlockQuantizedFp4Weight \
+    MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NhwcConv NhwcFusedConv PackedAttention \
+    PackedMultiHeadAttention PagedAttention QLinearReduceMean QOrderedAttention QOrderedGelu \
+    QOrderedLayerNormalization QOrderedLongformerAttention QOrderedMatMul QuantizeBFP QuantizeWithOrder \
+    ReduceSumInteger RemovePadding RestorePadding Rfft SkipGroupNorm \
+    FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
     SkipSimplifiedLayerNormalization";
 
 /// What an operator does with elements.

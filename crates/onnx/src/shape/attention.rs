@@ -205,28 +205,8 @@ fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
     if call.has(2) {
         cx.require_same_shape(call.shape(2)?, &[weights[1]], "Attention.C2")?;
     }
-    let count = call.int("num_heads", 0);
-    call.check(count > 0, "Attention.C3", || format!("there are {count} heads"))?;
-    let count = cx.int(count);
-    let (query, value) = match call.ints("qkv_hidden_sizes") {
-        Some(sizes) if !sizes.is_empty() => {
-            call.check(sizes.len() == 3, "Attention.C3", || {
-                format!("there are {} hidden sizes", sizes.len())
-            })?;
-            call.check(sizes[0] == sizes[1], "Attention.C3", || {
-                "queries and keys differ in size".to_owned()
-            })?;
-            let sum = cx.int(sizes.iter().sum());
-            cx.require_eq(weights[1], sum, "Attention.C3", "the weights and the hidden sizes")?;
-            (cx.int(sizes[0]), cx.int(sizes[2]))
-        }
-        _ => {
-            let three = cx.int(3);
-            let each = exactly(cx, weights[1], three, "Attention.C3")?;
-            (each, each)
-        }
-    };
-    exactly(cx, query, count, "Attention.C3")?;
+    let (_, value) = hidden_sizes(cx, call, weights[1])?;
+    let count = cx.int(call.int("num_heads", 0));
     let size = exactly(cx, value, count, "Attention.C3")?;
     let mut outputs: Vec<Value> = vec![call.output(0, vec![input[0], input[1], value])?.into()];
     let two = cx.int(2);
@@ -244,6 +224,34 @@ fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
         padding(cx, call, mask, input[0], input[1], total)?;
     }
     Ok(outputs)
+}
+
+/// (C3) The hidden sizes of queries and of values, for so many columns of weights: as stated, or equal with keys.
+pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result<(Expr, Expr), KernelError> {
+    let count = call.int("num_heads", 0);
+    call.check(count > 0, "Attention.C3", || format!("there are {count} heads"))?;
+    let count = cx.int(count);
+    let (query, value) = match call.ints("qkv_hidden_sizes") {
+        Some(sizes) if !sizes.is_empty() => {
+            call.check(sizes.len() == 3, "Attention.C3", || {
+                format!("there are {} hidden sizes", sizes.len())
+            })?;
+            call.check(sizes[0] == sizes[1], "Attention.C3", || {
+                "queries and keys differ in size".to_owned()
+            })?;
+            let sum = cx.int(sizes.iter().sum());
+            cx.require_eq(columns, sum, "Attention.C3", "the weights and the hidden sizes")?;
+            (cx.int(sizes[0]), cx.int(sizes[2]))
+        }
+        _ => {
+            let three = cx.int(3);
+            let each = exactly(cx, columns, three, "Attention.C3")?;
+            (each, each)
+        }
+    };
+    exactly(cx, query, count, "Attention.C3")?;
+    exactly(cx, value, count, "Attention.C3")?;
+    Ok((query, value))
 }
 
 /// (C5) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]` or `[batch, length, total]`.

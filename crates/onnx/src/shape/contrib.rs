@@ -243,7 +243,7 @@ fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// A matrix product of operands whose last two dimensions, or batches, may change places. (C1) to (C3) as for matrices.
-fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
+pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, transposed: &str, batch: &str| -> Result<Vec<Expr>, KernelError> {
         let mut sizes = call.shape(at)?.to_vec();
         let rank = sizes.len();

@@ -102,6 +102,12 @@ fn zero_point(cx: &mut Cx, call: &Checked, at: usize, size: Option<Expr>) -> Res
 /// `alpha A' B' + beta C`. (C1) A and B have 2 dimensions. (C2) The inner sizes agree. (C3) C broadcasts to the
 /// product.
 pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = gemm_sizes(cx, call)?;
+    call.one(shape.to_vec())
+}
+
+/// The rows and columns of [`gemm`].
+pub(super) fn gemm_sizes(cx: &mut Cx, call: &Checked) -> Result<[Expr; 2], KernelError> {
     let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
         let sizes = call.shape(at)?;
         call.check(sizes.len() == 2, "Gemm.C1", || {
@@ -114,7 +120,7 @@ pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(2) {
         cx.require_expandable(call.shape(2)?, &[rows, columns], "Gemm.C3")?;
     }
-    call.one(vec![rows, columns])
+    Ok([rows, columns])
 }
 
 /// (C1) The last two sizes are equal.

@@ -10,6 +10,7 @@ mod schema;
 mod value;
 
 mod attention;
+mod channels_last;
 mod contrib;
 mod convolution;
 mod creation;
@@ -17,6 +18,9 @@ mod decoding;
 mod einsum;
 mod elements;
 mod elementwise;
+mod fused;
+#[cfg(test)]
+mod fused_tests;
 mod gather;
 mod image;
 #[cfg(test)]
@@ -28,12 +32,15 @@ mod loss;
 mod meeting;
 mod normalization;
 mod numbers;
+mod ordered;
 mod packed;
 mod policy;
 mod pooling;
 mod quantization;
+mod ragged;
 mod recurrent;
 mod reduction;
+mod relative;
 mod rotary;
 mod run_time;
 mod scatter;
@@ -102,12 +109,18 @@ const FAMILIES: &[(&str, &[Family])] = &[
         &[
             contrib::KERNELS,
             attention::CONTRIB,
+            channels_last::CONTRIB,
             decoding::CONTRIB,
+            fused::CONTRIB,
+            ordered::CONTRIB,
             packed::CONTRIB,
             pooling::CONTRIB,
             quantization::CONTRIB,
+            ragged::CONTRIB,
+            relative::CONTRIB,
             recurrent::CONTRIB,
             rotary::CONTRIB,
+            signal::CONTRIB,
             strings::CONTRIB,
         ],
     ),

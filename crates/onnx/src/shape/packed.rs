@@ -15,20 +15,9 @@ pub(super) const CONTRIB: Family = &[
 /// each block. (C3) Bits and block size are possible.
 fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let (k, n, bits, block) =
-        (call.int("K", 0), call.int("N", 0), call.int("bits", 4), call.int("block_size", 0));
-    call.check(matches!(bits, 2 | 4 | 8), "MatMulNBits.C3", || format!("weights have {bits} bits"))?;
-    let power = (16..=256).contains(&block) && block.count_ones() == 1;
-    call.check(power && k > 0 && n > 0, "MatMulNBits.C3", || format!("blocks of {block} for {k} by {n}"))?;
-    let Some(&last) = sizes.last() else {
-        return Err(KernelError::invalid("MatMulNBits.C1", "the input is a scalar"));
-    };
-    let inner = cx.int(k);
-    cx.require_eq(last, inner, "MatMulNBits.C1", "the last size and K")?;
-    let blocks = k.div_euclid(block) + i64::from(k % block != 0);
-    let (rows, blocks_size, bytes) = (cx.int(n), cx.int(blocks), cx.int(block / 8 * bits));
-    cx.require_same_shape(call.shape(1)?, &[rows, blocks_size, bytes], "MatMulNBits.C2")?;
-    each_block(cx, call, 2, rows, blocks)?;
+    let (k, n, bits) = (call.int("K", 0), call.int("N", 0), call.int("bits", 4));
+    let shape = packed_weight(cx, call, &sizes, Packed { k, n, weight: 1, scales: 2 })?;
+    let (rows, blocks) = (cx.int(n), blocks_of(call, k));
     if call.has(3) {
         let packed = call.given(3)?.dtype == Dtype::U8;
         let bytes = if packed { blocks.saturating_mul(bits).saturating_add(7) / 8 } else { blocks };
@@ -41,7 +30,44 @@ fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
             "the bias is to be an initializer".to_owned()
         })?;
     }
-    call.one([&sizes[..sizes.len() - 1], &[rows]].concat())
+    call.one(shape)
+}
+
+/// A packed weight of so many columns and rows, and the inputs that hold it and its scales.
+pub(super) struct Packed {
+    pub k: i64,
+    pub n: i64,
+    pub weight: usize,
+    pub scales: usize,
+}
+
+/// How many blocks a row has.
+fn blocks_of(call: &Checked, k: i64) -> i64 {
+    let block = call.int("block_size", 0);
+    if block > 0 { k.div_euclid(block) + i64::from(k % block != 0) } else { 0 }
+}
+
+/// `[.., N]` of an input `[.., K]`: (C1), (C2) and (C3) of [`matmul_bits`].
+pub(super) fn packed_weight(
+    cx: &mut Cx,
+    call: &Checked,
+    sizes: &[Expr],
+    Packed { k, n, weight, scales }: Packed,
+) -> Result<Vec<Expr>, KernelError> {
+    let (bits, block) = (call.int("bits", 4), call.int("block_size", 0));
+    call.check(matches!(bits, 2 | 4 | 8), "MatMulNBits.C3", || format!("weights have {bits} bits"))?;
+    let power = (16..=256).contains(&block) && block.count_ones() == 1;
+    call.check(power && k > 0 && n > 0, "MatMulNBits.C3", || format!("blocks of {block} for {k} by {n}"))?;
+    let Some((&last, leading)) = sizes.split_last() else {
+        return Err(KernelError::invalid("MatMulNBits.C1", "the input is a scalar"));
+    };
+    let inner = cx.int(k);
+    cx.require_eq(last, inner, "MatMulNBits.C1", "the last size and K")?;
+    let blocks = blocks_of(call, k);
+    let (rows, blocks_size, bytes) = (cx.int(n), cx.int(blocks), cx.int(block / 8 * bits));
+    cx.require_same_shape(call.shape(weight)?, &[rows, blocks_size, bytes], "MatMulNBits.C2")?;
+    each_block(cx, call, scales, rows, blocks)?;
+    Ok([leading, &[rows]].concat())
 }
 
 /// (C2) of [`matmul_bits`]: `[N, blocks]`, or all in one dimension.

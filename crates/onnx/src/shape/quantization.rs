@@ -128,7 +128,7 @@ fn single(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelErr
 }
 
 /// Requires scalars. onnxruntime's inference of shapes refuses one element in one dimension, too.
-fn scalars(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelError> {
+pub(super) fn scalars(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelError> {
     for &at in inputs {
         if call.has(at) {
             let rank = call.shape(at)?.len();

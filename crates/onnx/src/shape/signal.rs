@@ -15,6 +15,39 @@ pub(super) const KERNELS: Family = &[
     ("STFT", stft),
 ];
 
+pub(super) const CONTRIB: Family = &[("Irfft", inverse_real), ("Rfft", real)];
+
+/// `[.., n / 2 + 1, 2]` of a signal `[.., n]`. (C1) There is a dimension for each of the signal. (C2) The last is even.
+fn real(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let count = call.int("signal_ndim", 1);
+    let is_enough = count >= 1 && shape.len() as i64 >= count;
+    call.check(is_enough, "Rfft.C1", || format!("a signal of {count} dimensions in {}", shape.len()))?;
+    let last = shape.len() - 1;
+    let two = cx.int(2);
+    let left = cx.modulo(shape[last], two);
+    cx.require_eq(left, Expr::ZERO, "Rfft.C2", "what pairs leave over")?;
+    let half = cx.floor_div(shape[last], two);
+    shape[last] = cx.add(half, 1);
+    shape.push(two);
+    call.one(shape)
+}
+
+/// `[.., 2 (n - 1)]` of a spectrum `[.., n, 2]`. (C1) There is a dimension for each of the signal, and a last one of real
+/// and imaginary parts.
+fn inverse_real(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let count = call.int("signal_ndim", 1);
+    let is_enough = count >= 1 && shape.len() as i64 > count;
+    call.check(is_enough, "Irfft.C1", || format!("a signal of {count} dimensions in {}", shape.len()))?;
+    let (parts, two) = (shape.pop().unwrap_or(Expr::ONE), cx.int(2));
+    cx.require_eq(parts, two, "Irfft.C1", "real and imaginary parts")?;
+    let last = shape.len() - 1;
+    let less = cx.sub(shape[last], 1);
+    shape[last] = cx.mul(less, 2);
+    call.one(shape)
+}
+
 /// A number that an input of one element holds; a new size if it is not known. (C1) There is one element.
 fn scalar(cx: &mut Cx, call: &Checked, at: usize, clause: &'static str) -> Result<Expr, KernelError> {
     let count = cx.product(call.shape(at)?.to_vec());
