@@ -52,7 +52,7 @@ const PASS_ALL_CONTRIB: &str = "\
     MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NhwcConv NhwcFusedConv PackedAttention \
     PackedMultiHeadAttention PagedAttention QLinearReduceMean QOrderedAttention QOrderedGelu \
     QOrderedLayerNormalization QOrderedLongformerAttention QOrderedMatMul QuantizeBFP QuantizeWithOrder \
-    ReduceSumInteger RemovePadding RestorePadding Rfft SkipGroupNorm \
+    ReduceSumInteger RemovePadding RestorePadding Rfft SkipGroupNorm VarlenCausalConvWithState \
     FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
     SkipSimplifiedLayerNormalization";
 

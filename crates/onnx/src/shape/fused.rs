@@ -206,9 +206,9 @@ fn projected(cx: &mut Cx, call: &Checked, columns: &[i64]) -> Outcome {
     outputs.collect::<Result<Vec<Value>, KernelError>>()
 }
 
-/// Rows of a table: the shape of the indices, and that of a row. (C1) The table has rows.
+/// Rows of a table: the shape of the indices, and that of a row. (C1) The table has at least 2 dimensions.
 fn torch_embedding(_: &mut Cx, call: &Checked) -> Outcome {
     let (table, indices) = (call.shape(0)?, call.shape(1)?);
-    call.check(!table.is_empty(), "TorchEmbedding.C1", || "the table is a scalar".to_owned())?;
+    call.check(table.len() >= 2, "TorchEmbedding.C1", || format!("the table is of rank {}", table.len()))?;
     call.one([indices, &table[1..]].concat())
 }

@@ -21,7 +21,7 @@ fn fused_operators_have_the_shapes_of_what_they_fuse() {
         ("com.microsoft::GemmFloat8-1 transB=1 dtype=10 f32[s0,4] f32[6,4]", "f16[s0,6]"),
         ("com.microsoft::FusedMatMulActivation-1 activation=Relu transA=1 f32[4,2] f32[4,6]", "f32[2,6]"),
         ("com.microsoft::TorchEmbedding-1 f32[9,s0] i64[2,3]", "f32[2,3,s0]"),
-        ("com.microsoft::TorchEmbedding-1 f32[] i64[2,3]", "refused: TorchEmbedding.C1"),
+        ("com.microsoft::TorchEmbedding-1 f32[9] i64[2,3]", "refused: TorchEmbedding.C1"),
         ("com.microsoft::MatMulBlockQuantizedFp4Weight-1 f16[s0,32] u8[5,16] u8[5,2] f32[]", "f16[s0,5]"),
         (
             "com.microsoft::MatMulBlockQuantizedFp4Weight-1 f16[2,32] u8[5,16] u8[5,3] f32[]",
@@ -44,6 +44,11 @@ fn outputs_beside_the_first_have_their_own_shapes() {
             "f32[s0,5,5,4] f32[s0,5,5,4]",
         ),
         ("com.microsoft::QuantizeBFP-1 bfp_type=1 f32[s0,3]", 3, "u8[u0] i64[2]=s0,3 i64[2]"),
+        (
+            "com.microsoft::VarlenCausalConvWithState-1 dilation=2 f32[s0,4] f32[4,1,3] i32[3] f32[4] f32[2,4,4]",
+            2,
+            "f32[s0,4] f32[2,4,4]",
+        ),
         ("com.microsoft::RemovePadding-1 f32[s0,3,8] i32[s0]", 4, "f32[u0,8] i32[s0,3] i32[s0+1] i32[1]"),
         (
             "com.microsoft::DecoderMaskedSelfAttention-1 num_heads=2 past_present_share_buffer=1 f32[s0,1,8] \
@@ -53,6 +58,11 @@ fn outputs_beside_the_first_have_their_own_shapes() {
         ),
     ];
     let refused = [
+        (
+            "com.microsoft::VarlenCausalConvWithState-1 f32[5,4] f32[4,1,3] i32[3] f32[4] f32[2,4,4]",
+            2,
+            "refused: VarlenConv.C3",
+        ),
         ("com.microsoft::RemovePadding-1 f32[2,3] i32[2]", 4, "refused: RemovePadding.C1"),
         (
             "com.microsoft::DecoderMaskedSelfAttention-1 num_heads=2 past_present_share_buffer=1 f32[2,3,8] \

@@ -14,6 +14,7 @@ pub(super) const CONTRIB: Family = &[
     ("PagedAttention", paged_attention),
     ("RemovePadding", remove_padding),
     ("RestorePadding", restore_padding),
+    ("VarlenCausalConvWithState", causal_conv),
 ];
 
 /// The tokens `[tokens, hidden]` of `[batch, length, hidden]`, their places `[batch, length]`, where sequences begin
@@ -182,7 +183,7 @@ fn paged_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 ///
 /// (C1) Queries, keys and values have 3 dimensions, or 4 with the batch in front, of as many tokens. (C2) Queries and keys
 /// have as many heads and one size; the heads of values are a multiple. (C3) States fit; the batch is told by them, by
-/// the places where sequences begin, or by the first dimension. (C4) Decays and rates have an element for each token
+/// the places where sequences begin, or by the first dimension, and there is a count of updates for each. (C4) Decays and rates have an element for each token
 /// and head, decays may have one for each key, too.
 fn gated_delta(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(call.has(1) && call.has(2), "GatedDeltaNet.C1", || "keys and values are needed".to_owned())?;
@@ -214,6 +215,14 @@ fn gated_delta(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(6) {
         cx.require_same_shape(call.shape(6)?, &[batch, heads, size, key_size], "GatedDeltaNet.C3")?;
     }
+    for at in [7, 8] {
+        if call.has(at) {
+            vector(cx, call, at, heads, "GatedDeltaNet.C4")?;
+        }
+    }
+    if call.has(9) {
+        vector(cx, call, 9, batch, "GatedDeltaNet.C3")?;
+    }
     let each = [tokens, &[heads]].concat();
     if call.has(4) {
         let wide = call.shape(4)?.len() == rank;
@@ -228,5 +237,38 @@ fn gated_delta(cx: &mut Cx, call: &Checked) -> Outcome {
     let row = cx.sum(vec![heads, keys, states]);
     let row = cx.mul(row, i32::try_from(capacity).unwrap_or(0));
     let shapes = [[tokens, &[heads, size]].concat(), vec![batch, heads, size, key_size], vec![batch, row]];
+    shapes.into_iter().enumerate().map(|(at, shape)| Ok(call.output(at, shape)?.into())).collect()
+}
+
+/// A convolution along the tokens of each sequence: `[tokens, channels]`, the states `[batch, channels, (kernel - 1) *
+/// dilation]` behind the last token of each sequence, and a compact form of the updates.
+///
+/// (C1) Tokens have 2 dimensions, the kernel is `[channels, 1, kernel]`. (C2) The bias has an element for each channel.
+/// (C3) Sequences begin at `batch + 1` places; states fit, and there is a count of updates for each. (C4) The dilation is
+/// positive.
+fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (&[tokens, channels], &[again, single, kernel]) = (call.shape(0)?, call.shape(1)?) else {
+        return Err(KernelError::invalid("VarlenConv.C1", "tokens have 2 dimensions, a kernel 3"));
+    };
+    cx.require_eq(channels, again, "VarlenConv.C1", "the channels of tokens and of the kernel")?;
+    cx.require_eq(single, Expr::ONE, "VarlenConv.C1", "the channels of a group")?;
+    if call.has(3) {
+        vector(cx, call, 3, channels, "VarlenConv.C2")?;
+    }
+    let dilation = call.int("dilation", 1);
+    call.check(dilation >= 1, "VarlenConv.C4", || format!("the dilation is {dilation}"))?;
+    let (before, dilation) = (cx.sub(kernel, 1), cx.int(dilation));
+    let before = cx.mul(before, dilation);
+    let &[begins] = call.shape(2)? else {
+        return Err(KernelError::invalid("VarlenConv.C3", "sequences begin at places of one dimension"));
+    };
+    let batch = cx.sub(begins, 1);
+    let states = vec![batch, channels, before];
+    cx.require_same_shape(call.shape(4)?, &states, "VarlenConv.C3")?;
+    if call.has(5) {
+        vector(cx, call, 5, batch, "VarlenConv.C3")?;
+    }
+    let capacity = cx.int(call.int("state_update_capacity", 0));
+    let shapes = [vec![tokens, channels], states, vec![batch, capacity, channels]];
     shapes.into_iter().enumerate().map(|(at, shape)| Ok(call.output(at, shape)?.into())).collect()
 }
