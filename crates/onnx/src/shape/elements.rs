@@ -1,6 +1,5 @@
 //! Elements of small tensors by their indices.
-use super::elementwise::followed;
-use super::value::{Element, Elements, Tensor};
+use super::value::{Element, Elements, MAX_ELEMENTS, Tensor};
 use sizewise_expr::Expr;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -65,6 +64,13 @@ impl<'t> Grid<'t> {
     pub fn into_elements(self) -> Elements {
         Elements::List(self.items.into())
     }
+}
+
+/// The literal sizes of a shape, if it has not too many elements to follow.
+pub(super) fn followed(shape: &[Expr]) -> Option<Index> {
+    let sizes: Index = shape.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
+    let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    (count <= MAX_ELEMENTS).then_some(sizes)
 }
 
 /// Each index of a shape, row by row.

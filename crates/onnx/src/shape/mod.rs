@@ -6,52 +6,15 @@
 //! tensors.
 mod call;
 mod dtype;
-mod schema;
-mod value;
-
-mod attention;
-mod channels_last;
-mod contrib;
-mod convolution;
-mod creation;
-mod decoding;
-mod einsum;
 mod elements;
-mod elementwise;
-mod fused;
-#[cfg(test)]
-mod fused_tests;
-mod gather;
-mod image;
-#[cfg(test)]
-mod layer_tests;
-mod layout;
-mod learning;
-mod linear;
-mod loss;
-mod meeting;
-mod normalization;
+mod kernels;
 mod numbers;
-mod ordered;
-mod packed;
-mod policy;
-mod pooling;
-mod quantization;
-mod ragged;
-mod recurrent;
-mod reduction;
-mod relative;
-mod rotary;
 mod run_time;
-mod scatter;
-mod sequence;
-mod signal;
-mod slicing;
-mod sorting;
+mod schema;
 mod spans;
-mod strings;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
@@ -63,75 +26,7 @@ pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
-use call::Outcome;
 use sizewise_kernels::{Cx, KernelError};
-
-/// A shape function.
-type Kernel = fn(&mut Cx, &Checked) -> Outcome;
-/// Operators of one domain with their shape functions.
-type Family = &'static [(&'static str, Kernel)];
-
-const MICROSOFT: &str = "com.microsoft";
-const LEARNING: &str = "ai.onnx.ml";
-
-/// The families of each domain.
-const FAMILIES: &[(&str, &[Family])] = &[
-    (
-        "",
-        &[
-            attention::KERNELS,
-            convolution::KERNELS,
-            creation::KERNELS,
-            einsum::KERNELS,
-            elementwise::KERNELS,
-            gather::KERNELS,
-            image::KERNELS,
-            layout::KERNELS,
-            linear::KERNELS,
-            loss::KERNELS,
-            normalization::KERNELS,
-            pooling::KERNELS,
-            quantization::KERNELS,
-            recurrent::KERNELS,
-            reduction::KERNELS,
-            rotary::KERNELS,
-            scatter::KERNELS,
-            sequence::KERNELS,
-            signal::KERNELS,
-            slicing::KERNELS,
-            sorting::KERNELS,
-            strings::KERNELS,
-        ],
-    ),
-    (LEARNING, &[learning::KERNELS]),
-    (
-        MICROSOFT,
-        &[
-            contrib::KERNELS,
-            attention::CONTRIB,
-            channels_last::CONTRIB,
-            decoding::CONTRIB,
-            fused::CONTRIB,
-            ordered::CONTRIB,
-            packed::CONTRIB,
-            pooling::CONTRIB,
-            quantization::CONTRIB,
-            ragged::CONTRIB,
-            relative::CONTRIB,
-            recurrent::CONTRIB,
-            rotary::CONTRIB,
-            signal::CONTRIB,
-            strings::CONTRIB,
-        ],
-    ),
-];
-
-/// The shape function of an operator. It is looked for once: a schema keeps it.
-fn kernel(domain: &str, op: &str) -> Option<Kernel> {
-    let (_, families) = FAMILIES.iter().find(|(of, _)| *of == domain)?;
-    let (_, kernel) = families.iter().flat_map(|family| family.iter()).find(|(name, _)| *name == op)?;
-    Some(*kernel)
-}
 
 /// The outputs of a call of which no more is known than their types.
 pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {

@@ -2,8 +2,8 @@
 mod text;
 
 use super::dtype::Dtype;
+use super::kernels::{Kernel, kernel};
 use super::value::Value;
-use super::{Kernel, kernel};
 use std::sync::OnceLock;
 pub use text::operators;
 
