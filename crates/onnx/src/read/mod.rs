@@ -18,6 +18,7 @@ pub use needed::{Needed, graphs_of, reads_elements};
 pub use tensor::{attribute, tensor};
 
 use crate::text;
+use crate::walk::Loading;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -70,6 +71,8 @@ pub struct Model {
     numbers: OnceLock<FxHashMap<String, usize>>,
     /// Which elements are needed, once that was asked.
     needed: OnceLock<Needed>,
+    /// What onnxruntime finds when it loads the model, once that was asked.
+    pub(crate) loading: Loading,
     /// Declared names that look like names made here, once that was asked.
     numbered: OnceLock<Vec<String>>,
 }
@@ -182,6 +185,7 @@ impl Model {
             places,
             numbers: OnceLock::new(),
             needed: OnceLock::new(),
+            loading: Loading::default(),
             numbered: OnceLock::new(),
         };
         order::functions(&model)?;

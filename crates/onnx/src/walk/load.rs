@@ -89,11 +89,13 @@ pub(super) fn mark_declared(value: &mut Value, input: &ValueInfoProto) {
     }
 }
 
-/// Marks what control flow makes: its sizes are not sure to be known when the model loads.
-pub(super) fn mark_controlled(values: &mut [Value]) {
+/// Marks what control flow makes: its sizes are not sure to be known when the model loads, nor are the ranks of what loops
+/// make.
+pub(super) fn mark_controlled(op: &str, values: &mut [Value]) {
     for value in values {
         if let Value::Tensor(tensor) = value {
             (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
+            tensor.is_ranked_at_load &= op != "Loop";
         }
     }
 }

@@ -2,7 +2,7 @@
 use super::control::Results;
 use super::load::has_known_rank;
 use super::untracked::{are_sizes, mark, marked, without_elements};
-use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
+use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Tensor, Value, stacked as stacked_elements};
 use sizewise_env::ShapeEnv;
@@ -97,7 +97,7 @@ impl<'m> Walk<'m> {
             Some(Some(trips)) => trips.as_inline(),
             _ => None,
         };
-        if matches!(self.at_load, AtLoad::Finding(_)) {
+        if self.finding.is_some() {
             return self.loaded(node, graph, &carried, scope, frame);
         }
         let first = self.first_round(trips, single(1));
@@ -272,6 +272,7 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
+        self.expect_loaded(graph)?;
         let rest = node.output.len().saturating_sub(carried.len());
         let inputs = self.round(any_number(), &carried);
         let mut results = carried;

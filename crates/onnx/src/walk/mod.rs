@@ -3,14 +3,14 @@ mod control;
 mod inputs;
 mod large;
 mod load;
+mod loading;
 mod loops;
-
 mod scan;
 mod unmade;
 mod untracked;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
-pub use unmade::AtLoad;
+pub use loading::{Loaded, Loading};
 pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
@@ -168,8 +168,10 @@ pub struct Walk<'m> {
     pub taken: Branches,
     /// The branches to take where nothing else decides which.
     pub follows: Branches,
-    /// What is inferred of rows when the model loads.
-    pub at_load: AtLoad,
+    /// What is inferred when the model loads, if this walk is to find that.
+    finding: Option<Loaded>,
+    /// The ranks that the model states of values of the main graph, once that was asked.
+    stated: Option<FxHashMap<&'m str, usize>>,
     /// Whether the walk ends at the first failure.
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
@@ -211,7 +213,8 @@ impl<'m> Walk<'m> {
             values,
             taken,
             follows,
-            at_load: AtLoad::default(),
+            finding: None,
+            stated: None,
             stops,
             keeps: !stops,
             takes_any_data: true,
@@ -347,7 +350,10 @@ impl<'m> Walk<'m> {
         }
         let found = if domain.is_empty() { self.control(node, &inputs, scope, frame)? } else { None };
         if let Some(mut values) = found {
-            mark_controlled(&mut values);
+            mark_controlled(&node.op_type, &mut values);
+            if frame.depth == 0 {
+                self.mark_stated(node, &mut values);
+            }
             return Ok(values);
         }
         let is_filler = matches!((domain, node.op_type.as_str()), ("", "Constant" | "ConstantOfShape"));

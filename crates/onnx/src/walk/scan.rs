@@ -191,6 +191,9 @@ impl<'m> Walk<'m> {
         let Some(count) = first.items.as_ref().map(Vec::len) else {
             return Ok(vec![Value::Unknown; node.output.len()]);
         };
+        if count == 0 {
+            self.expect_loaded(graph)?;
+        }
         let mut outputs: Vec<Option<Vec<Tensor>>> = vec![Some(Vec::new()); node.output.len()];
         for at in 0..count {
             let item = |value: &Option<&Value>| match *value {
