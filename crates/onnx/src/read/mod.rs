@@ -4,6 +4,7 @@
 //! and graphs within see those of the graphs around them. What is read is checked for what the walk relies on;
 //! everything else the walk finds out.
 mod links;
+mod loaded;
 pub mod message;
 mod names;
 mod needed;
@@ -14,11 +15,12 @@ mod tensor;
 pub use crate::text::is_text;
 pub use links::Links;
 pub(crate) use links::names_before;
+pub use loaded::{Loaded, Row};
 pub use needed::{Needed, graphs_of, reads_elements};
-pub use tensor::{attribute, tensor};
+pub use tensor::{attribute, sparse, tensor};
 
 use crate::text;
-use crate::walk::Loading;
+use loaded::Loading;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
 use prost::bytes::Bytes;

@@ -10,6 +10,7 @@ mod schema;
 mod value;
 
 mod attention;
+mod boxes;
 mod contrib;
 mod convolution;
 mod creation;
@@ -75,6 +76,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
         "",
         &[
             attention::KERNELS,
+            boxes::KERNELS,
             convolution::KERNELS,
             creation::KERNELS,
             einsum::KERNELS,

@@ -1,47 +1,17 @@
 //! What onnxruntime finds when it loads a model: it infers shapes in all graphs, also in those that never run.
 use super::control::{Results, place};
-use super::unmade::Row;
 use super::{Ended, Failure, Frame, Given, Scope, Walk, declared, inputs, value};
-use crate::read::Model;
-use crate::read::message::{GraphProto, NodeProto};
+use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
+use crate::read::{Loaded, Model};
 use crate::shape::{Dtype, Tensor, Value};
 use rustc_hash::FxHashMap;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Value as Number};
 use sizewise_kernels::{Cx, KernelError};
-use std::sync::OnceLock;
 
 /// The example of a size that is not a number when a model loads.
 const EXAMPLE: i64 = 4;
-
-/// What is found when a model loads, by the addresses of nodes and graphs.
-#[derive(Debug, Default)]
-pub struct Loaded {
-    /// The rows of loops and the inputs of losses.
-    pub(super) rows: FxHashMap<usize, Vec<Row>>,
-    /// Which results of a node `If` have a rank that is inferred.
-    ranks: FxHashMap<usize, Vec<bool>>,
-    /// The graphs within nodes, with the first refusal that sizes of inputs do not change.
-    graphs: FxHashMap<usize, Option<KernelError>>,
-}
-
-/// What is found when a model loads, once that was asked. A copy of the model has its nodes elsewhere, so it asks anew.
-#[derive(Debug, Default)]
-pub struct Loading(OnceLock<Loaded>);
-
-impl Clone for Loading {
-    fn clone(&self) -> Loading {
-        Loading::default()
-    }
-}
-
-impl Loading {
-    /// What is found when this model loads, to which `self` belongs.
-    fn of(&self, model: &Model) -> &Loaded {
-        self.0.get_or_init(|| loaded(model))
-    }
-}
 
 /// Walks a model over symbols for sizes: elements are followed only if they are constants, and every graph is walked.
 fn loaded(model: &Model) -> Loaded {
@@ -100,7 +70,7 @@ fn lasting(failures: &[Failure]) -> Option<KernelError> {
 }
 
 /// The rank of a graph's output that is inferred; of what is not, the declared one.
-fn rank(output: &crate::read::message::ValueInfoProto, value: &Value) -> Option<usize> {
+fn rank(output: &ValueInfoProto, value: &Value) -> Option<usize> {
     match value.tensor() {
         Some(tensor) if tensor.is_ranked_at_load || tensor.constant => tensor.shape.as_ref().map(Vec::len),
         _ => declared(&output.name, output.r#type.as_ref()).shape.map(|shape| shape.len()),
@@ -115,7 +85,7 @@ impl<'m> Walk<'m> {
     /// What is found when the model loads.
     pub(super) fn at_load(&self) -> &'m Loaded {
         let model = self.model;
-        model.loading.of(model)
+        model.loading.get_or_find(|| loaded(model))
     }
 
     /// Walks a graph within a node as it is inferred when the model loads, and notes whether it is refused.
@@ -201,13 +171,32 @@ impl<'m> Walk<'m> {
             }
             let stated = self.stated.get_or_insert_with(|| {
                 let stated = model.graph.value_info.iter().chain(&model.graph.output);
-                let rank = |stated: &crate::read::message::ValueInfoProto| {
+                let rank = |stated: &ValueInfoProto| {
                     declared("", stated.r#type.as_ref()).shape.map(|shape| shape.len())
                 };
                 stated.filter_map(|stated| Some((stated.name.as_str(), rank(stated)?))).collect()
             });
             *is_ranked_at_load = stated.get(name.as_str()) == Some(&shape.len());
         }
+    }
+
+    /// Requires, for onnxruntime, that a value has the rank which a graph within declares for it, if this is inferred.
+    pub(super) fn expect_rank(
+        &mut self,
+        input: Option<&ValueInfoProto>,
+        value: Option<&Value>,
+        clause: &'static str,
+    ) -> Result<(), Ended> {
+        let stated = input.and_then(|input| declared(&input.name, input.r#type.as_ref()).shape);
+        let ranked = |tensor: &&Tensor| tensor.is_ranked_at_load || tensor.constant;
+        let known = value.and_then(Value::tensor).filter(ranked).and_then(|tensor| tensor.shape.as_ref());
+        let (Some(stated), Some(known)) = (stated, known) else { return Ok(()) };
+        if stated.len() == known.len() || !Cx::on(&mut self.env, self.model.backend).on_cpu() {
+            return Ok(());
+        }
+        let message =
+            format!("a value is of rank {}, where the graph declares {}", known.len(), stated.len());
+        self.failed(self.steps.len() - 1, KernelError::invalid(clause, message))
     }
 
     /// Requires, for onnxruntime, that a graph loads which does not run.

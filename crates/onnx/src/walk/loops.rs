@@ -80,6 +80,7 @@ impl<'m> Walk<'m> {
         for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
             self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;
         }
+        self.expect_rank(graph.input.get(1), inputs.get(1).copied().flatten(), "Loop.C2")?;
         let single = |at: usize| match inputs.get(at) {
             Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
             Some(Some(_)) => Some(None),

@@ -10,13 +10,12 @@ mod unmade;
 mod untracked;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
-pub use loading::{Loaded, Loading};
 pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
-use crate::read::{Imports, Model, attribute, domain_of, graphs_of, tensor};
+use crate::read::{Imports, Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
 use crate::shape::{
-    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
+    Attribute, Call, Dtype, RunTime, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
 };
 use large::Degrees;
 use load::{mark_controlled, mark_declared, mark_ranks};
@@ -238,12 +237,10 @@ impl<'m> Walk<'m> {
             let value = tensor(&mut self.env.pool, message, is_needed).map_or(Value::Unknown, Value::from);
             values[number] = Some(value);
         }
-        let sparse = model.graph.sparse_initializer.iter();
-        let sparse = sparse.filter_map(|message| Some((message, message.values.as_ref()?)));
-        for ((message, elements), &number) in sparse.zip(&others[model.graph.initializer.len()..]) {
-            let shape = message.dims.iter().map(|&size| self.env.pool.int(size)).collect();
-            let dtype = Dtype::from_number(i64::from(elements.data_type)).unwrap_or(Dtype::F32);
-            values[number] = Some(Tensor::new(dtype, shape).into());
+        let sparse = model.graph.sparse_initializer.iter().filter(|message| message.values.is_some());
+        for (message, &number) in sparse.zip(&others[model.graph.initializer.len()..]) {
+            values[number] =
+                Some(sparse_tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from));
         }
         let mut by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
         for (input, &number) in model.graph.input.iter().zip(of_inputs) {

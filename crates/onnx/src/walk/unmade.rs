@@ -3,13 +3,11 @@ use super::control::{Results, place};
 use super::load::is_sized;
 use super::untracked::without_elements;
 use super::{Frame, Given, Scope, Walk, declared};
+use crate::read::Row;
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Call, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
-
-/// The sizes of a row that are numbers when the model loads; `None` where that is not sure.
-pub(super) type Row = Option<Vec<Option<i64>>>;
 
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
