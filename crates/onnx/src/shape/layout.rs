@@ -73,7 +73,7 @@ pub(super) fn sizes_of(
     // Where nothing is inferred of the rank, onnxruntime takes the elements of another one, too.
     let is_inferred = !tensor.constant && call.is_ranked_at_load(at);
     let is_any = match call.op() {
-        "Expand" => !is_inferred,
+        "Expand" => !is_inferred && (call.since() >= 13 || !call.is_in_file(at)),
         "ConstantOfShape" => !is_inferred && !shape.is_empty(),
         "Resize" => tensor.constant,
         "CenterCropPad" => shape.is_empty(),
@@ -354,7 +354,9 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
         let skipped = is_empty(next);
         call.check(
             next.len() == shape.len()
-                || skipped && (call.since() < 11 || !call.is_ranked_at_load(input)) && at < next.len(),
+                || skipped
+                    && (call.since() < 11 && !call.is_in_model() || !call.is_ranked_at_load(input))
+                    && at < next.len(),
             "Concat.C1",
             || format!("ranks {} and {} differ", shape.len(), next.len()),
         )?;
