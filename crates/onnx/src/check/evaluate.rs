@@ -2,7 +2,7 @@
 use super::size::ShownSize;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use crate::read::Model;
-use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
+use crate::shape::{Element, Elements, MAX_ELEMENTS, RunTime, Tensor, Value};
 use crate::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
@@ -72,6 +72,15 @@ pub fn evaluate_fully(
 /// The first condition that no data decide: sizes through numbers that are not followed, or chance.
 fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let mut sources = None;
+    for assert in walk.env.runtime_asserts() {
+        let at = *walk.steps.get(assert.origin.0 as usize)?;
+        let sources = sources.get_or_insert_with(|| Sources::new(model));
+        if let Some(reason) = decides(sources, at) {
+            let condition = print::expression(&walk.env.pool, assert.condition);
+            let (message, node) = (format!("whether {condition}: {reason}"), Some(at.node().to_owned()));
+            return Some(Refused { message, node, expr: None, is_unsupported: true });
+        }
+    }
     let (left, at, reason) = walk.run_time.iter().find_map(|(step, left)| {
         let at = *walk.steps.get(*step)?;
         let sources = sources.get_or_insert_with(|| Sources::new(model));
@@ -84,6 +93,20 @@ fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let says = left.says.replace("{}", at.input(left.input)).replace('#', "that size");
     let (message, node) = (format!("whether {says}: {reason}"), Some(at.node().to_owned()));
     Some(Refused { message, node, expr: None, is_unsupported: true })
+}
+
+/// What decides the sizes that a node is given, where the elements of no input do.
+fn decides<'m>(sources: &Sources<'m>, at: Step<'m>) -> Option<&'static str> {
+    let mut reason = SIZES_DECIDE;
+    for input in 0..at.count() {
+        let elements = RunTime { input, clause: "", says: "", size: None };
+        match sources.of_condition(at, &elements) {
+            Decides::Inputs(_) | Decides::Unknown => return None,
+            Decides::Chance => reason = CHANCE_DECIDES,
+            Decides::Sizes => {}
+        }
+    }
+    Some(reason)
 }
 
 /// As [`evaluate`], with the branches that were taken.

@@ -222,6 +222,7 @@ impl<'m> Walk<'m> {
             }
             let mut rows = stacked(count, &row);
             let made: Option<Vec<&Tensor>> = added.iter().map(|round| round[at].tensor()).collect();
+            let made = made.filter(|made| made.iter().all(|tensor| tensor.shape == made[0].shape));
             if let (Value::Tensor(rows), Some(made)) = (&mut rows, made) {
                 rows.elements = stacked_elements(&made, 0, rows);
             }
@@ -233,7 +234,8 @@ impl<'m> Walk<'m> {
         Ok(carried)
     }
 
-    /// The row of two rounds of a loop. (Loop.C1) Their shapes are equal.
+    /// The row of two rounds of a loop. (Loop.C1) Their shapes are equal. For onnxruntime they have as many elements, and
+    /// the shape is that of the first.
     fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
         let shapes = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),
@@ -243,7 +245,14 @@ impl<'m> Walk<'m> {
             self.unknown.push((step, "the rows that rounds add may differ in shape".to_owned()));
             return Ok(self.widened(a, b));
         };
-        if let Err(error) = Cx::on(&mut self.env, self.model.backend).require_same_shape(y, x, "Loop.C1") {
+        let mut cx = Cx::on(&mut self.env, self.model.backend);
+        let required = if cx.on_cpu() && x != y {
+            let (first, other) = (cx.product(x.clone()), cx.product(y.clone()));
+            cx.require_eq(first, other, "Loop.C1", "the numbers of elements of two rows")
+        } else {
+            cx.require_same_shape(y, x, "Loop.C1")
+        };
+        if let Err(error) = required {
             self.failed(step, error)?;
         }
         Ok(without_elements(a))

@@ -50,6 +50,11 @@ impl Step<'_> {
         self.0.input.get(at).map_or("", String::as_str)
     }
 
+    /// How many inputs it has.
+    pub fn count(&self) -> usize {
+        self.0.input.len()
+    }
+
     /// Whether it has graphs within.
     pub(crate) fn has_graphs(&self) -> bool {
         graphs_of(self.0).next().is_some()
