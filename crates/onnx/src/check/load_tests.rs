@@ -297,6 +297,25 @@ fn ranks_that_branches_and_loops_make_are_known_at_load_only_if_they_are_inferre
         ("(v)", within.replace("Relu(y)", "Relu(x)"), Verdict::Ok),
         ("(v)", within, Verdict::Unknown),
         ("(v)", format!("{carried} {scan}(q)"), Verdict::Unknown),
+        // Where the model or a graph states another rank than is inferred, none is known.
+        ("(v) <float[a,b] q>", format!("q = Relu(x) {scan}(q)"), Verdict::Ok),
+        ("(v) <float[a] q>", format!("q = Relu(x) {scan}(q)"), Verdict::Unknown),
+        ("(v)", format!("{scan}(x)").replace("(float[] m)", "(float[a,b] m)"), Verdict::Unknown),
+        (
+            "(v)",
+            format!("{} {scan}(q)", branches("w").replace("(float[] p)", "(float[a] p)")),
+            Verdict::Unknown,
+        ),
+        (
+            "(v)",
+            format!("a = Constant<value_ints = [0]>() u = Unsqueeze(x, a) q = Squeeze(u, a) {scan}(q)"),
+            Verdict::Ok,
+        ),
+        (
+            "(v)",
+            format!("a = Constant<value_ints = [0]>() u = Unsqueeze(x, a) q = Squeeze(u) {scan}(q)"),
+            Verdict::Unknown,
+        ),
     ] {
         let graph = format!("g ({inputs}) => {outputs} {{ {body} }}");
         assert_eq!(verdict(&graph), expected, "{graph}");

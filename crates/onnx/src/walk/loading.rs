@@ -1,5 +1,6 @@
 //! What onnxruntime finds when it loads a model: it infers shapes in all graphs, also in those that never run.
 use super::control::{Results, place};
+use super::load::has_known_rank;
 use super::{Ended, Failure, Frame, Given, Scope, Walk, declared, inputs, value};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use crate::read::{Loaded, Model};
@@ -38,7 +39,15 @@ fn loaded(model: &Model) -> Loaded {
         values.push((input.name, value));
     }
     walk.run(values);
-    walk.finding.take().unwrap_or_default()
+    let mut found = walk.finding.take().unwrap_or_default();
+    let stated = model.graph.value_info.iter().chain(&model.graph.output);
+    found.is_misstated =
+        stated.filter_map(|stated| Some((stated, model.number(&stated.name)?))).any(|(stated, number)| {
+            let made = walk.values.get(number).and_then(|made| made.as_ref()?.tensor()?.shape.as_ref());
+            let stated = declared("", stated.r#type.as_ref()).shape;
+            made.zip(stated).is_some_and(|(made, stated)| made.len() != stated.len())
+        });
+    found
 }
 
 /// A size that is not known when a model loads; so many have been made before.
@@ -69,12 +78,11 @@ fn lasting(failures: &[Failure]) -> Option<KernelError> {
     found
 }
 
-/// The rank of a graph's output that is inferred; of what is not, the declared one.
+/// The rank of a graph's output that is known, as inferred or as declared.
 fn rank(output: &ValueInfoProto, value: &Value) -> Option<usize> {
-    match value.tensor() {
-        Some(tensor) if tensor.is_ranked_at_load || tensor.constant => tensor.shape.as_ref().map(Vec::len),
-        _ => declared(&output.name, output.r#type.as_ref()).shape.map(|shape| shape.len()),
-    }
+    let stated = || declared(&output.name, output.r#type.as_ref()).shape.map(|shape| shape.len());
+    let made = value.tensor().and_then(|tensor| tensor.shape.as_ref()).map(Vec::len);
+    if has_known_rank(output, value) { stated().or(made) } else { None }
 }
 
 fn address(graph: &GraphProto) -> usize {

@@ -78,7 +78,8 @@ impl<'m> Walk<'m> {
         let known = self.env.unbacked().len();
         self.expect_made_rows(graph, states)?;
         let results = self.any_slice(graph, values, states, (scope, frame))?;
-        if !has_ranked_outputs(graph, &results) {
+        let is_misstated = self.finding.is_none() && self.at_load().is_misstated;
+        if !has_ranked_outputs(graph, &results) || is_misstated {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
         }
