@@ -20,6 +20,8 @@ mod names;
 mod names_tests;
 #[cfg(test)]
 mod open_tests;
+#[cfg(test)]
+mod operand_tests;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;

@@ -166,6 +166,8 @@ pub struct TensorProto {
 pub struct SparseTensorProto {
     #[prost(message, optional, tag = "1")]
     pub values: Option<TensorProto>,
+    #[prost(message, optional, tag = "2")]
+    pub indices: Option<TensorProto>,
     #[prost(int64, repeated, tag = "3")]
     pub dims: Vec<i64>,
 }

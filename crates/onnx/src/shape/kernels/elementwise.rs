@@ -316,10 +316,16 @@ fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
 fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in [1, 2] {
         if call.has(at) {
-            let rank = call.shape(at)?.len();
-            call.check(rank == 0, "Dropout.C1", || {
-                format!("its ratio and mode are scalars, not of rank {rank}")
+            let shape = call.shape(at)?.to_vec();
+            // Only the inference of shapes looks at the ranks.
+            let is_any = cx.on_cpu() && !call.is_ranked_at_load(at);
+            call.check(shape.is_empty() || is_any, "Dropout.C1", || {
+                format!("its ratio and mode are scalars, not of rank {}", shape.len())
             })?;
+            if at == 1 {
+                let count = cx.product(shape);
+                cx.require_eq(count, Expr::ONE, "Dropout.C1", "the number of ratios")?;
+            }
         }
     }
     let ratio = call.tensor(1).and_then(Tensor::single).and_then(|ratio| ratio.number());

@@ -1,7 +1,6 @@
-//! Images: resizing, sampling, regions.
+//! Images: resizing and sampling.
 use super::layout::sizes_of;
-use super::{Family, gather, policy};
-use crate::shape::Dtype;
+use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::Expr;
@@ -13,9 +12,7 @@ pub(super) const KERNELS: Family = &[
     ("Col2Im", col2im),
     ("GridSample", grid_sample),
     ("ImageDecoder", decode),
-    ("NonMaxSuppression", non_max_suppression),
     ("Resize", resize),
-    ("RoiAlign", roi_align),
     ("Upsample", upsample),
 ];
 
@@ -97,8 +94,12 @@ fn scales<'c>(
 ) -> Result<Option<Cow<'c, [Element]>>, KernelError> {
     let Some(tensor) = call.tensor(at) else { return Ok(None) };
     let shape = call.shape(at)?.to_vec();
-    call.check(shape.len() == 1, "Resize.C1", || format!("scales have 1 dimension, not {}", shape.len()))?;
-    let length = cx.literal(shape[0], "Resize.C1")?;
+    // onnxruntime takes the elements of any shape.
+    call.check(shape.len() == 1 || cx.on_cpu(), "Resize.C1", || {
+        format!("scales have 1 dimension, not {}", shape.len())
+    })?;
+    let length = cx.product(shape);
+    let length = cx.literal(length, "Resize.C1")?;
     if length == 0 {
         return Ok(None);
     }
@@ -186,6 +187,18 @@ fn sizes_suit(cx: &mut Cx, sizes: &[Expr], axes: &[usize], stated: &[Expr]) -> R
     Ok(())
 }
 
+/// (C1) of [`resize`]: onnxruntime wants two numbers for each axis of the region that is cropped.
+fn region(cx: &mut Cx, call: &Checked, axes: usize) -> Result<(), KernelError> {
+    if !call.has(1) {
+        return Ok(());
+    }
+    let (count, expected) = (cx.product(call.shape(1)?.to_vec()), cx.int(2 * axes as i64));
+    let fits = cx.eq(count, expected);
+    policy::onnxruntime(cx, fits, "Resize.C1", |cx| {
+        format!("the region has {} numbers for {axes} axes", cx.show(count))
+    })
+}
+
 /// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
 /// positive. (C4) The modes are known. (C5) Axes are within the rank, each once. (C7) onnxruntime interpolates along the
 /// axes that are scaled.
@@ -223,6 +236,9 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
             places
         }
     };
+    if places == "tf_crop_and_resize" && call.since() >= 11 {
+        region(cx, call, axes.len())?;
+    }
     let scales = scales(cx, call, scales_at)?;
     // onnx infers a shape from sizes whose number it knows.
     call.check(!call.is_open_at_load(sizes_at), "Resize.C1", || {
@@ -408,73 +424,6 @@ fn decode(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let (height, width) = (cx.unbacked_size(0, None), cx.unbacked_size(0, None));
     call.one(vec![height, width, channels])
-}
-
-/// `[kept, 3]`. (C1) Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`.
-fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (boxes, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(boxes.len() == 3 && scores.len() == 3, "NonMaxSuppression.C1", || {
-        format!("ranks {} and {} are to be 3", boxes.len(), scores.len())
-    })?;
-    let four = cx.int(4);
-    cx.require_eq(boxes[2], four, "NonMaxSuppression.C1", "the numbers of a box")?;
-    cx.require_eq(boxes[0], scores[0], "NonMaxSuppression.C1", "batches")?;
-    cx.require_eq(boxes[1], scores[2], "NonMaxSuppression.C1", "boxes and scores")?;
-    let center = call.int("center_point_box", 0);
-    call.check(matches!(center, 0 | 1), "NonMaxSuppression.C1", || format!("center_point_box is {center}"))?;
-    for at in 2..call.count() {
-        // onnxruntime reads the first element of a limit, whatever its shape.
-        if call.has(at) && !cx.on_cpu() {
-            let shape = call.shape(at)?.to_vec();
-            call.check(shape.len() <= 1, "NonMaxSuppression.C2", || {
-                format!("a limit is of rank {}", shape.len())
-            })?;
-            let count = cx.product(shape);
-            cx.require_eq(count, Expr::ONE, "NonMaxSuppression.C2", "the number of a limit")?;
-        }
-    }
-    let three = cx.int(3);
-    let most = match call.tensor(2).map(Tensor::single) {
-        // Without a limit nothing is kept.
-        None => Expr::ZERO,
-        Some(Some(Element::Int(limit))) => {
-            let limit = cx.max(limit, 0);
-            let each = cx.min(limit, boxes[1]);
-            let classes = cx.mul(scores[0], scores[1]);
-            cx.mul(each, classes)
-        }
-        Some(_) => cx.product([scores[0], scores[1], boxes[1]]),
-    };
-    let kept = if most == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(most)) };
-    Ok(vec![Tensor::new(Dtype::I64, vec![kept, three]).into()])
-}
-
-/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]`. (C2) There is a batch for each
-/// region. (C3) The modes are known, sizes positive.
-fn roi_align(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, regions, batches) =
-        (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
-    call.check(sizes.len() == 4 && regions.len() == 2 && batches.len() == 1, "RoiAlign.C1", || {
-        format!("ranks {}, {} and {}", sizes.len(), regions.len(), batches.len())
-    })?;
-    let four = cx.int(4);
-    cx.require_eq(regions[1], four, "RoiAlign.C1", "the numbers of a region")?;
-    cx.require_eq(regions[0], batches[0], "RoiAlign.C2", "regions and batch indices")?;
-    let mode = call.text("mode", "avg");
-    call.check(matches!(mode, "avg" | "max"), "RoiAlign.C3", || format!("no mode is named {mode}"))?;
-    let (height, width) = (call.int("output_height", 1), call.int("output_width", 1));
-    call.check(height >= 0 && width >= 0, "RoiAlign.C3", || format!("the output is {height} by {width}"))?;
-    gather::inside(cx, call.given(2)?, sizes[0], "RoiAlign.C2")?;
-    gather::not_negative(call, 2, "RoiAlign.C2")?;
-    call.check(call.int("sampling_ratio", 0) >= 0, "RoiAlign.C3", || {
-        "sampling_ratio is negative".to_owned()
-    })?;
-    let places = call.text("coordinate_transformation_mode", "half_pixel");
-    call.check(matches!(places, "half_pixel" | "output_half_pixel"), "RoiAlign.C3", || {
-        format!("no coordinates are named {places}")
-    })?;
-    let shape = vec![regions[0], sizes[1], cx.int(height), cx.int(width)];
-    call.one(shape)
 }
 
 #[cfg(test)]

@@ -70,17 +70,20 @@ pub(super) fn sizes_of(
 ) -> Result<Vec<Expr>, KernelError> {
     let tensor = call.given(at)?;
     let shape = call.shape(at)?;
-    // Of constants of another rank onnxruntime takes the elements.
-    if tensor.constant
-        && (call.op() == "Expand" || call.op() == "ConstantOfShape" && !shape.is_empty())
-        && let Some(sizes) = tensor.ints()
-    {
-        return Ok(sizes);
-    }
-    call.check(shape.len() == 1, clause, || {
+    // Where nothing is inferred of the rank, onnxruntime takes the elements of another one, too.
+    let is_inferred = !tensor.constant && call.is_ranked_at_load(at);
+    let is_any = match call.op() {
+        "Expand" => !is_inferred && (call.since() >= 13 || !call.is_in_file(at)),
+        "ConstantOfShape" => !is_inferred && !shape.is_empty(),
+        "Resize" => tensor.constant,
+        "CenterCropPad" => shape.is_empty(),
+        _ => false,
+    };
+    call.check(shape.len() == 1 || is_any && cx.on_cpu(), clause, || {
         format!("its shape is to have 1 dimension, not {}", shape.len())
     })?;
-    let length = call.fixed_size(cx, shape[0], "the sizes")?;
+    let length = cx.product(shape.to_vec());
+    let length = call.fixed_size(cx, length, "the sizes")?;
     let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
     let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
     let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length].into());
@@ -350,7 +353,10 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
         let skipped = is_empty(next);
         call.check(
-            next.len() == shape.len() || skipped && call.since() < 11 && at < next.len(),
+            next.len() == shape.len()
+                || skipped
+                    && (call.since() < 11 && !call.is_in_model() || !call.is_ranked_at_load(input))
+                    && at < next.len(),
             "Concat.C1",
             || format!("ranks {} and {} differ", shape.len(), next.len()),
         )?;

@@ -1,5 +1,6 @@
 //! The shape functions, by family.
 mod attention;
+mod boxes;
 mod channels_last;
 mod contrib;
 mod convolution;
@@ -55,6 +56,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
         "",
         &[
             attention::KERNELS,
+            boxes::KERNELS,
             convolution::KERNELS,
             creation::KERNELS,
             einsum::KERNELS,

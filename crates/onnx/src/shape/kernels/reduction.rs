@@ -78,7 +78,7 @@ fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let keep = call.int("keepdims", 1) == 1;
     if let Some(axes) = call.tensor(1) {
-        let rank = axes.shape.as_ref().map_or(1, Vec::len);
+        let rank = call.shape(1)?.len();
         call.check(rank == 1, "Reduce.C1", || format!("axes are to have 1 dimension, not {rank}"))?;
         if axes.ints().is_none() && keep {
             return any_axes(cx, call, &sizes);

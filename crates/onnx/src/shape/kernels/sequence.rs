@@ -43,6 +43,7 @@ fn count(cx: &mut Cx, sequence: &Sequence) -> Option<Expr> {
 fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), KernelError> {
     let position = if call.has(input) {
         let tensor = call.given(input)?;
+        call.shape(input)?;
         call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
         let Some(Element::Int(position)) = tensor.single() else { return Ok(()) };
         position
@@ -70,6 +71,7 @@ fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), 
 /// (C2) within the sequence, or at its end where that is allowed.
 fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
     let tensor = call.given(input)?;
+    call.shape(input)?;
     call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
     let Some(Element::Int(position)) = tensor.single() else { return Ok(None) };
     let position = cx.literal(position, "Sequence.C1")?;
@@ -185,16 +187,20 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(!items.is_empty(), "ConcatFromSequence.C1", || "the sequence is empty".to_owned())?;
     let shapes: Option<Vec<&Vec<Expr>>> = items.iter().map(|tensor| tensor.shape.as_ref()).collect();
     let Some(shapes) = shapes else { return Ok(vec![item(sequence.dtype)]) };
-    let mut shape = shapes[0].clone();
+    // onnxruntime looks at the sizes of what is not empty.
+    let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
+    let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
+    let mut shape = shapes[lead].clone();
     let at = call.axis(axis, shape.len() + usize::from(new), "ConcatFromSequence.C2")?;
     let mut along = if new { cx.int(shapes.len() as i64) } else { shape[at] };
-    for other in &shapes[1..] {
+    for (_, other) in shapes.iter().enumerate().filter(|(item, _)| *item != lead) {
         call.check(other.len() == shape.len(), "ConcatFromSequence.C2", || "ranks differ".to_owned())?;
+        let skipped = cx.on_cpu() && is_empty(other);
         for (dim, (&a, &b)) in shape.iter().zip(other.iter()).enumerate() {
-            if new || dim != at {
-                cx.require_eq(a, b, "ConcatFromSequence.C3", "sizes beside the axis")?;
-            } else {
+            if !new && dim == at {
                 along = cx.add(along, b);
+            } else if !skipped {
+                cx.require_eq(a, b, "ConcatFromSequence.C3", "sizes beside the axis")?;
             }
         }
     }
@@ -227,7 +233,9 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
     let given = call.tensor(1).filter(|tensor| tensor.count() != Some(0));
     let rank = given.and_then(|tensor| tensor.shape.as_ref()).map_or(0, Vec::len);
-    call.check(rank <= 1, "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+    call.check(rank <= 1 || cx.on_cpu(), "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+    let is_stated = !cx.on_cpu() || given.is_some() || !call.is_in_file(1);
+    call.check(is_stated, "SplitToSequence.C2", || "the file has an empty list of sizes".to_owned())?;
     let scalar = rank == 0;
     let keep = !scalar || call.int("keepdims", 1) != 0;
     let cut = match given {
@@ -279,11 +287,11 @@ fn into_equal(
 
 /// (C2) of [`split`] for parts of given sizes.
 fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result<Cut, KernelError> {
-    let shape = call.shape(1)?;
-    let Some(count) = shape[0].as_inline().filter(|&count| count <= MAX_PARTS) else {
-        let none = cx.eq(shape[0], 0);
+    let parts = cx.product(call.shape(1)?.to_vec());
+    let Some(count) = parts.as_inline().filter(|&count| count <= MAX_PARTS) else {
+        let none = cx.eq(parts, 0);
         let sum = match &given.elements {
-            Some(Elements::Fill(Element::Int(part))) => cx.mul(*part, shape[0]),
+            Some(Elements::Fill(Element::Int(part))) => cx.mul(*part, parts),
             _ => cx.unbacked_size(0, None),
         };
         let adds_up = cx.eq(sum, size);
@@ -291,7 +299,7 @@ fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result
         cx.require(fine, "SplitToSequence.C2", |cx| {
             format!("the sum of the sizes and the dimension: {} != {}", cx.show(sum), cx.show(size))
         })?;
-        return Ok(Cut::Open(Some(cx.pool().ite(none, size, shape[0]))));
+        return Ok(Cut::Open(Some(cx.pool().ite(none, size, parts))));
     };
     let list = given.list_of(count as usize).unwrap_or_else(|| vec![Element::Open; count as usize].into());
     let list: Vec<Expr> =

@@ -1,6 +1,7 @@
 //! Signals: windows, Fourier transforms.
 use super::Family;
 use super::elementwise::named;
+use super::policy;
 use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome, open};
 use crate::shape::value::{Element, Tensor};
@@ -59,6 +60,15 @@ fn scalar(cx: &mut Cx, call: &Checked, at: usize, clause: &'static str) -> Resul
     })
 }
 
+/// As [`scalar`], of an operand which onnxruntime's inference of shapes wants without dimensions if the file has it.
+fn bare(cx: &mut Cx, call: &Checked, at: usize, clause: &'static str) -> Result<Expr, KernelError> {
+    let rank = call.shape(at)?.len();
+    policy::onnxruntime_checks(cx, rank == 0 || !call.is_in_file(at), clause, || {
+        format!("its input {at} is a scalar, not of rank {rank}")
+    })?;
+    scalar(cx, call, at, clause)
+}
+
 fn output_type(call: &Checked) -> Result<Dtype, KernelError> {
     match call.attribute("output_datatype") {
         Some(Attribute::Int(number)) => named(call, *number),
@@ -69,8 +79,8 @@ fn output_type(call: &Checked) -> Result<Dtype, KernelError> {
 /// `[size]`. (C1) The size is a scalar, (C2) not negative.
 fn window(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
-    // The function bodies of the other windows make a range of it.
-    let is_open = cx.on_cpu() && call.op() == "BlackmanWindow" && !call.given(0)?.constant;
+    // Only the inference of shapes looks at the rank.
+    let is_open = cx.on_cpu() && !call.is_in_file(0);
     call.check(rank == 0 || is_open, "Window.C1", || format!("the size is a scalar, not of rank {rank}"))?;
     let size = scalar(cx, call, 0, "Window.C1")?;
     // The inference of shapes refuses a constant of 0; a size that an input says may be 0.
@@ -81,8 +91,8 @@ fn window(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `[spectrogram / 2 + 1, bins]`. (C1) All operands are scalars.
 fn mel(cx: &mut Cx, call: &Checked) -> Outcome {
-    let bins = scalar(cx, call, 0, "MelWeightMatrix.C1")?;
-    let length = scalar(cx, call, 1, "MelWeightMatrix.C1")?;
+    let bins = bare(cx, call, 0, "MelWeightMatrix.C1")?;
+    let length = bare(cx, call, 1, "MelWeightMatrix.C1")?;
     for at in 2..5 {
         scalar(cx, call, at, "MelWeightMatrix.C1")?;
     }
@@ -90,6 +100,17 @@ fn mel(cx: &mut Cx, call: &Checked) -> Outcome {
     let half = cx.floor_div(length, two);
     let rows = cx.add(half, 1);
     Ok(vec![Tensor::new(output_type(call)?, vec![rows, bins]).into()])
+}
+
+/// (C1) of [`dft`]: the number of the axis. Of several onnxruntime takes the first.
+fn transformed(cx: &mut Cx, call: &Checked) -> Result<Expr, KernelError> {
+    let axes = call.given(2)?;
+    match axes.list() {
+        Some(list) if list.len() > 1 && cx.on_cpu() && !call.is_in_file(2) => {
+            list[0].int().ok_or_else(|| open(call.op(), "the axis"))
+        }
+        _ => bare(cx, call, 2, "DFT.C1"),
+    }
 }
 
 /// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last.
@@ -102,7 +123,7 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     let axis = if call.since() < 20 {
         call.int("axis", 1)
     } else if call.has(2) {
-        let axis = scalar(cx, call, 2, "DFT.C1")?;
+        let axis = transformed(cx, call)?;
         cx.literal(axis, "DFT.C1")?
     } else {
         -2
@@ -113,11 +134,13 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     let fine = cx.any(&[one, two]);
     cx.require(fine, "DFT.C2", |cx| format!("the last size is {}, not 1 or 2", cx.show(shape[rank - 1])))?;
     if call.has(1) {
-        let length = scalar(cx, call, 1, "DFT.C3")?;
+        let rank = call.shape(1)?.len();
+        policy::onnxruntime_checks(cx, rank <= 1, "DFT.C3", || format!("the length is of rank {rank}"))?;
+        let length = bare(cx, call, 1, "DFT.C3")?;
         let positive = cx.ge(length, 1);
         cx.require(positive, "DFT.C3", |cx| format!("the length is {}", cx.show(length)))?;
         let some = cx.ge(shape[at], 1);
-        super::policy::onnxruntime(cx, some, "DFT.C5", |_| "the signal is empty".to_owned())?;
+        policy::onnxruntime(cx, some, "DFT.C5", |_| "the signal is empty".to_owned())?;
         shape[at] = length;
     }
     let (onesided, inverse) = (call.int("onesided", 0) != 0, call.int("inverse", 0) != 0);
@@ -150,6 +173,11 @@ fn stft(cx: &mut Cx, call: &Checked) -> Outcome {
     let positive = cx.ge(step, 1);
     cx.require(positive, "STFT.C2", |cx| format!("the step is {}", cx.show(step)))?;
     let window = if call.has(2) { Some(call.shape(2)?.to_vec()) } else { None };
+    // Where it is not inferred how many dimensions a window has, the inference of shapes finds a wrong number.
+    let is_ranked = !call.has(2) || call.is_ranked_at_load(2);
+    policy::onnxruntime_checks(cx, is_ranked, "STFT.C3", || {
+        "the rank of the window is not known".to_owned()
+    })?;
     if let Some(window) = &window {
         call.check(window.len() == 1, "STFT.C3", || {
             format!("a window has 1 dimension, not {}", window.len())
@@ -157,7 +185,7 @@ fn stft(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let length = match (&window, call.has(3)) {
         (window, true) => {
-            let length = scalar(cx, call, 3, "STFT.C3")?;
+            let length = bare(cx, call, 3, "STFT.C3")?;
             if let Some(window) = window {
                 cx.require_eq(window[0], length, "STFT.C3", "the window and the frame length")?;
             }

@@ -224,7 +224,8 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
     let rank = call.shape(1)?.len();
     call.check(rank == 1, "Split.C2", || format!("the sizes have 1 dimension, not {rank}"))?;
     match tensor.ints() {
-        _ if tensor.count() == Some(0) => Ok(None),
+        // The inference of shapes takes an empty list for what it is.
+        _ if tensor.count() == Some(0) => Ok((cx.on_cpu() && call.is_in_file(1)).then(Vec::new)),
         Some(list) => Ok(Some(list)),
         None => {
             let (given, outputs) = (call.shape(1)?.first().copied(), call.output_count());
@@ -290,7 +291,10 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let pads = pad_list(cx, call)?;
     let axes = match call.tensor(3) {
-        Some(_) => call.input_ints(cx, 3, "Pad.C1")?.unwrap_or_default(),
+        Some(_) => {
+            padded_axes(cx, call, sizes.len(), pads.as_deref())?;
+            call.input_ints(cx, 3, "Pad.C1")?.unwrap_or_default()
+        }
         None => (0..sizes.len() as i64).collect(),
     };
     let Some(pads) = pads else { return any_pads(cx, call, &sizes, &axes) };
@@ -325,6 +329,17 @@ pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, shape)?;
     result.elements = if mode == "constant" { padded(call, &result, &axes, &pads) } else { None };
     Ok(vec![result.into()])
+}
+
+/// (C1) of [`pad`]: axes have one dimension. Where this is not inferred, onnxruntime's inference of shapes asks for
+/// numbers for all of them.
+fn padded_axes(cx: &mut Cx, call: &Checked, rank: usize, pads: Option<&[Expr]>) -> Result<(), KernelError> {
+    let axes = call.shape(3)?.len();
+    call.check(axes == 1, "Pad.C1", || format!("axes are to have 1 dimension, not {axes}"))?;
+    let is_all = pads.filter(|_| call.is_in_file(1)).is_none_or(|pads| pads.len() == 2 * rank);
+    policy::onnxruntime_checks(cx, is_all || call.is_ranked_at_load(3), "Pad.C1", || {
+        "the rank of the axes is not known".to_owned()
+    })
 }
 
 /// (C1) of [`pad`] where the numbers are not known: the sizes of the axes are any.

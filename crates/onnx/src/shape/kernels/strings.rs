@@ -133,7 +133,10 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
 /// A count for each n-gram. (C1) The input is `[c]` or `[n, c]`. (C2) Attributes fit each other. (C3) See
 /// [`whole_grams`].
 fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
+    let mut sizes = call.shape(0)?.to_vec();
+    if sizes.is_empty() && cx.on_cpu() && !call.is_ranked_at_load(0) {
+        sizes.push(Expr::ONE);
+    }
     let indexes = call.ints("ngram_indexes").unwrap_or_default();
     let mode = call.text("mode", "");
     call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), "TfIdfVectorizer.C2", || {
