@@ -232,7 +232,7 @@ impl<'m> Walk<'m> {
         Ok(carried)
     }
 
-    /// The row of two rounds of a loop. (Loop.C1) Their shapes are equal.
+    /// The row of two rounds of a loop. (Loop.C1) The rows that rounds add have one shape.
     fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
         let shapes = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),
