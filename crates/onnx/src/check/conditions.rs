@@ -2,12 +2,16 @@
 mod broadcast;
 mod contract;
 mod data;
+mod declare;
 mod factors;
 mod fixes;
 mod integers;
+mod named;
 mod narrow;
 mod nearby;
 mod outputs;
+mod quotients;
+mod rejected;
 mod remedies;
 mod run_time;
 mod samples;
@@ -29,7 +33,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::readable;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_expr::{Expr, Func, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
@@ -233,19 +237,26 @@ impl Check<'_> {
             }
             let simple = self.simplified(&mut before, guard.condition);
             before.assume(guard.condition);
-            if simple != guard.condition {
-                self.written.insert(simple, guard.condition);
-                if !seen.insert(simple) {
-                    continue;
+            // What has to hold together is asked for one by one.
+            let parts = match before.pool.as_func(simple, Func::And) {
+                Some(parts) if simple != guard.condition => parts.to_vec(),
+                _ => vec![simple],
+            };
+            for simple in parts {
+                if simple != guard.condition {
+                    self.written.insert(simple, guard.condition);
+                    if !seen.insert(simple) {
+                        continue;
+                    }
                 }
+                let because = guard.clause.name().to_owned();
+                if let Some(wide) = self.with_ones(&because, simple) {
+                    self.wide.insert(simple, wide);
+                    self.written.entry(wide).or_insert(guard.condition);
+                }
+                let condition = self.condition_on(guard.origin.0 as usize, simple, because);
+                self.decide(condition, simple);
             }
-            let because = guard.clause.name().to_owned();
-            if let Some(wide) = self.with_ones(&because, simple) {
-                self.wide.insert(simple, wide);
-                self.written.entry(wide).or_insert(guard.condition);
-            }
-            let condition = self.condition_on(guard.origin.0 as usize, simple, because);
-            self.decide(condition, simple);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Conditions without factors that sizes of at least 1 have in common: `n == 2` for `n*m == 2*m`.
 use super::factors::split;
+use super::quotients::multiples;
 use super::{Check, Decided, decide};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Node, Poly, Pool, Symbol};
@@ -13,7 +14,13 @@ impl Check<'_> {
     pub(super) fn simplified(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
         match self.symbolic.env.pool.node(condition).cloned() {
             Some(Node::Call(Func::IsZero, args)) => match args.first() {
-                Some(&difference) => self.equation_without_factors(env, difference).unwrap_or(condition),
+                Some(&difference) => {
+                    let simple = self.equation_without_factors(env, difference).unwrap_or(condition);
+                    let difference =
+                        env.pool.as_func(simple, Func::IsZero).and_then(|args| args.first().copied());
+                    let multiples = difference.and_then(|difference| multiples(env, difference));
+                    multiples.map_or(simple, |parts| env.pool.and(&parts))
+                }
                 None => condition,
             },
             Some(Node::Call(Func::Or, parts)) => {
