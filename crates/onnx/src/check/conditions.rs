@@ -16,6 +16,7 @@ mod remedies;
 mod run_time;
 mod samples;
 mod simple;
+mod smaller;
 
 pub use narrow::{declared_spec, widen};
 
@@ -150,6 +151,7 @@ impl Check<'_> {
             && !self.report.violations.is_empty()
             && evaluate(self.model, &example, &FxHashMap::default()).is_ok()
         {
+            let example = self.smaller_accepted(&example, None).unwrap_or(example);
             self.report.works = Some(self.ordered(example));
         }
         for at in 0..self.report.violations.len() {
@@ -298,8 +300,13 @@ impl Check<'_> {
             let wide = self.breaking_wide(broken);
             self.first_refused(&condition, wide)
         });
-        if let Some((sizes, refused, data)) = shown {
+        if let Some((mut sizes, mut refused, data)) = shown {
             self.lower(Verdict::Violated);
+            if data.is_none()
+                && let Some(smaller) = self.smaller_refused(broken, &sizes, refused.node.as_ref())
+            {
+                (sizes, refused) = smaller;
+            }
             if let Some(node) = self.wide.get(&broken).map(|_| condition.node.clone()) {
                 self.report.by_example.push(node);
             }

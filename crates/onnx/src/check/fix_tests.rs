@@ -221,3 +221,35 @@ fn conditions_are_shown_as_bounds_of_sizes() {
     let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
     assert_eq!(shown, ["h >= 8"]);
 }
+
+#[test]
+fn conditions_of_quotients_are_shown_as_multiples() {
+    let shown = |body: &str| {
+        let found = check(&read(body));
+        let own = found.violations.into_iter().filter(|violation| !violation.follows);
+        own.map(|violation| violation.condition.shown).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(EVEN), ["h % 2 == 0"]);
+    // Where it pools one row, it makes one.
+    let unpooled = "g (float[1, 1, h, 2] x) => (float[1, 2, a, b] z) {
+        y = MaxPool<kernel_shape = [2, 1], strides = [2, 1], ceil_mode = 1>(x)
+        k = Constant<value_floats = [1.0, 1.0, 2.0, 1.0]>()
+        u = Resize<mode = \"nearest\">(y, , k) z = Concat<axis = 1>(u, x)
+    }";
+    assert_eq!(shown(unpooled), ["h % 2 == 0"]);
+}
+
+#[test]
+fn sizes_that_show_a_violation_are_small() {
+    let body = "g (float[batch, 4, t] x) => (float[batch, m] y) {
+        c = MaxPool<kernel_shape = [5], strides = [2]>(x)
+        s = Constant<value_ints = [3, -1, 7]>()
+        y0 = Reshape(c, s) y = Flatten(y0)
+    }";
+    let found = check(&read(body));
+    assert_eq!(found.verdict, Verdict::Violated);
+    let shown = found.violations.iter().map(|violation| &violation.inputs).chain(&found.works);
+    for sizes in shown {
+        assert!(sizes["x"].iter().all(|&size| size <= 32), "{sizes:?} {found:?}");
+    }
+}

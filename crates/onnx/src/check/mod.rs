@@ -23,6 +23,7 @@ mod names;
 mod names_tests;
 #[cfg(test)]
 mod open_tests;
+mod plain;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;

@@ -4,6 +4,7 @@ use crate::check::declaration::Declared;
 use crate::check::evaluate::evaluate_for_any_data;
 use crate::check::findings::{DATA_DECIDE, Data, WrongOutput};
 use crate::check::names;
+use crate::check::plain::plain;
 use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::print;
@@ -200,6 +201,7 @@ impl Check<'_> {
 
     /// The text that declares a size, if the names that inputs declare can say it.
     fn declared_text(&mut self, size: Expr) -> Option<String> {
+        let size = plain(&mut self.symbolic.env.clone(), size);
         let pool = &self.symbolic.env.pool;
         if let Some(number) = size.as_inline() {
             return Some(number.to_string());

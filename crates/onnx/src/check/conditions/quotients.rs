@@ -34,26 +34,28 @@ pub(super) fn multiples(env: &mut ShapeEnv, difference: Expr) -> Option<Vec<Expr
     if !poly.constant.is_zero() {
         return None;
     }
-    let is_quotient = |e: Expr| env.pool.as_func(e, Func::FloorDiv).is_some();
     let factors = |e: Expr| {
         let monomial = env.pool.monomial(e);
         let is_plain = monomial.len() <= MAX_FACTORS && monomial.iter().all(|(_, power)| *power == 1);
         is_plain.then(|| monomial.into_iter().map(|(factor, _)| factor).collect::<Vec<Expr>>())
     };
-    let (one, other) = (factors(*one)?, factors(*other)?);
-    let ((quotients, of_quotients), (sizes, of_sizes)) = match (one.iter().all(|&e| is_quotient(e)), &other) {
-        (true, _) => ((one, one_factor), (other, other_factor)),
-        (false, other) if other.iter().all(|&e| is_quotient(e)) => {
-            ((other.clone(), other_factor), (one, one_factor))
-        }
-        _ => return None,
-    };
+    let (one, other) = ((factors(*one)?, one_factor), (factors(*other)?, other_factor));
+    multiples_of(env, (&one.0, one.1), (&other.0, other.1))
+        .or_else(|| multiples_of(env, (&other.0, other.1), (&one.0, one.1)))
+}
+
+/// As [`multiples`] of factors, with the number before their product, of quotients and of sizes.
+fn multiples_of(
+    env: &mut ShapeEnv,
+    (quotients, of_quotients): (&[Expr], &Int),
+    (sizes, of_sizes): (&[Expr], &Int),
+) -> Option<Vec<Expr>> {
     if quotients.len() != sizes.len() {
         return None;
     }
     let mut found: Vec<Quotient> = Vec::new();
-    for quotient in quotients {
-        let next = quotient_of(&mut env.pool, quotient, &sizes)?;
+    for &quotient in quotients {
+        let next = quotient_of(&mut env.pool, quotient, sizes)?;
         if found.iter().any(|known| known.size == next.size) {
             return None;
         }
@@ -76,7 +78,7 @@ pub(super) fn multiples(env: &mut ShapeEnv, difference: Expr) -> Option<Vec<Expr
     if -&product != *of_quotients || !is_bounded {
         return None;
     }
-    for &size in &sizes {
+    for &size in sizes {
         let some = env.pool.ge(size, Expr::ONE);
         if found.len() > 1 && env.statically(some) != Some(true) {
             return None;
@@ -94,25 +96,42 @@ pub(super) fn multiples(env: &mut ShapeEnv, difference: Expr) -> Option<Vec<Expr
 fn quotient_of(pool: &mut Pool, call: Expr, sizes: &[Expr]) -> Option<Quotient> {
     let &[number, divisor] = pool.as_func(call, Func::FloorDiv)? else { return None };
     let divisor = pool.as_int(divisor).filter(Int::is_positive)?;
-    let last = &divisor - &Int::ONE;
     for (at, &size) in sizes.iter().enumerate() {
+        // A quotient of a quotient is written as one: `(h + 3)//4` is `((h + 1)//2 + 1)//2`.
+        if let Some(&[inner, by]) = pool.as_func(size, Func::FloorDiv)
+            && let Some(by) = pool.as_int(by).filter(|by| by.is_positive() && divisor.is_multiple_of(by))
+        {
+            let rest = pool.sub(number, inner);
+            if let Some(rest) = pool.as_int(rest).filter(|rest| rest.is_multiple_of(&by))
+                && let (Some(rest), Some(divisor)) = (rest.floor_div(&by), divisor.floor_div(&by))
+                && !rest.is_negative()
+                && rest < divisor
+            {
+                return Some(quotient_with(at, divisor, rest, false));
+            }
+        }
         for is_negated in [false, true] {
             let own = if is_negated { pool.neg(size) } else { size };
             let rest = pool.sub(number, own);
             let Some(rest) = pool.as_int(rest) else { continue };
-            if rest.is_negative() || rest > last {
-                continue;
+            if !rest.is_negative() && rest < divisor {
+                return Some(quotient_with(at, divisor, rest, is_negated));
             }
-            // `divisor * quotient` is `size + rest` without what is left over, which is `rest` for a multiple.
-            let side = match (rest.is_zero(), rest == last, is_negated) {
-                (true, _, false) | (_, true, true) => Side::Below,
-                (_, true, false) | (true, _, true) => Side::Above,
-                _ => Side::Either,
-            };
-            return Some(Quotient { size: at, divisor, side, is_negated });
         }
     }
     None
+}
+
+/// `(size + rest) // divisor`, or of the negative of the size.
+fn quotient_with(size: usize, divisor: Int, rest: Int, is_negated: bool) -> Quotient {
+    let last = &divisor - &Int::ONE;
+    // `divisor * quotient` is `size + rest` without what is left over, which is `rest` for a multiple.
+    let side = match (rest.is_zero(), rest == last, is_negated) {
+        (true, _, false) | (_, true, true) => Side::Below,
+        (_, true, false) | (true, _, true) => Side::Above,
+        _ => Side::Either,
+    };
+    Quotient { size, divisor, side, is_negated }
 }
 
 #[cfg(test)]
@@ -131,6 +150,9 @@ mod tests {
             ("h + 4*((-h)//4)", Some("Eq(Mod(h, 4), 0)")),
             ("16*(h//4)*(w//4) - h*w", Some("And(Eq(Mod(h, 4), 0), Eq(Mod(w, 4), 0))")),
             ("6*((h + 1)//2)*((w + 2)//3) - h*w", Some("And(Eq(Mod(h, 2), 0), Eq(Mod(w, 3), 0))")),
+            ("2*((h + 3)//4) - ((h + 1)//2)", Some("Eq(Mod((h + 1)//2, 2), 0)")),
+            ("((h + 1)//2) - 2*((h + 2)//4)", None),
+            ("(h//2) - 3*(h//6)", Some("Eq(Mod(h//2, 3), 0)")),
             // One is rounded up and the other down.
             ("4*((h + 1)//2)*(w//2) - h*w", None),
             ("8*(h//4)*(w//4) - h*w", None),

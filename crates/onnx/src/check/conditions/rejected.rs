@@ -1,5 +1,5 @@
 //! Whether a fix rejects sizes at which a model runs.
-use super::{Check, Decided, decide};
+use super::{Check, Decided, Given, decide};
 use crate::check::evaluate::evaluate;
 use crate::check::examples::{SAMPLES, sampled};
 use crate::check::findings::Rejects;
@@ -47,7 +47,8 @@ impl Check<'_> {
                         found.or_else(|| self.symbolic.hint(symbol))
                     };
                     if let Some(sizes) = self.running(&value) {
-                        return Rejects::Sizes(sizes);
+                        let sizes = self.smaller_accepted(&sizes, Some(relation)).unwrap_or(sizes);
+                        return Rejects::Sizes(self.ordered(sizes));
                     }
                 }
             }
@@ -61,7 +62,8 @@ impl Check<'_> {
             let is_rejected = relations.iter().any(|&relation| evaluator.truth(relation) == Ok(false));
             if is_rejected { self.running(&value) } else { None }
         };
-        SAMPLES.iter().find_map(sample).map_or(otherwise, Rejects::Sizes)
+        let found = SAMPLES.iter().find_map(sample);
+        found.map_or(otherwise, |sizes| Rejects::Sizes(self.ordered(sizes)))
     }
 
     /// A condition as it is where operands broadcast in any way.
@@ -73,10 +75,10 @@ impl Check<'_> {
     }
 
     /// The sizes of inputs, if the model accepts them.
-    fn running(&self, value: &dyn Fn(Symbol) -> Option<i64>) -> Option<crate::check::Sizes> {
+    fn running(&self, value: &dyn Fn(Symbol) -> Option<i64>) -> Option<Given> {
         let sizes = self.symbolic.at(value)?;
         let runs = evaluate(self.model, &sizes, &FxHashMap::default()).is_ok();
-        runs.then(|| self.ordered(sizes))
+        runs.then_some(sizes)
     }
 
     /// What other declarations ask of the sizes of this model's inputs. `None` where that cannot be said.
