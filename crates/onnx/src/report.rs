@@ -174,11 +174,12 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
         let named = named.collect::<Vec<_>>().join(" and ");
         help.push(match has_spec {
             _ if own.iter().any(|condition| !condition.on_sizes) => {
-                "no fix: no condition on sizes is known under which the model runs".to_owned()
+                "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
+                    .to_owned()
             }
             true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),
             false => {
-                let what = "an ONNX file declares names and numbers of sizes and no other conditions";
+                let what = "no declarations and no spec were found under which every input works";
                 format!("no fix: {what}; serve the model only where {named}{more}")
             }
         });

@@ -238,10 +238,12 @@ impl Check<'_> {
                 continue;
             }
             let simple = self.simplified(&mut before, guard.condition);
+            let wide = self.with_ones(guard.clause.name(), simple);
+            let simple = self.with_multiples(&mut before, simple);
             before.assume(guard.condition);
             // What has to hold together is asked for one by one.
             let parts = match before.pool.as_func(simple, Func::And) {
-                Some(parts) if simple != guard.condition => parts.to_vec(),
+                Some(parts) if simple != guard.condition && wide.is_none() => parts.to_vec(),
                 _ => vec![simple],
             };
             for simple in parts {
@@ -251,11 +253,11 @@ impl Check<'_> {
                         continue;
                     }
                 }
-                let because = guard.clause.name().to_owned();
-                if let Some(wide) = self.with_ones(&because, simple) {
+                if let Some(wide) = wide {
                     self.wide.insert(simple, wide);
                     self.written.entry(wide).or_insert(guard.condition);
                 }
+                let because = guard.clause.name().to_owned();
                 let condition = self.condition_on(guard.origin.0 as usize, simple, because);
                 self.decide(condition, simple);
             }

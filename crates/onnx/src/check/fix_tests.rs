@@ -240,6 +240,23 @@ fn conditions_of_quotients_are_shown_as_multiples() {
 }
 
 #[test]
+fn what_broadcasts_another_way_may_be_rejected() {
+    let body = "g (float[b, 1, h, 4] x) => (float[b, 1, a, 4] y) {
+        k = Constant<value = float[1, 1, 3, 1] {0.1}>()
+        d = Conv<pads = [1, 0, 1, 0], strides = [2, 1]>(x, k)
+        s = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>()
+        u = Resize<mode = \"nearest\">(d, , s)
+        y = Add(x, u)
+    }";
+    let found = check(&read(body));
+    let own = found.violations.iter().filter(|violation| !violation.follows);
+    let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
+    assert_eq!(shown, ["h % 2 == 0 or h == 1"]);
+    let fix = found.fixes.first().expect("a fix");
+    assert!(matches!(&fix.rejects, Rejects::Sizes(sizes) if sizes["x"][2] == 1), "{fix:?}");
+}
+
+#[test]
 fn sizes_that_show_a_violation_are_small() {
     let body = "g (float[batch, 4, t] x) => (float[batch, m] y) {
         c = MaxPool<kernel_shape = [5], strides = [2]>(x)
@@ -248,7 +265,9 @@ fn sizes_that_show_a_violation_are_small() {
     }";
     let found = check(&read(body));
     assert_eq!(found.verdict, Verdict::Violated);
-    let shown = found.violations.iter().map(|violation| &violation.inputs).chain(&found.works);
+    let wrong = found.wrong_outputs.iter().map(|wrong| &wrong.inputs);
+    assert!(wrong.len() > 0, "{found:?}");
+    let shown = found.violations.iter().map(|violation| &violation.inputs).chain(&found.works).chain(wrong);
     for sizes in shown {
         assert!(sizes["x"].iter().all(|&size| size <= 32), "{sizes:?} {found:?}");
     }

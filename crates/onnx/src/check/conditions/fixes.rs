@@ -149,8 +149,10 @@ impl Check<'_> {
             if !remedies.is_empty() {
                 touched.extend(symbols);
             }
+            // Sizes of 1 that broadcast another way are not in the condition.
+            let has_ones = self.wide.contains_key(&condition);
             for Remedy { kept, replaced, is_all } in remedies {
-                rejects |= !is_all;
+                rejects |= !is_all || has_ones;
                 changed.entry(replaced).or_insert(kept);
             }
         }

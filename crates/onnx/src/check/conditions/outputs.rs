@@ -194,6 +194,7 @@ impl Check<'_> {
         if made.is_none() || made == self.symbolic.value(expected, &value) {
             return self.not_known(open, &stated, NO_EXAMPLE);
         }
+        let sizes = self.smaller_wrong((at, dim), expected, &sizes).unwrap_or(sizes);
         let derived = print::expression(&env.pool, size);
         let right = self.declared_text(size).filter(|text| *text != stated);
         self.wrong(name, Declared::Size(dim, right), (stated, derived), (sizes, None));

@@ -18,13 +18,7 @@ impl Check<'_> {
         let condition = plain(env, condition);
         match self.symbolic.env.pool.node(condition).cloned() {
             Some(Node::Call(Func::IsZero, args)) => match args.first() {
-                Some(&difference) => {
-                    let simple = self.equation_without_factors(env, difference).unwrap_or(condition);
-                    let difference =
-                        env.pool.as_func(simple, Func::IsZero).and_then(|args| args.first().copied());
-                    let multiples = difference.and_then(|difference| multiples(env, difference));
-                    multiples.map_or(simple, |parts| env.pool.and(&parts))
-                }
+                Some(&difference) => self.equation_without_factors(env, difference).unwrap_or(condition),
                 None => condition,
             },
             Some(Node::Call(Func::Or, parts)) => {
@@ -45,6 +39,21 @@ impl Check<'_> {
                 }
                 let left: Vec<Expr> = left.into_iter().map(|part| self.simplified(env, part)).collect();
                 env.pool.or(&left)
+            }
+            _ => condition,
+        }
+    }
+
+    /// An equivalent condition in which sizes are multiples, where it has equations of quotients.
+    pub(super) fn with_multiples(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
+        match self.symbolic.env.pool.node(condition).cloned() {
+            Some(Node::Call(Func::IsZero, args)) => {
+                let found = args.first().and_then(|&difference| multiples(env, difference));
+                found.map_or(condition, |parts| env.pool.and(&parts))
+            }
+            Some(Node::Call(Func::Or, parts)) => {
+                let parts: Vec<Expr> = parts.iter().map(|&part| self.with_multiples(env, part)).collect();
+                env.pool.or(&parts)
             }
             _ => condition,
         }

@@ -1,6 +1,6 @@
 //! Smaller sizes that show the same: nobody runs a model on 224 items of 257 to see that it fails.
 use super::{Check, Given, MAX_FOLDED, Refused};
-use crate::check::evaluate::evaluate;
+use crate::check::evaluate::{evaluate, evaluate_for_any_data};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
 
@@ -93,6 +93,24 @@ impl Check<'_> {
         let mut tries = self.tries;
         let found = self.made_smaller((sizes, &mut tries), broken, |check, sizes| {
             evaluate(check.model, sizes, &FxHashMap::default()).ok().map(drop)
+        });
+        found.map(|(sizes, ())| sizes)
+    }
+
+    /// Smaller sizes at which an output has another size than is expected.
+    pub(super) fn smaller_wrong(
+        &self,
+        (at, dim): (usize, usize),
+        expected: Expr,
+        sizes: &Given,
+    ) -> Option<Given> {
+        let mut tries = self.tries;
+        let found = self.made_smaller((sizes, &mut tries), None, |check, sizes| {
+            let values = check.assigned(sizes)?;
+            let made = evaluate_for_any_data(check.model, sizes).ok()?;
+            let made = made.outputs.get(at)?.as_ref()?.get(dim)?.number()?;
+            let stated = check.symbolic.value(expected, &|symbol| values.get(&symbol).copied())?;
+            (made != stated).then_some(())
         });
         found.map(|(sizes, ())| sizes)
     }
