@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 /// The sources, in order.
 fn sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
-    let mut folders: Vec<PathBuf> = ["crates/kernels/src", "crates/onnx/src/shape"].map(PathBuf::from).into();
+    let mut folders: Vec<PathBuf> =
+        ["crates/kernels/src", "crates/onnx/src/shape", "crates/onnx/src/walk"].map(PathBuf::from).into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder") {
             let path = entry.expect("an entry").path();
@@ -63,11 +64,33 @@ fn codes(line: &str) -> impl Iterator<Item = (&str, u32)> {
     })
 }
 
+/// The sentences behind codes in a comment, whatever function requires them: `(If.C2, Loop.C2) One element.`
+fn named(comment: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    let mut waiting: Vec<String> = Vec::new();
+    for part in comment.split("# Errors").next().unwrap_or_default().split('(') {
+        let (inside, text) = part.split_once(')').unwrap_or(("", part));
+        let quoted = format!("\"{}\"", inside.replace(", ", "\" \""));
+        let own: Vec<String> = codes(&quoted).map(|(name, number)| format!("{name}.C{number}")).collect();
+        if own.is_empty() || own.len() != inside.split(", ").count() {
+            // A bracket within a sentence.
+            for code in &waiting {
+                found.entry(code.clone()).and_modify(|known: &mut String| *known += &format!("({part}"));
+            }
+            continue;
+        }
+        found.extend(own.iter().map(|code| (code.clone(), text.to_owned())));
+        waiting = own;
+    }
+    found.into_iter().map(|(code, text)| (code, plain(text.trim()))).collect()
+}
+
 /// A function: its name, what its comment says of each condition, and the codes of those that it requires.
 #[derive(Default)]
 struct Function {
     name: String,
     says: BTreeMap<u32, String>,
+    named: BTreeMap<String, String>,
     requires: Vec<(String, u32)>,
 }
 
@@ -83,7 +106,8 @@ fn functions(text: &str) -> Vec<Function> {
         let starts = ["fn ", "pub fn ", "pub(super) fn ", "pub(crate) fn "];
         if let Some(after) = starts.iter().find_map(|start| code.strip_prefix(start)) {
             let name = after.split(['(', '<']).next().unwrap_or_default().to_owned();
-            let begun = Function { name, says: sentences(&comment), requires: Vec::new() };
+            let says = sentences(&comment);
+            let begun = Function { name, says, named: named(&comment), requires: Vec::new() };
             all.push(std::mem::replace(&mut inside, begun));
         } else if line.starts_with('}') {
             all.push(std::mem::take(&mut inside));
@@ -106,6 +130,9 @@ fn conditions() -> BTreeMap<String, String> {
             named.says.get(number)
         };
         for function in &functions {
+            function.named.iter().for_each(|(code, says)| {
+                all.entry(code.clone()).or_insert_with(|| says.clone());
+            });
             for (name, number) in &function.requires {
                 let says = function.says.get(number);
                 let other = says.and_then(|says| says.strip_prefix("of `")?.strip_suffix("`."));
@@ -131,6 +158,35 @@ fn the_list_of_conditions_has_what_the_kernels_say() {
         found == listed,
         "data/conditions.txt is stale at {first:?}: SIZEWISE_RECORD=1 cargo test --test tests condition_texts"
     );
+}
+
+#[test]
+fn codes_in_comments_are_those_of_what_follows() {
+    for (comment, expected) in [
+        ("(If.C2, Loop.C2) One element.", &[("If.C2", "One element."), ("Loop.C2", "One element.")][..]),
+        (
+            "A row. (Scan.C4) Each (of all) once. (Scan.C5) A number.",
+            &[("Scan.C4", "Each (of all) once."), ("Scan.C5", "A number.")],
+        ),
+        ("(C1) A sum (of two).", &[]),
+    ] {
+        let expected: BTreeMap<String, String> =
+            expected.iter().map(|(code, text)| ((*code).to_owned(), (*text).to_owned())).collect();
+        assert_eq!(named(comment), expected, "{comment}");
+    }
+}
+
+#[test]
+fn every_condition_of_control_flow_has_a_text() {
+    let listed = fs::read_to_string("data/conditions.txt").expect("the list");
+    for path in sources().iter().filter(|path| path.starts_with("crates/onnx/src/walk")) {
+        for function in functions(&fs::read_to_string(path).expect("a source file")) {
+            for (name, number) in function.requires {
+                let code = format!("{name}.C{number} ");
+                assert!(listed.lines().any(|line| line.starts_with(&code)), "{code}in {}", path.display());
+            }
+        }
+    }
 }
 
 #[test]

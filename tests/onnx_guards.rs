@@ -122,3 +122,27 @@ fn explanations_say_once_where_the_walk_stopped() {
         assert_eq!(text.matches("nothing is known of what comes after y").count(), 1, "{text}");
     }
 }
+
+/// What is no tensor is refused, and not taken for sizes.
+#[test]
+fn checkers_refuse_what_is_no_tensor() {
+    let code = guard_set(&model(ADD), "model").expect("guards").emit(Language::Python).expect("code");
+    let mut script = code + "class T:\n    shape = (2, 6)\n";
+    for (x, said) in [
+        ("T()", "None"),
+        ("[2, 6]", "None"),
+        ("(2, 1)", "None"),
+        ("3", "'x has to have 2 dimensions'"),
+        ("None", "'x has to have 2 dimensions'"),
+        ("'ab'", "'x has to have 2 dimensions'"),
+        ("{0: 1, 1: 2}", "'x has to have 2 dimensions'"),
+        ("[2, 6, 6]", "'x has to have 2 dimensions'"),
+        ("[2, None]", "\"a condition has no value"),
+        ("['a', 6]", "'y.shape[0] has to be x.shape[0]"),
+    ] {
+        script += &format!("print(repr(check({{'x': {x}, 'y': [2, 6]}})).startswith({said:?}))\n");
+    }
+    let output = Command::new("python3").args(["-c", &script]).output().expect("Python");
+    let (text, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && !text.contains("False"), "{text}{error}");
+}

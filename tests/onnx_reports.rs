@@ -49,7 +49,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n or n == 1`",
                 "  needed by     y = Add (Broadcast.C1)",
                 "fix 1         declare w.shape[1] as n",
-                "              proved; also rejects sizes at which the model runs",
+                "              proved; also rejects sizes at which the model runs: x [1, 3], w [1, 1]",
             ][..],
         ),
         // A minimum size that several nodes need is one error.
@@ -85,7 +85,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
             1,
             &[
                 "error[shape-mismatch]: `y.shape[0]` is declared as 4 but computed as batch",
-                "help          declare the outputs as they are computed, or leave their sizes open",
+                "fix 1         declare y.shape[0] as batch",
             ][..],
         ),
         // One of the sizes has no name.

@@ -165,5 +165,18 @@ fn a_fix_is_written_and_checked() {
     let (code, text, error) = run(halves, "", &["check", "model.onnx", "--fix", "fixed.py"]);
     assert_eq!(code, 1, "{text}");
     assert!(text.contains("fix 1         declare w.shape[0] as n"), "{text}");
-    assert!(error.contains("declares sizes in the model and is no spec, fixed.py is not written"), "{error}");
+    assert!(error.contains("declares sizes in the model: name a file that ends in .onnx"), "{error}");
+    let (code, text, error) = run(halves, "", &["check", "model.onnx", "--fix", "fixed.onnx"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.starts_with("fixed.onnx: ok"), "{text}");
+    assert!(error.contains("what it declares also rejects sizes at which the model runs: x ["), "{error}");
+    // What is right is written as it is, and a spec is none for a model.
+    let (code, text, error) = run(ROWS, "", &["check", "model.onnx", "--fix", "fixed.onnx"]);
+    assert_eq!(code, 0, "{text}{error}");
+    let right = "g (float[n] x) => (float[n] y) { y = Neg(x) }";
+    let (code, text, error) = run(right, "", &["check", "model.onnx", "--fix", "fixed.onnx"]);
+    assert!(code == 0 && error.is_empty() && text.starts_with("fixed.onnx: ok"), "{text}{error}");
+    let (code, _, error) = run(KERNEL, "{}", &["--spec", "spec.json", "--fix", "fixed.onnx"]);
+    assert_eq!(code, 1, "{error}");
+    assert!(error.contains("the fix is a spec: name a file that ends in .json or .py"), "{error}");
 }

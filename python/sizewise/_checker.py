@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from sizewise import _native
 from sizewise._check import Ops, evaluate, operators, read, source_of
-from sizewise._errors import ProgramError, ShapeError
+from sizewise._errors import ProgramError, ShapeError, Unsupported
 from sizewise._structure import containers, document, structure
 
 
@@ -82,6 +83,67 @@ class ShapeChecker:
         return _restored, (data, self._declared)
 
 
+class ModelChecker(ShapeChecker):
+    """Raises `ShapeError` for inputs that an ONNX model does not serve, or does not declare.
+
+    It is called with a dictionary, as ``run`` of an onnxruntime session is, or with the inputs in the model's order or
+    by their names. Sizes have to be at least 1 and as declared, equal names being equal sizes.
+    """
+
+    def __init__(self, program: _native.Program | None, sources: Mapping[str, str]) -> None:
+        self._model = program
+        self._sources = dict(sources)
+        space: dict[str, Any] = {}
+        exec(compile(self.source("python"), "<sizewise shape checker>", "exec"), space)
+        self._check: Callable[[Mapping[str, Any]], str | None] = space["check"]
+        self._inputs: list[str] = [entry["name"] for entry in json.loads(self.source("json"))["inputs"]]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        given: Mapping[str, Any]
+        if len(args) == 1 and not kwargs and isinstance(args[0], Mapping):
+            given = args[0]
+        elif len(args) > len(self._inputs):
+            raise ShapeError(f"expected at most {len(self._inputs)} inputs ({', '.join(self._inputs)}), got {len(args)}")
+        else:
+            given = dict(zip(self._inputs, args))
+            for name, value in kwargs.items():
+                if name in given:
+                    raise ShapeError(f"{name} is given twice")
+                given[name] = value
+        unknown = [name for name in given if name not in self._inputs]
+        if unknown:
+            raise ShapeError(f"{unknown[0]} is no input of the model; its inputs are: {', '.join(self._inputs)}")
+        refusal = self._check({name: _sizes(name, value) for name, value in given.items()})
+        if refusal is not None:
+            raise ShapeError(refusal)
+
+    def source(self, language: str = "python") -> str:
+        """The checker as a file without dependencies: ``"python"``, ``"c"``, ``"rust"``, or ``"json"``."""
+        if language not in self._sources and self._model is not None:
+            self._sources[language] = self._model.guards(language)
+        if language not in self._sources:
+            raise Unsupported(f"a checker that was pickled has no source in {language!r}")
+        return self._sources[language]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        for language in ("python", "json", "c", "rust"):
+            try:
+                self.source(language)
+            except Unsupported:
+                pass
+        return ModelChecker, (None, self._sources)
+
+
+def _sizes(name: str, value: Any) -> Any:
+    """The shape of a tensor of any library."""
+    shape = getattr(value, "shape", None)
+    if callable(shape):
+        shape = shape()
+    if shape is None:
+        raise ShapeError(f"{name}: expected a tensor, got {type(value).__name__}")
+    return tuple(shape)
+
+
 def _restored(data: bytes, declared: list[tuple[str, str]]) -> ShapeChecker:
     return ShapeChecker(read(data), declared, data)
 
@@ -91,7 +153,7 @@ def shape_checker(program: Any, *, ops: Ops = None) -> ShapeChecker:
 
     Parameters
     ----------
-    program : ExportedProgram, path, bytes
+    program : ExportedProgram, onnx.ModelProto, path, bytes
         The program.
 
     Examples
@@ -101,10 +163,13 @@ def shape_checker(program: Any, *, ops: Ops = None) -> ShapeChecker:
     >>> check(x, y)  # doctest: +SKIP
     """
     source = source_of(program)
+    native = read(program if source is None else source)
+    if native.is_model:
+        return ModelChecker(native, {})
     if source is None:
-        return ShapeChecker(read(program), operators(ops))
+        return ShapeChecker(native, operators(ops))
     # The file may have changed or be gone when the checker is pickled, so what it needs is read now.
-    return ShapeChecker(read(source), operators(ops), document(source))
+    return ShapeChecker(native, operators(ops), document(source))
 
 
 #: Positional parameters by position, and the names of all that are passed by keyword.

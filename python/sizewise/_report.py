@@ -60,6 +60,10 @@ class Condition:
     stack: list[Frame] = field(default_factory=list)
     #: Shapes near the counterexample at which the program runs.
     works: dict[str, Any] | None = None
+    #: What every element of the inputs is, where an ONNX model refuses these shapes with such values only.
+    values: dict[str, Any] | None = None
+    #: The same for the shapes at which it runs.
+    works_values: dict[str, Any] | None = None
 
     def __str__(self) -> str:
         return self.message
@@ -78,6 +82,8 @@ class Fix:
     #: The whole changed spec as JSON is read.
     spec: Any = None
     _template: Any = field(default=None, repr=False, compare=False)
+    #: What inputs and outputs of an ONNX model are to be declared as. The spec is then that of the model with these.
+    declarations: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def dynamic_shapes(self) -> Any:
@@ -89,11 +95,24 @@ class Fix:
         """The changed spec as Python to paste."""
         return to_code(self.spec, self._template)
 
+    def declared(self, model: Any) -> bytes:
+        """The ONNX model that was checked with the declarations of this fix, as the bytes of a file.
+
+        Parameters
+        ----------
+        model : onnx.ModelProto, path, bytes
+            The model.
+        """
+        from sizewise._check import read
+
+        return read(model).redeclared(json.dumps(self.declarations))
+
     def __str__(self) -> str:
         return self.text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Fix, (self.text, self.proved, self.cost, self.spec, _picklable(self._template))
+        template = _picklable(self._template)
+        return Fix, (self.text, self.proved, self.cost, self.spec, template, self.declarations)
 
 
 @dataclass(frozen=True)
@@ -183,7 +202,10 @@ class Report:
         lose shapes that a later one keeps: see `Fix.cost`.
         """
         return [
-            Fix(fix["text"], fix["proved"], fix["cost"], fix["spec"], self._template) for fix in self._data["fixes"]
+            Fix(
+                fix["text"], fix["proved"], fix["cost"], fix["spec"], self._template, fix.get("declarations", [])
+            )
+            for fix in self._data["fixes"]
         ]
 
     @property
@@ -243,6 +265,8 @@ class Report:
             module=guard["module"],
             stack=[_frame(frame) for frame in guard["stack"]],
             works=guard["works"],
+            values=guard.get("values"),
+            works_values=guard.get("works_values"),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -4,10 +4,11 @@ use crate::program::Refusal;
 use serde_json::{Value as Json, json};
 use sizewise::Budget;
 use sizewise::onnx::check::{
-    self as onnx, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate, explanations, guard_set,
-    widen,
+    self as onnx, Declaration, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate,
+    explanations, guard_set, widen,
 };
 use sizewise::onnx::read::Model as Message;
+use sizewise::onnx::redeclare::redeclare;
 use sizewise::onnx::report;
 use sizewise::onnx::walk::inputs;
 use sizewise::report::guard_code::GuardSet;
@@ -89,6 +90,16 @@ impl Model {
     /// The conditions that a checker of sizes checks.
     pub fn guards(&self) -> Result<GuardSet, Refusal> {
         guard_set(&self.message, &self.name).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
+    }
+
+    /// The bytes of the model with other declarations, a list in JSON.
+    pub fn redeclared(&self, declarations: &str) -> Result<Vec<u8>, Refusal> {
+        let wrong = |what: String| Refusal(Kind::Spec, what);
+        let list: Vec<Json> = serde_json::from_str(declarations).map_err(|error| wrong(error.to_string()))?;
+        let read =
+            |json: &Json| Declaration::of_json(json).ok_or_else(|| wrong(format!("{json} declares nothing")));
+        let declarations = list.iter().map(read).collect::<Result<Vec<Declaration>, Refusal>>()?;
+        redeclare(&self.bytes, &declarations).map_err(|error| Refusal(Kind::Program, error.to_string()))
     }
 
     /// What the model needs of a dimension, `x.shape[0]` or `x.0`.

@@ -5,6 +5,7 @@ use crate::model::Model;
 use crate::report::Report;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::PyBytes;
 use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;
 use sizewise::expr::is_cancelled;
@@ -137,6 +138,12 @@ impl Program {
             read(&name, &bytes, model.as_deref())
         })?;
         Ok(Program { subject })
+    }
+
+    /// Whether it is an ONNX model.
+    #[getter]
+    fn is_model(&self) -> bool {
+        matches!(self.subject, Subject::Model(_))
     }
 
     /// What was passed over when the program was read.
@@ -288,6 +295,19 @@ impl Program {
             };
             guards.emit(language).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
         })
+    }
+
+    /// The bytes of an ONNX model with other declarations (JSON) of its inputs and outputs.
+    fn redeclared<'py>(&self, py: Python<'py>, declarations: String) -> PyResult<Bound<'py, PyBytes>> {
+        let subject = self.subject.clone();
+        let bytes = enter(py, move || match &subject {
+            Subject::Exported(_) => Err(Refusal(
+                Kind::Unsupported,
+                "only an ONNX model declares its inputs and outputs".to_owned(),
+            )),
+            Subject::Model(model) => model.redeclared(&declarations),
+        })?;
+        Ok(PyBytes::new(py, &bytes))
     }
 }
 

@@ -124,8 +124,9 @@ def test_the_widest_spec_and_a_checker() -> None:
 
 def test_what_is_refused(tmp_path: Path) -> None:
     assert sizewise.check(TEXT, {"w": [None, None]}).verdict == "invalid"
-    with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
-        sizewise.shape_checker(TEXT)
+    unranked = b'<ir_version: 8, opset_import: ["" : 18]> g (float[] x) => (z) { z = Neg(x) }'
+    with pytest.raises(sizewise.Unsupported, match="does not say how many dimensions x has"):
+        sizewise.shape_checker(unranked)
     with pytest.raises(sizewise.Unsupported, match="this is an ONNX model"):
         _native.Program("model.onnx", TEXT).inputs()
     damaged = tmp_path / "model.onnx"
@@ -154,3 +155,51 @@ def test_what_torch_exports_is_taken() -> None:
     report = sizewise.check(program)
     assert report.ok and [value.shape for value in report.outputs] == [["batch", 2]]
     assert report.verdict == sizewise.check(program.model_proto).verdict
+
+
+class Tensor:
+    """What has a shape, as tensors of any library have."""
+
+    def __init__(self, *shape: int) -> None:
+        self.shape = shape
+
+
+def test_a_checker_before_a_model() -> None:
+    import pickle
+
+    check = sizewise.shape_checker(TEXT)
+    for checker in (check, pickle.loads(pickle.dumps(check))):
+        checker({"x": Tensor(4, 3), "y": Tensor(4, 3)})
+        checker(Tensor(4, 3), y=Tensor(1, 3))
+        for args, kwargs, message in (
+            (({"x": Tensor(4, 3)},), {}, "y is missing"),
+            ((Tensor(4, 3), Tensor(5, 3)), {}, "does not hold"),
+            ((Tensor(4, 3), Tensor(4, 2)), {}, r"y.shape\[1\] has to be 3"),
+            ((Tensor(4, 3), [4, 3]), {}, "y: expected a tensor, got list"),
+            ((Tensor(4, 3), Tensor(4)), {}, "y has to have 2 dimensions"),
+            ((Tensor(4, 3), Tensor(4, 3), 3), {}, "expected at most 2 inputs"),
+            ((Tensor(4, 3),), {"x": Tensor(4, 3)}, "x is given twice"),
+            ((Tensor(4, 3), Tensor(4, 3)), {"w": Tensor(1)}, "w is no input of the model"),
+        ):
+            with pytest.raises(sizewise.ShapeError, match=message):
+                checker(*args, **kwargs)
+            assert not checker.accepts(*args, **kwargs)
+        assert "def check(inputs)" in checker.source() and "sizewise_check" in checker.source("c")
+
+
+def test_a_violation_with_values_says_so() -> None:
+    branch = b"""<ir_version: 8, opset_import: ["" : 18]>
+    g (bool c, float[a] x, float[b] y) => (z) {
+        z = If(c) <then_branch = t () => (p) { p = Add(x, y) }, else_branch = e () => (q) { q = Identity(x) }>
+    }"""
+    (first,) = sizewise.check(branch).violations
+    assert first.values == {"c": True, "x": 0.5, "y": 0.5} and first.works is not None
+    assert first.works_values is not None
+    (plain,) = sizewise.check(TEXT).violations
+    assert plain.values is None and plain.works is not None
+
+
+def test_the_declarations_of_a_fix_make_a_model_that_is_right() -> None:
+    (fix,) = sizewise.check(TEXT).fixes
+    assert fix.declarations == [{"input": "y", "dim": 0, "size": "batch"}] and fix.spec is None
+    assert sizewise.check(fix.declared(TEXT)).ok

@@ -43,7 +43,8 @@ pub struct CheckOptions {
     #[arg(long, value_enum, default_value_t = Colour::Auto)]
     pub color: Colour,
     /// Write the spec changed by the first fix (as Python if the file ends in .py), and report on the changed spec; it
-    /// needs --spec unless the program is an ONNX model.
+    /// needs --spec unless the program is an ONNX model. Of such a model, a FILE that ends in .onnx is the model with the
+    /// declarations of the first fix that has any.
     #[arg(long, value_name = "FILE")]
     pub fix: Option<PathBuf>,
     /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.

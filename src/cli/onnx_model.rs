@@ -9,12 +9,13 @@ use super::{files, jsonl};
 use crate::escape::json_text;
 use crate::fake::Backend;
 use crate::onnx;
-use crate::onnx::check::{ShownSize, declared_spec, guarded_shapes, shapes};
+use crate::onnx::check::{Declaration, ShownSize, declared_spec, guarded_shapes, shapes};
 use crate::onnx::query::answer;
 use crate::onnx::read::{Model, is_model};
+use crate::onnx::redeclare::redeclare;
 use crate::onnx::walk::inputs;
 use crate::query::Fields;
-use crate::report::{Outcome, Style, to_github, to_html, to_json, to_sarif, to_text};
+use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text};
 use crate::spec::{Spec, Tuples};
 use serde_json::json;
 use std::path::Path;
@@ -32,10 +33,11 @@ pub fn model(name: &str, bytes: &[u8]) -> Result<Option<Model>> {
     if bytes.is_empty() {
         return Err(Failure::program(format!("{name} is empty; expected an ONNX model")));
     }
-    match Model::read(bytes.to_vec()) {
-        Ok(model) => Ok(Some(model)),
-        Err(error) => Err(Failure::program(format!("{name}: {error}"))),
-    }
+    read(name, bytes).map(Some)
+}
+
+fn read(name: &str, bytes: &[u8]) -> Result<Model> {
+    Model::read(bytes.to_vec()).map_err(|error| Failure::program(format!("{name}: {error}")))
 }
 
 /// `eval`: what happens to inputs of given sizes in onnxruntime, a request a line.
@@ -94,27 +96,19 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
         |spec: Option<&Spec>| onnx::report::report(model, loaded.name(), loaded.bytes(), spec, &budget);
     let mut report = under(spec.as_ref());
     if let Some(path) = &options.fix {
-        let fixed = match report.fixes.iter().find_map(|fix| fix.spec.clone()) {
-            None if report.verdict == Outcome::Ok => {
-                Some(spec.map_or_else(|| declared_spec(model), |spec| spec.to_json()))
-            }
-            found => found,
+        let is_model = path.extension().is_some_and(|extension| extension == "onnx");
+        let applied = match is_model {
+            true => declared(&report, loaded.bytes(), path)?
+                .map(|bytes| {
+                    let name = files::name(path);
+                    let mut fixed = read(&name, &bytes)?;
+                    fixed.backend = model.backend;
+                    Ok(onnx::report::report(&fixed, &name, &bytes, spec.as_ref(), &budget))
+                })
+                .transpose()?,
+            false => narrowed(&report, spec.as_ref(), model, path)?.map(|fixed| under(Some(&fixed))),
         };
-        match fixed {
-            Some(fixed) => {
-                let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
-                let form = Form::of(Some(path), Form::Json);
-                files::write(Some(path), &form.text(&fixed, &Tuples::default())?)?;
-                report = under(Some(&fixed));
-            }
-            None => {
-                let why = match report.fixes.is_empty() {
-                    true => "no fix was found",
-                    false => "the fix declares sizes in the model and is no spec",
-                };
-                files::complain(&format!("{why}, {} is not written", files::shown(path)));
-            }
-        }
+        report = applied.unwrap_or(report);
     }
     let colour = options.color.on_stdout(options.output.as_deref());
     let text = match options.format {
@@ -129,6 +123,59 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
     };
     files::write(options.output.as_deref(), &text)?;
     Ok(ExitCode::from(check::status(report.verdict)))
+}
+
+/// Writes the spec of the first fix that is one, or the spec itself where the model is right. `None` if there is none.
+fn narrowed(report: &Report, spec: Option<&Spec>, model: &Model, path: &Path) -> Result<Option<Spec>> {
+    let mut specs = report.fixes.iter().filter(|fix| fix.declarations.is_empty());
+    let fixed = match specs.find_map(|fix| fix.spec.clone()) {
+        None if report.verdict == Outcome::Ok => spec.map_or_else(|| declared_spec(model), Spec::to_json),
+        Some(fixed) => fixed,
+        None => {
+            let why = match report.fixes.is_empty() {
+                true => "no fix was found",
+                false => "the fix declares sizes in the model: name a file that ends in .onnx",
+            };
+            files::complain(&format!("{why}, {} is not written", files::shown(path)));
+            return Ok(None);
+        }
+    };
+    let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
+    let form = Form::of(Some(path), Form::Json);
+    files::write(Some(path), &form.text(&fixed, &Tuples::default())?)?;
+    Ok(Some(fixed))
+}
+
+/// Writes the model with the declarations of the first fix that has any, or as it is where it is right. `None` if there
+/// is no such fix.
+fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Vec<u8>>> {
+    let mut fixes = report.fixes.iter().filter(|fix| !fix.declarations.is_empty());
+    let fix = fixes.next();
+    if fix.is_none() && report.verdict != Outcome::Ok {
+        let why = match report.fixes.is_empty() {
+            true => "no fix was found",
+            false => "the fix is a spec: name a file that ends in .json or .py",
+        };
+        files::complain(&format!("{why}, {} is not written", files::shown(path)));
+        return Ok(None);
+    }
+    let changes: Vec<Declaration> = fix
+        .iter()
+        .flat_map(|fix| &fix.declarations)
+        .map(|json| Declaration::of_json(json).ok_or_else(|| Failure::internal("a declaration of no kind")))
+        .collect::<Result<_>>()?;
+    let bytes = redeclare(model, &changes).map_err(Failure::internal)?;
+    files::write_bytes(Some(path), &bytes)?;
+    let name = files::shown(path);
+    if let Some(cost) = fix.and_then(|fix| fix.cost.as_ref()) {
+        files::complain(&format!("{name}: what it declares {}", cost.trim_start_matches("it ")));
+    }
+    if fix.is_some_and(|fix| fix.spec.is_some()) {
+        files::complain(&format!(
+            "{name} needs a spec as well: `sizewise check {name} --fix SPEC.json` writes it"
+        ));
+    }
+    Ok(Some(bytes))
 }
 
 /// Refuses options that are about exported programs.

@@ -39,6 +39,15 @@ The exported model fails in production:
     sizewise eval model.pt2 x=3,8               what happens at these sizes, and why
     sizewise explain model.pt2 --dim x.0        why this dimension is static
     sizewise guards model.pt2 --emit python     a checker to stand before the model
+
+You have an ONNX model:
+
+    sizewise check model.onnx                   does every input that it declares work, and are outputs as declared?
+    sizewise check model.onnx --fix fixed.onnx  the model with the declarations of a fix: names, sums, multiples, outputs
+    sizewise check model.onnx --fix spec.py     the ranges of a fix as a spec, which an ONNX file cannot declare
+    sizewise show model.onnx --as onnx -o FILE  the model with all shapes and conditions filled in
+
+eval, explain, spec and guards take models as they take programs.
 ";
 
 /// Prints it.

@@ -10,6 +10,7 @@ use crate::read::{CONDITIONS, ReadError, is_text, message, wrong};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
 /// Numbers of fields of `ModelProto` and `GraphProto`.
 const GRAPH: u64 = 7;
@@ -17,10 +18,10 @@ const METADATA: u64 = 14;
 const VALUE_INFO: u64 = 13;
 
 /// A field of a message: its number, all its bytes, and those of its value if it has a length.
-struct Field<'b> {
-    number: u64,
-    whole: &'b [u8],
-    value: Option<&'b [u8]>,
+pub(crate) struct Field<'b> {
+    pub number: u64,
+    pub whole: &'b [u8],
+    pub value: Option<&'b [u8]>,
 }
 
 fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
@@ -37,7 +38,7 @@ fn varint(bytes: &[u8], at: &mut usize) -> Option<u64> {
 }
 
 /// The fields of a message; `None` if it is damaged.
-fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
+pub(crate) fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
     let mut fields = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
@@ -61,7 +62,7 @@ fn fields(bytes: &[u8]) -> Option<Vec<Field<'_>>> {
     Some(fields)
 }
 
-fn push_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn push_varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;
@@ -70,10 +71,21 @@ fn push_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Adds a field that has a length.
-fn push(out: &mut Vec<u8>, number: u64, value: &[u8]) {
+pub(crate) fn push(out: &mut Vec<u8>, number: u64, value: &[u8]) {
     push_varint(out, number << 3 | 2);
     push_varint(out, value.len() as u64);
     out.extend_from_slice(value);
+}
+
+/// The protobuf of a model, of which the bytes may be a text.
+///
+/// # Errors
+/// When the text is no model.
+pub(crate) fn binary(bytes: &[u8]) -> Result<Cow<'_, [u8]>, ReadError> {
+    Ok(match is_text(bytes) {
+        true => Cow::Owned(message(Bytes::copy_from_slice(bytes))?.encode_to_vec()),
+        false => Cow::Borrowed(bytes),
+    })
 }
 
 /// The declaration of a value of which the sizes are known.
@@ -105,16 +117,9 @@ fn declaration(name: &str, shown: &ShownValue, shapes: &Shapes) -> Option<ValueI
 /// # Errors
 /// When the file is no model.
 pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Findings) -> Result<Vec<u8>, ReadError> {
-    let encoded;
-    let bytes = match is_text(bytes) {
-        true => {
-            encoded = message(Bytes::copy_from_slice(bytes))?.encode_to_vec();
-            encoded.as_slice()
-        }
-        false => bytes,
-    };
+    let bytes = binary(bytes)?;
     let damaged = || wrong("the file", "a damaged ONNX model");
-    let model = fields(bytes).ok_or_else(damaged)?;
+    let model = fields(&bytes).ok_or_else(damaged)?;
     let mut out = Vec::with_capacity(bytes.len() + (1 << 16));
     for field in &model {
         match (field.number, field.value) {

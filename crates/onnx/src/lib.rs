@@ -8,6 +8,7 @@ mod hostile;
 pub mod proto;
 pub mod query;
 pub mod read;
+pub mod redeclare;
 pub mod report;
 pub mod shape;
 pub mod text;

@@ -1,11 +1,11 @@
 //! What a check of a model found, as the report that a check of an exported program makes.
 use crate::check as model;
 use crate::check::{
-    Condition, Data, Findings, LeftToRunTime, Limits, Named, Shapes, ShownSize, ShownValue, Sizes, Stated,
-    Verdict, Violation, WrongOutput, check_within, without_operator,
+    Condition, Data, Findings, LeftToRunTime, Limits, Named, Rejects, Shapes, ShownSize, ShownValue, Sizes,
+    Stated, Verdict, Violation, WrongOutput, check_within, full_name, without_operator,
 };
 use crate::read::Model;
-use crate::walk::{Input, inputs};
+use crate::walk::{Given, Input, inputs};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{hash, tool};
@@ -15,12 +15,13 @@ use sizewise_check::report::{
     TensorInfo, UnsupportedReport, ValueView, every_element,
 };
 use sizewise_check::spec::Spec;
-use sizewise_ir::Dtype;
 use sizewise_kernels::condition_text;
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
 const MAX_NAMED: usize = 3;
+/// The longest spec that is written in one line.
+const MAX_LINE: usize = 90;
 
 /// Checks a model that was read from these bytes, under a spec, or under what it declares where there is none. `name`
 /// is that of the file; each condition has the budget.
@@ -58,7 +59,7 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
         mismatches: found.wrong_outputs.iter().map(|wrong| mismatch(wrong, &types)).collect(),
         unsupported: found.unknown.iter().map(unsupported).collect(),
-        fixes: found.fixes.iter().map(|each| fix(each, limits.is_some())).collect(),
+        fixes: found.fixes.iter().map(|each| fix(each, model, limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
         diagnostics: stated(&found).into_iter().chain(incomplete(&found)).chain(by_example(&found)).collect(),
         needs: Some(needs(&found)),
@@ -173,28 +174,26 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
         let named = named.collect::<Vec<_>>().join(" and ");
         help.push(match has_spec {
             _ if own.iter().any(|condition| !condition.on_sizes) => {
-                "no fix: no condition on sizes is known under which the model runs".to_owned()
+                "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
+                    .to_owned()
             }
             true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),
             false => {
-                let what = "an ONNX file declares names and numbers of sizes and no other conditions";
+                let what = "no declarations and no spec were found under which every input works";
                 format!("no fix: {what}; serve the model only where {named}{more}")
             }
         });
     }
-    if !found.wrong_outputs.is_empty() {
+    if !found.wrong_outputs.is_empty() && found.fixes.is_empty() {
         help.push("declare the outputs as they are computed, or leave their sizes open".to_owned());
     }
     help
 }
 
 /// Declarations, a spec, or both as a fix.
-fn fix(fix: &model::Fix, has_spec: bool) -> Fix {
-    let line =
-        |(input, dim, text): &(String, usize, String)| format!("declare {input}.shape[{dim}] as {text}");
-    let mut lines: Vec<String> = fix.changes.iter().map(line).collect();
-    lines.extend(fix.spec.as_ref().map(|spec| changed_lines(spec, fix.before.as_ref())));
-    let cost = fix.rejects.then(|| "also rejects sizes at which the model runs".to_owned());
+fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
+    let mut lines: Vec<String> = fix.changes.iter().map(model::Declaration::line).collect();
+    lines.extend(fix.spec.as_ref().map(|spec| changed_spec(model, spec, fix.before.as_ref())));
     // An ONNX file has names and numbers for sizes, and no ranges.
     let note = match (&fix.spec, fix.changes.is_empty()) {
         (None, _) => None,
@@ -203,20 +202,70 @@ fn fix(fix: &model::Fix, has_spec: bool) -> Fix {
             Some("the ranges are a spec, for --spec, of the model that declares its sizes so")
         }
     };
-    let note = note.filter(|_| !has_spec).map(str::to_owned);
-    // A spec that goes with other declarations is none of this model.
-    let spec = fix.spec.clone().filter(|_| fix.changes.is_empty());
-    Fix { text: lines.join("\n"), spec, proved: fix.is_proved, cost, note }
+    Fix {
+        text: lines.join("\n"),
+        spec: fix.spec.clone(),
+        proved: fix.is_proved,
+        cost: cost(&fix.rejects),
+        note: note.filter(|_| !has_spec).map(str::to_owned),
+        declarations: fix.changes.iter().map(model::Declaration::json).collect(),
+    }
 }
 
-/// The lines of a spec, as Python, that are not those of the one before.
-fn changed_lines(spec: &Json, before: Option<&Json>) -> String {
-    let python = |spec: &Json| Spec::parse(spec.to_string().as_bytes()).map(|spec| spec.to_python());
-    let Ok(text) = python(spec) else { return String::new() };
-    let known = before.and_then(|before| python(before).ok()).unwrap_or_default();
-    let known: Vec<&str> = known.lines().collect();
-    let changed = text.lines().filter(|line| !known.contains(line));
-    changed.map(|line| line.trim().trim_end_matches(',')).collect::<Vec<_>>().join("\n")
+/// What a fix rejects.
+fn cost(rejects: &Rejects) -> Option<String> {
+    match rejects {
+        Rejects::Nothing => None,
+        Rejects::Perhaps => Some("it may also reject sizes at which the model runs".to_owned()),
+        Rejects::Sizes(sizes) => {
+            let size = |(input, sizes): (&String, &Vec<i64>)| {
+                let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+                format!("{input} [{}]", sizes.join(", "))
+            };
+            let shown: Vec<String> = sizes.iter().take(MAX_NAMED).map(size).collect();
+            let more = if sizes.len() > MAX_NAMED { ", ..." } else { "" };
+            let shown = format!("{}{more}", shown.join(", "));
+            Some(format!("also rejects sizes at which the model runs: {shown}"))
+        }
+    }
+}
+
+/// The part of a spec in which it differs from the one before, as Python: a spec that says the same of the model. Of
+/// dimensions to which the model gives one name, the first says it for all.
+fn changed_spec(model: &Model, spec: &Json, before: Option<&Json>) -> String {
+    let mut changed = serde_json::Map::new();
+    let mut said: Vec<String> = Vec::new();
+    for input in inputs(model) {
+        let Some(entries) = spec.get(&input.name).and_then(Json::as_array) else { continue };
+        let known = before.and_then(|before| before.get(&input.name)?.as_array());
+        let given = input.shape.as_ref();
+        let entry = |(dim, entry): (usize, &Json)| {
+            if known.and_then(|known| known.get(dim)) == Some(entry) {
+                return Json::Null;
+            }
+            match given.and_then(|given| given.get(dim)) {
+                Some(Given::Name(name)) if said.contains(name) => Json::Null,
+                Some(Given::Name(name)) => {
+                    said.push(name.clone());
+                    entry.clone()
+                }
+                _ => entry.clone(),
+            }
+        };
+        let entries: Vec<Json> = entries.iter().enumerate().map(entry).collect();
+        if entries.iter().any(|entry| !entry.is_null()) {
+            changed.insert(input.name, entries.into());
+        }
+    }
+    let spec = Spec::parse(Json::from(changed).to_string().as_bytes());
+    let text = spec.map(|spec| spec.to_python()).unwrap_or_default();
+    let (names, tree) = text.split_once("dynamic_shapes = ").unwrap_or((&text, ""));
+    let mut lines: Vec<&str> = names.lines().filter(|line| line.contains(" = ")).collect();
+    let in_one: String = tree.lines().map(str::trim).collect::<Vec<_>>().join(" ");
+    let in_one = in_one.replace("{ ", "{").replace(", }", "}");
+    let whole = format!("dynamic_shapes = {}", if in_one.len() <= MAX_LINE { &in_one } else { tree });
+    lines.extend(whole.lines());
+    lines.join("\n")
 }
 
 fn needs(found: &Findings) -> Needs {
@@ -258,7 +307,7 @@ fn left_to_run_time(left: &LeftToRunTime) -> AssertReport {
 fn mismatch(wrong: &WrongOutput, types: &[Input]) -> MismatchReport {
     MismatchReport {
         node: wrong.output.clone(),
-        value: format!("{}.shape[{}]", wrong.output, wrong.dim),
+        value: wrong.right.place(&wrong.output),
         recorded: wrong.declared.clone(),
         derived: format!("{}{}", wrong.derived, with_elements(wrong.data, types)),
         values: wrong.data.map(|data| elements(data, types)),
@@ -337,10 +386,10 @@ fn info(name: &str, value: Option<&ShownValue>) -> TensorInfo {
     }
 }
 
-/// The name that exported programs have for an element type, or that of ONNX where torch has none.
+/// The name of the element type.
 fn dtype(value: Option<&ShownValue>) -> String {
-    let Some(dtype) = value.and_then(|value| value.dtype) else { return "unknown".to_owned() };
-    Dtype::from_short_name(dtype.name()).map_or(dtype.name(), Dtype::name).to_owned()
+    let dtype = value.and_then(|value| value.dtype);
+    dtype.map_or("unknown", full_name).to_owned()
 }
 
 /// The main graph of a model with its shapes, for pages.

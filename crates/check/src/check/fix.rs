@@ -276,7 +276,14 @@ impl Session<'_> {
                     );
                 }
                 let spec = Some(draft.spec.to_json());
-                let fix = Fix { text: draft.text(), spec, proved, cost: cost.text(), note };
+                let fix = Fix {
+                    text: draft.text(),
+                    spec,
+                    proved,
+                    cost: cost.text(),
+                    note,
+                    declarations: Vec::new(),
+                };
                 let (equates, caps) = (draft.equates, draft.caps);
                 return Ok(Some(Repair { fix, cost, allowed, changed, equates, caps, kept }));
             }

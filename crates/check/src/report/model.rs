@@ -365,6 +365,10 @@ pub struct Fix {
     /// What an export with the changed spec needs besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What inputs and outputs of an ONNX model are to be declared as: `{"input": "x", "dim": 0, "size": "batch"}`. The
+    /// spec, if there is one, is then that of the model with these declarations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declarations: Vec<Json>,
 }
 
 /// A condition on sizes known only at run time, or of an ONNX model on the values of its inputs.

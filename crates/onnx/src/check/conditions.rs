@@ -2,16 +2,21 @@
 mod broadcast;
 mod contract;
 mod data;
+mod declare;
 mod factors;
 mod fixes;
 mod integers;
+mod named;
 mod narrow;
 mod nearby;
 mod outputs;
+mod quotients;
+mod rejected;
 mod remedies;
 mod run_time;
 mod samples;
 mod simple;
+mod smaller;
 
 pub use narrow::{declared_spec, widen};
 
@@ -29,7 +34,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::readable;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_expr::{Expr, Func, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
@@ -146,6 +151,7 @@ impl Check<'_> {
             && !self.report.violations.is_empty()
             && evaluate(self.model, &example, &FxHashMap::default()).is_ok()
         {
+            let example = self.smaller_accepted(&example, None).unwrap_or(example);
             self.report.works = Some(self.ordered(example));
         }
         for at in 0..self.report.violations.len() {
@@ -232,20 +238,29 @@ impl Check<'_> {
                 continue;
             }
             let simple = self.simplified(&mut before, guard.condition);
+            let wide = self.with_ones(guard.clause.name(), simple);
+            let simple = self.with_multiples(&mut before, simple);
             before.assume(guard.condition);
-            if simple != guard.condition {
-                self.written.insert(simple, guard.condition);
-                if !seen.insert(simple) {
-                    continue;
+            // What has to hold together is asked for one by one.
+            let parts = match before.pool.as_func(simple, Func::And) {
+                Some(parts) if simple != guard.condition && wide.is_none() => parts.to_vec(),
+                _ => vec![simple],
+            };
+            for simple in parts {
+                if simple != guard.condition {
+                    self.written.insert(simple, guard.condition);
+                    if !seen.insert(simple) {
+                        continue;
+                    }
                 }
+                if let Some(wide) = wide {
+                    self.wide.insert(simple, wide);
+                    self.written.entry(wide).or_insert(guard.condition);
+                }
+                let because = guard.clause.name().to_owned();
+                let condition = self.condition_on(guard.origin.0 as usize, simple, because);
+                self.decide(condition, simple);
             }
-            let because = guard.clause.name().to_owned();
-            if let Some(wide) = self.with_ones(&because, simple) {
-                self.wide.insert(simple, wide);
-                self.written.entry(wide).or_insert(guard.condition);
-            }
-            let condition = self.condition_on(guard.origin.0 as usize, simple, because);
-            self.decide(condition, simple);
         }
     }
 
@@ -287,8 +302,13 @@ impl Check<'_> {
             let wide = self.breaking_wide(broken);
             self.first_refused(&condition, wide)
         });
-        if let Some((sizes, refused, data)) = shown {
+        if let Some((mut sizes, mut refused, data)) = shown {
             self.lower(Verdict::Violated);
+            if data.is_none()
+                && let Some(smaller) = self.smaller_refused(broken, &sizes, refused.node.as_ref())
+            {
+                (sizes, refused) = smaller;
+            }
             if let Some(node) = self.wide.get(&broken).map(|_| condition.node.clone()) {
                 self.report.by_example.push(node);
             }

@@ -66,6 +66,14 @@ fn elements_of_inputs_may_be_anything() {
         assert_eq!(shown, violated, "{graph}");
         assert_eq!(report.conditions.len(), violated.len(), "{graph}: {report:?}");
         assert!(!report.is_complete(), "{graph}");
+        // What stays open is said in the words of what is left to run time.
+        let left: Vec<&str> = report.run_time.iter().map(|left| left.condition.shown.as_str()).collect();
+        for (open, reason) in report.undecided.iter().filter(|(open, _)| open.op == "Gather") {
+            assert!(
+                left.contains(&open.shown.as_str()) && reason.contains("run time"),
+                "{graph}: {report:?}"
+            );
+        }
     }
 }
 

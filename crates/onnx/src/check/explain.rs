@@ -3,6 +3,7 @@ use super::examples::{Walked, walked};
 use super::run_time::sentences;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use crate::read::Model;
+use crate::shape::RunTime;
 use crate::walk::{Given, Step, Walk, inputs};
 use sizewise_check::check::readable;
 use sizewise_check::report::{Cause, Condition, Explanation};
@@ -93,15 +94,14 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
 /// matters.
 fn not_followed(model: &Model, walk: &Walk, shown: &dyn Fn(Expr) -> String) -> Vec<Condition> {
     let sources = Sources::new(model);
-    let of = |(step, clause, sentence): (usize, &'static str, String)| {
+    let of = |(step, left, sentence): (usize, &RunTime, String)| {
         let at = walk.steps.get(step)?;
-        let (_, left) = walk.run_time.iter().find(|(own, left)| *own == step && left.clause == clause)?;
         let reason = match sources.of_condition(*at, left) {
             Decides::Sizes => SIZES_DECIDE,
             Decides::Chance => CHANCE_DECIDES,
             Decides::Inputs(_) | Decides::Unknown => return None,
         };
-        Some(condition(format!("{sentence} ({reason})"), at, clause))
+        Some(condition(format!("{sentence} ({reason})"), at, left.clause))
     };
     sentences(walk, shown).into_iter().filter_map(of).collect()
 }

@@ -1,11 +1,15 @@
 //! What a check of a model finds.
 use super::Sizes;
+use super::declaration::{Declaration, Declared};
 use super::shapes::Shapes;
 use crate::shape::Dtype;
 use serde_json::Value as Json;
 
 /// The reason why a condition is left to run time.
 pub const DATA_DECIDE: &str = "data decide it";
+/// The same where those break it with which sizes are tried.
+pub const EVAL_DATA_BREAK: &str =
+    "it is left to run time, and the values that `eval` takes break it at some sizes";
 
 /// The outcome of a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,8 +84,8 @@ pub struct Violation {
 pub struct WrongOutput {
     /// The output.
     pub output: String,
-    /// The dimension.
-    pub dim: usize,
+    /// What its declaration should say.
+    pub right: Declared,
     /// What is declared.
     pub declared: String,
     /// What the model makes.
@@ -144,7 +148,8 @@ impl Findings {
 
     /// Whether the model is known to run wherever all conditions hold, with values that suit its operators.
     pub fn are_sizes_complete(&self) -> bool {
-        let is_closed = |(_, reason): &(Condition, String)| reason != DATA_DECIDE;
+        let is_closed =
+            |(_, reason): &(Condition, String)| ![DATA_DECIDE, EVAL_DATA_BREAK].contains(&reason.as_str());
         self.refuses.is_none() && self.unknown.is_empty() && self.undecided.iter().all(is_closed)
     }
 }
@@ -160,17 +165,28 @@ pub enum Stated {
     Unknown,
 }
 
-/// Other sizes to declare for inputs, or another spec, under which a check of the model comes out ok.
+/// Whether a fix rejects sizes at which the model runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rejects {
+    /// It is not known to reject any.
+    Nothing,
+    /// It may, and no such sizes were found.
+    Perhaps,
+    /// It rejects these, at which the model runs.
+    Sizes(Sizes),
+}
+
+/// Other declarations of inputs and outputs, or another spec, under which a check of the model comes out ok.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fix {
-    /// What each changed dimension is to be declared as: `("x", 0, "batch")`.
-    pub changes: Vec<(String, usize, String)>,
+    /// What inputs and outputs are to be declared as.
+    pub changes: Vec<Declaration>,
     /// The spec, if that is what changes, of the model with these changes.
     pub spec: Option<Json>,
     /// What that model allows, as a spec.
     pub before: Option<Json>,
     /// Whether it rejects sizes at which the model runs.
-    pub rejects: bool,
+    pub rejects: Rejects,
     /// Whether a check with it comes out ok; else only what no declaration settles stays open.
     pub is_proved: bool,
 }

@@ -1,5 +1,5 @@
 //! Statements about fixes and widest specs: they keep sizes dynamic where they can.
-use super::{Findings, check, check_within, widen};
+use super::{Declaration, Findings, Fix, Rejects, check, check_within, widen};
 use crate::check::{Limits, Verdict};
 use crate::read::Model;
 use serde_json::{Value as Json, json};
@@ -50,6 +50,10 @@ fn under(model: &Model, spec: &Json) -> Findings {
     check_within(model, Some(&limits), &Budget::default())
 }
 
+fn lines(fix: &Fix) -> Vec<String> {
+    fix.changes.iter().map(Declaration::line).collect()
+}
+
 fn dims(spec: &Json) -> Vec<&Json> {
     spec.as_object()
         .into_iter()
@@ -89,7 +93,11 @@ fn widest_specs_keep_sizes_dynamic() {
 fn equal_sizes_come_before_ranges_that_end_at_the_example() {
     let found = check(&read(BATCHES));
     let first = found.fixes.first().expect("a fix");
-    let spec = first.spec.as_ref().expect("a spec");
+    assert_eq!((lines(first), &first.spec), (vec!["declare w.shape[0] as a".to_owned()], &None));
+    // Under a spec it is the spec that says so.
+    let any = json!({"x": [{"dim": "a", "min": 1}, null], "w": [{"dim": "b", "min": 1}, null]});
+    let found = under(&read(BATCHES), &any);
+    let spec = found.fixes.first().and_then(|fix| fix.spec.as_ref()).expect("a spec");
     assert_eq!(spec["x"][0], spec["w"][0]);
     assert_eq!(spec["x"][0]["max"], Json::Null);
     // Where two sizes have to be small together, equal ones are no remedy.
@@ -125,8 +133,8 @@ fn fixes_leave_open_what_no_declaration_settles() {
     let found = check(&read(body));
     assert_eq!(found.verdict, Verdict::Violated);
     let fix = found.fixes.first().expect("a fix");
-    assert!(!fix.is_proved && !fix.rejects);
-    assert_eq!(fix.changes, [("w".to_owned(), 1, "a".to_owned())]);
+    assert!(!fix.is_proved && fix.rejects == Rejects::Nothing);
+    assert_eq!(lines(fix), ["declare w.shape[1] as a"]);
     // Without such a node it is proved.
     let found = check(&read(
         &body
@@ -212,4 +220,55 @@ fn conditions_are_shown_as_bounds_of_sizes() {
     let own = found.violations.iter().filter(|violation| !violation.follows);
     let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
     assert_eq!(shown, ["h >= 8"]);
+}
+
+#[test]
+fn conditions_of_quotients_are_shown_as_multiples() {
+    let shown = |body: &str| {
+        let found = check(&read(body));
+        let own = found.violations.into_iter().filter(|violation| !violation.follows);
+        own.map(|violation| violation.condition.shown).collect::<Vec<_>>()
+    };
+    assert_eq!(shown(EVEN), ["h % 2 == 0"]);
+    // Where it pools one row, it makes one.
+    let unpooled = "g (float[1, 1, h, 2] x) => (float[1, 2, a, b] z) {
+        y = MaxPool<kernel_shape = [2, 1], strides = [2, 1], ceil_mode = 1>(x)
+        k = Constant<value_floats = [1.0, 1.0, 2.0, 1.0]>()
+        u = Resize<mode = \"nearest\">(y, , k) z = Concat<axis = 1>(u, x)
+    }";
+    assert_eq!(shown(unpooled), ["h % 2 == 0"]);
+}
+
+#[test]
+fn what_broadcasts_another_way_may_be_rejected() {
+    let body = "g (float[b, 1, h, 4] x) => (float[b, 1, a, 4] y) {
+        k = Constant<value = float[1, 1, 3, 1] {0.1}>()
+        d = Conv<pads = [1, 0, 1, 0], strides = [2, 1]>(x, k)
+        s = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>()
+        u = Resize<mode = \"nearest\">(d, , s)
+        y = Add(x, u)
+    }";
+    let found = check(&read(body));
+    let own = found.violations.iter().filter(|violation| !violation.follows);
+    let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
+    assert_eq!(shown, ["h % 2 == 0 or h == 1"]);
+    let fix = found.fixes.first().expect("a fix");
+    assert!(matches!(&fix.rejects, Rejects::Sizes(sizes) if sizes["x"][2] == 1), "{fix:?}");
+}
+
+#[test]
+fn sizes_that_show_a_violation_are_small() {
+    let body = "g (float[batch, 4, t] x) => (float[batch, m] y) {
+        c = MaxPool<kernel_shape = [5], strides = [2]>(x)
+        s = Constant<value_ints = [3, -1, 7]>()
+        y0 = Reshape(c, s) y = Flatten(y0)
+    }";
+    let found = check(&read(body));
+    assert_eq!(found.verdict, Verdict::Violated);
+    let wrong = found.wrong_outputs.iter().map(|wrong| &wrong.inputs);
+    assert!(wrong.len() > 0, "{found:?}");
+    let shown = found.violations.iter().map(|violation| &violation.inputs).chain(&found.works).chain(wrong);
+    for sizes in shown {
+        assert!(sizes["x"].iter().all(|&size| size <= 32), "{sizes:?} {found:?}");
+    }
 }

@@ -2,6 +2,9 @@
 mod conditions;
 #[cfg(test)]
 mod data_tests;
+mod declaration;
+#[cfg(test)]
+mod declaration_tests;
 mod evaluate;
 #[cfg(test)]
 mod evaluate_tests;
@@ -22,6 +25,7 @@ mod names_tests;
 mod open_tests;
 #[cfg(test)]
 mod operand_tests;
+mod plain;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;
@@ -34,10 +38,14 @@ mod tests;
 mod written;
 
 pub use conditions::{check, check_within, declared_spec, widen};
+pub use declaration::{Declaration, Declared};
+pub(crate) use declaration::{full_name, written_size};
 pub(crate) use evaluate::without_operator;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
-pub use findings::{Condition, Data, Findings, Fix, LeftToRunTime, Stated, Verdict, Violation, WrongOutput};
+pub use findings::{
+    Condition, Data, Findings, Fix, LeftToRunTime, Rejects, Stated, Verdict, Violation, WrongOutput,
+};
 pub use guards::{NoGuards, guard_set};
 pub use limits::Limits;
 pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};

@@ -1,5 +1,5 @@
 //! Statements about names: those that are made for sizes differ from those that the model gives.
-use super::{Verdict, check, declared_spec, evaluate, guarded_shapes, shapes};
+use super::{Declaration, Verdict, check, declared_spec, evaluate, guarded_shapes, shapes};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;
@@ -47,8 +47,8 @@ fn names_that_are_made_are_none_of_the_model() {
     let found = check(&model);
     let conditions: Vec<&str> = found.conditions.iter().map(|condition| condition.expr.as_str()).collect();
     assert_eq!(conditions, ["Eq(s0, s2)"]);
-    let fixes: Vec<_> = found.fixes.iter().flat_map(|fix| &fix.changes).collect();
-    assert_eq!(fixes, [&("w".to_owned(), 1, "s0".to_owned())]);
+    let fixes: Vec<_> = found.fixes.iter().flat_map(|fix| &fix.changes).map(Declaration::line).collect();
+    assert_eq!(fixes, ["declare w.shape[1] as s0"]);
 }
 
 #[test]

@@ -1,10 +1,14 @@
 //! The conditions that a walk leaves to run time, as sentences.
+use crate::shape::RunTime;
 use crate::walk::Walk;
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 
-/// The conditions that a walk has left to run time, each once: the step, the clause and a sentence.
-pub(super) fn sentences(walk: &Walk, shown: impl Fn(Expr) -> String) -> Vec<(usize, &'static str, String)> {
+/// The conditions that a walk has left to run time, each once: the step, the condition and a sentence.
+pub(super) fn sentences<'w>(
+    walk: &'w Walk,
+    shown: impl Fn(Expr) -> String,
+) -> Vec<(usize, &'w RunTime, String)> {
     let mut seen = FxHashSet::default();
     let mut found = Vec::new();
     for (step, left) in &walk.run_time {
@@ -13,7 +17,7 @@ pub(super) fn sentences(walk: &Walk, shown: impl Fn(Expr) -> String) -> Vec<(usi
         let sentence = left.says.replace("{}", &format!("`{}`", node.input(left.input))).replace('#', &size);
         // A loop visits its nodes again and again.
         if seen.insert((node.node(), left.clause, sentence.clone())) {
-            found.push((*step, left.clause, sentence));
+            found.push((*step, left, sentence));
         }
     }
     found

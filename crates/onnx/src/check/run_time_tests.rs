@@ -1,5 +1,5 @@
 //! Conditions that the values of inputs decide when a model runs.
-use super::{Findings, Verdict, check};
+use super::{Declaration, Findings, Verdict, check};
 use crate::read::Model;
 
 fn checked(graph: &str) -> Findings {
@@ -186,7 +186,8 @@ fn a_size_is_declared_as_a_sum_where_a_bound_needs_a_spec() {
                  t = Transpose(all) f = MatMul(x, t) y = Add(f, mask) k = Add(all, e) }";
     let report = checked(graph);
     let fix = report.fixes.first().expect("a fix");
-    assert!(fix.changes.iter().any(|(_, _, text)| text == "p + q" || text == "q + p"), "{fix:?}");
+    let lines: Vec<String> = fix.changes.iter().map(Declaration::line).collect();
+    assert!(lines.iter().any(|line| line.ends_with("p + q") || line.ends_with("q + p")), "{fix:?}");
     assert!(fix.spec.is_some(), "{fix:?}");
 }
 
@@ -197,7 +198,19 @@ fn sizes_that_recur_are_declared_as_multiples() {
                  s = Constant<value_ints = [1, 1, 3]>() k = Reshape(w, s) c = Conv<pads = [1, 1], strides = [2]>(x, k) \
                  t = Constant<value_ints = [4, -1]>() y = Reshape(c, t) }";
     let report = checked(graph);
-    let texts: Vec<&str> =
-        report.fixes.iter().flat_map(|fix| &fix.changes).map(|(_, _, text)| text.as_str()).collect();
-    assert_eq!(texts, ["8*_h + 7"], "{report:?}");
+    let texts: Vec<String> =
+        report.fixes.iter().flat_map(|fix| &fix.changes).map(Declaration::line).collect();
+    assert_eq!(texts, ["declare x.shape[2] as 8*_h + 7"], "{report:?}");
+}
+
+#[test]
+fn each_condition_names_the_inputs_that_decide_it() {
+    let graph = "g (int32[b, s] ids, int32[b, s] mask, int32[b, s] places) => (y, m) { \
+                 w = Constant<value = float[2, 4] {1, 1, 1, 1, 1, 1, 1, 1}>() v = Constant<value_floats = [1.0, 1.0, 1.0, 1.0]>() \
+                 y, m = com.microsoft.EmbedLayerNormalization(ids, , w, w, , v, v, mask, places) }";
+    let listed = listed(graph);
+    let of = |word: &str| {
+        listed.iter().filter(|(shown, _)| shown.contains(word)).map(|(_, by)| by.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!((of("`ids`"), of("`places`")), (vec!["ids"], vec!["places"]), "{listed:?}");
 }

@@ -1,5 +1,6 @@
 //! The shapes of all values of a model.
 use super::examples::{Walked, walked_for_shapes};
+use super::plain::plain;
 use super::size::ShownSize;
 use super::symbolic::{Named, Symbolic, hint_in};
 use crate::read::Model;
@@ -88,6 +89,7 @@ fn shown_size(env: &mut ShapeEnv, known: &FxHashSet<Symbol>, size: Expr) -> Show
         return ShownSize::Number(number);
     }
     if env.pool.free_symbols(&[size]).iter().all(|symbol| known.contains(symbol)) {
+        let size = plain(env, size);
         return ShownSize::Text(print::expression(&env.pool, size).into());
     }
     ShownSize::Open(env.upper_bound(size).map(|bound| bound.to_string()))

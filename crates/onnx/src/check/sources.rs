@@ -23,6 +23,20 @@ pub(super) enum Decides {
     Unknown,
 }
 
+/// Whether an output of a node depends on the elements of its input in this place.
+fn is_read(node: &NodeProto, output: &str, input: usize) -> bool {
+    const MASK: usize = 7;
+    match (node.domain.as_str(), node.op_type.as_str()) {
+        // The second output counts what the mask leaves.
+        ("com.microsoft", "EmbedLayerNormalization")
+            if node.output.get(1).is_some_and(|second| second == output) =>
+        {
+            input == MASK
+        }
+        _ => true,
+    }
+}
+
 /// What values of a model are made of.
 pub(super) struct Sources<'m> {
     /// The node that makes a value. What a graph within a node is given is made by that node.
@@ -96,7 +110,8 @@ impl<'m> Sources<'m> {
             if matches!(op, "Shape" | "Size" | "RandomNormalLike" | "RandomUniformLike") {
                 continue;
             }
-            rest.extend(node.input.iter().map(String::as_str).filter(|name| seen.insert(name)));
+            let inputs = node.input.iter().enumerate().filter(|(at, _)| is_read(node, name, *at));
+            rest.extend(inputs.map(|(_, input)| input.as_str()).filter(|name| seen.insert(name)));
             let made = graphs_of(node).flat_map(|graph| graph.output.iter());
             rest.extend(made.map(|output| output.name.as_str()).filter(|name| seen.insert(name)));
         }

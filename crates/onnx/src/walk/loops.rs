@@ -234,8 +234,8 @@ impl<'m> Walk<'m> {
         Ok(carried)
     }
 
-    /// The row of two rounds of a loop. (Loop.C1) Their shapes are equal. For onnxruntime they have as many elements, and
-    /// the shape is that of the first.
+    /// The row of two rounds of a loop. (Loop.C1) The rows that rounds add have one shape. For onnxruntime they have as many
+    /// elements, and the shape is that of the first.
     fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
         let shapes = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),

@@ -11,6 +11,7 @@ use sizewise_kernels::{Cx, KernelError};
 
 impl<'m> Walk<'m> {
     /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
+    /// (Scan.C1) All inputs that are scanned have as many slices.
     pub(super) fn scan(
         &mut self,
         (node, graph): (&'m NodeProto, &'m GraphProto),
@@ -111,7 +112,7 @@ impl<'m> Walk<'m> {
     }
 
     /// (Scan.C4) onnxruntime writes scan outputs in place, so that a node of the body has to make each, for one output
-    /// only. (Scan.C5) It is of the size that the body declares as a number.
+    /// only. (Scan.C5) A scan output is of the size that the body declares as a number.
     fn expect_made_rows(&mut self, graph: &GraphProto, states: usize) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());
@@ -163,7 +164,7 @@ impl<'m> Walk<'m> {
         cx.require(some, "Scan.C3", |_| "there is nothing to scan".to_owned())
     }
 
-    /// A state of a scan, which keeps its shape. (C2) What a round makes of it has the same sizes.
+    /// A state of a scan, which keeps its shape. (C2) What a round makes of a state has its sizes.
     fn state(&mut self, step: usize, initial: Value, after: &Value) -> Result<Value, Ended> {
         let shapes = match (&initial, after) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.clone().zip(b.shape.clone()),

@@ -1,6 +1,6 @@
 //! Checkers in Python.
-use super::GuardSet;
 use super::formula::{Names, NotExpressible, Syntax, checks, input_check};
+use super::{GuardSet, GuardedInput};
 use sizewise_expr::escape::{ascii_literal, docstring, quoted};
 use sizewise_expr::{Func, Int, Sort};
 use sizewise_ir::Constant;
@@ -87,7 +87,7 @@ impl Syntax for Python {
     }
 
     fn has_rank(&self, input: &str, rank: usize) -> String {
-        format!("len({input}) == {rank}")
+        format!("(isinstance({input}, (tuple, list)) and len({input}) == {rank})")
     }
 
     fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str> {
@@ -123,7 +123,7 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
     let _ = write!(
         out,
         "def check(inputs):\n    \"\"\"None if {}, else why not.\n\n    \
-         `inputs` maps an input's name to its shape, or to its value if it is no tensor.\n    \"\"\"\n",
+         `inputs` maps an input's name to a tensor or its shape, or to its value if it is no tensor.\n    \"\"\"\n",
         set.claim(),
     );
     let names = Names::of(set);
@@ -133,30 +133,33 @@ pub(super) fn emit(set: &GuardSet) -> Result<String, NotExpressible> {
         let missing = ascii_literal(&format!("{} is missing", input.name()));
         let _ = writeln!(out, "    if {key} not in inputs:\n        return {missing}");
         let _ = writeln!(out, "    {variable} = inputs[{key}]");
+        if matches!(input, GuardedInput::Tensor { .. }) {
+            let _ = writeln!(out, "    {variable} = getattr({variable}, \"shape\", {variable})");
+        }
         if let Some(check) = input_check(set, &Python, input, variable)? {
             let message = ascii_literal(&check.message);
             let _ = writeln!(out, "    if not {}:\n        return {message}", check.condition);
         }
     }
-    for v in &set.variables {
-        let Some(name) = names.symbol(v.symbol) else { continue };
-        let size = Python.size(&inputs[v.input], v.dim);
-        let value = if v.factor.is_one() && v.offset.is_zero() {
-            size
-        } else {
-            format!("({size} - ({})) // ({})", v.offset, v.factor)
-        };
-        let _ = writeln!(out, "    {name} = {value}");
-    }
     let checks = checks(set, &names, &Python, &inputs)?;
     if !checks.is_empty() {
         out.push_str("    try:\n");
+        for v in &set.variables {
+            let Some(name) = names.symbol(v.symbol) else { continue };
+            let size = Python.size(&inputs[v.input], v.dim);
+            let value = if v.factor.is_one() && v.offset.is_zero() {
+                size
+            } else {
+                format!("({size} - ({})) // ({})", v.offset, v.factor)
+            };
+            let _ = writeln!(out, "        {name} = {value}");
+        }
         for check in &checks {
             let message = with_sizes(&check.message, &check.sizes);
             let _ = writeln!(out, "        if not {}:\n            return {message}", check.condition);
         }
         out.push_str(
-            "    except (ArithmeticError, ValueError) as error:\n        \
+            "    except (ArithmeticError, TypeError, ValueError) as error:\n        \
              return f\"a condition has no value: {error}\"\n",
         );
     }

@@ -136,7 +136,8 @@ pub(super) fn added(left: Value, right: Value, minus: bool, place: Place) -> Res
             Ok(Value::Dim { root, factor, offset: bounded(&offset + &a, place)? })
         }
         (left, right) => Err(place.error(format!(
-            "{} and {} do not add up to a derived dimension: torch derives `a*dim + b` of one dimension",
+            "{} and {} do not add up to a derived dimension: a spec has `a*dim + b` of one dimension, as torch does (an \
+             ONNX model may itself declare a size as a sum of names, which None in the spec keeps)",
             left.kind(),
             right.kind()
         ))),

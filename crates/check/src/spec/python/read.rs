@@ -43,13 +43,17 @@ fn read_tokens(text: &str) -> Result<Json> {
         unread: FxHashMap::default(),
         spec: None,
         wrong: None,
+        in_block: None,
         is_passed: false,
     };
     let end = reader.statements()?;
     if let Some(wrong) = reader.unread.remove(SPEC) {
-        return Err(wrong);
+        return Err(reader.in_block.unwrap_or(wrong));
     }
     let Some(spec) = reader.names.remove(SPEC).or(reader.spec) else {
+        if let Some(wrong) = reader.in_block {
+            return Err(wrong);
+        }
         // Perhaps what was not understood was to be the spec.
         if let Some(wrong) = reader.wrong {
             return Err(wrong);
@@ -84,6 +88,8 @@ pub(super) struct Reader<'t> {
     pub(super) spec: Option<Value>,
     /// The first statement that was not understood.
     pub(super) wrong: Option<Wrong>,
+    /// That the first spec within a block is not read.
+    pub(super) in_block: Option<Wrong>,
     /// Whether the spec is an argument of a call.
     pub(super) is_passed: bool,
 }

@@ -268,11 +268,18 @@ impl Reader<'_> {
     /// has no value that is known.
     fn skip_block(&mut self) {
         let head = self.place();
-        let is_own =
-            matches!(self.token(), Token::Name(word) if ["async", "class", "def"].contains(&word.as_str()));
+        let word = match self.token() {
+            Token::Name(word) => word.clone(),
+            _ => String::new(),
+        };
+        let is_own = ["async", "class", "def"].contains(&word.as_str());
         let why = format!("line {} may change it, which is not read", head.line);
+        self.note_block(&word, head);
         self.skip_changes(&why, None);
         loop {
+            if !ends(self.token()) && self.place().column > head.column {
+                self.note_block(&word, head);
+            }
             match self.token() {
                 Token::Newline => self.advance(),
                 Token::End => return,
@@ -280,6 +287,25 @@ impl Reader<'_> {
                 _ if is_own => self.skip_line(),
                 _ => self.skip_changes(&why, None),
             }
+        }
+    }
+
+    /// Notes the spec in the next line of a block, where it has one.
+    fn note_block(&mut self, word: &str, head: Place) {
+        let line = || self.tokens_from(self.at).take_while(|token| !ends(token));
+        let is_given = |(name, next): (&Token, &Token)| {
+            matches!(name, Token::Name(name) if name == SPEC) && *next == Token::Op("=")
+        };
+        let found = line().zip(line().skip(1)).position(is_given);
+        // What may change a spec is another matter.
+        if let Some(at) = found.filter(|_| !self.names.contains_key(SPEC)) {
+            let message = format!(
+                "the `{SPEC}` within the `{word}` of line {} is not read: move it out of the block, to the beginning of a \
+                 line",
+                head.line
+            );
+            let wrong = self.place_of(self.at + at).error(message);
+            self.in_block.get_or_insert(wrong);
         }
     }
 

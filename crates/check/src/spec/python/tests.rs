@@ -129,7 +129,23 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "b = Dim('b')\n{'x': [1 - b]}",
-            "line 2, column 10: an integer and a dimension do not add up to a derived dimension: torch derives `a*dim + b` of one dimension",
+            "line 2, column 10: an integer and a dimension do not add up to a derived dimension: a spec has `a*dim + b` of one dimension, as torch does (an ONNX model may itself declare a size as a sum of names, which None in the spec keeps)",
+        ),
+        (
+            "def f():\n    dynamic_shapes = {'x': [3]}",
+            "line 2, column 5: the `dynamic_shapes` within the `def` of line 1 is not read: move it out of the block, to the beginning of a line",
+        ),
+        (
+            "if a:\n    b = 3\n    dynamic_shapes = {'x': [b]}\nelse:\n    dynamic_shapes = None",
+            "line 3, column 5: the `dynamic_shapes` within the `if` of line 1 is not read: move it out of the block, to the beginning of a line",
+        ),
+        (
+            "with no_grad():\n    e = export(m, a, dynamic_shapes={'x': [3]})",
+            "line 2, column 22: the `dynamic_shapes` within the `with` of line 1 is not read: move it out of the block, to the beginning of a line",
+        ),
+        (
+            "with no_grad(): e = export(m, dynamic_shapes=[3])",
+            "line 1, column 31: the `dynamic_shapes` within the `with` of line 1 is not read: move it out of the block, to the beginning of a line",
         ),
         ("{'x': [Dim('b', min=2, least=3)]}", "line 1, column 24: expected `min=` or `max=`, found `least`"),
         ("{'x': [Dim('b', min=2, min=3)]}", "line 1, column 24: the same end is given twice"),

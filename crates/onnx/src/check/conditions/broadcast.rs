@@ -52,7 +52,10 @@ impl Check<'_> {
             }
         }
         let wide = env.pool.or(&ways);
-        (wide != condition).then_some(wide)
+        (wide != condition).then(|| {
+            let wide = self.simplified(&mut env, wide);
+            self.with_multiples(&mut env, wide)
+        })
     }
 
     /// A condition that an input breaks as all that the operator asks for, if the input breaks that, too.

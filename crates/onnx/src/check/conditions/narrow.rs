@@ -80,6 +80,8 @@ impl Check<'_> {
             let doubtful = check.doubtful.first().map(|condition| (condition, true));
             let broken = broken.map(|(_, condition)| (condition, false)).or(doubtful);
             let Some((&condition, is_doubtful)) = broken else { break };
+            // Sizes of 1 that broadcast another way are not in the condition.
+            let is_doubtful = is_doubtful || check.wide.contains_key(&condition);
             let better = check.remedies(condition, anchor).into_iter().find_map(|remedy| {
                 left = left.checked_sub(1)?;
                 let (next, json) = check.with(&remedy)?;

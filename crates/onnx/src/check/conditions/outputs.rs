@@ -1,8 +1,10 @@
 //! Whether the outputs are as the model declares them.
 use super::{BUDGET, Check, Condition, Decided, Verdict, decide};
+use crate::check::declaration::Declared;
 use crate::check::evaluate::evaluate_for_any_data;
 use crate::check::findings::{DATA_DECIDE, Data, WrongOutput};
 use crate::check::names;
+use crate::check::plain::plain;
 use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::print;
@@ -10,6 +12,8 @@ use sizewise_expr::{Expr, Symbol};
 
 /// Why it stays open whether an output is as declared.
 const NO_EXAMPLE: &str = "no input was found that shows it";
+/// Longer texts are no declaration that anybody reads.
+const MAX_DECLARED: usize = 60;
 const NOT_KNOWN: &str = "the shape that the model computes is not known";
 
 /// The sizes as they are declared.
@@ -59,7 +63,7 @@ impl Check<'_> {
                 && stated != tensor.dtype
             {
                 let types = (stated.name().to_owned(), tensor.dtype.name().to_owned());
-                self.wrong_anywhere(&output.name, types);
+                self.wrong_anywhere(&output.name, Declared::Type(tensor.dtype), types);
                 continue;
             }
             let Some(sizes) = &output.shape else { continue };
@@ -71,7 +75,7 @@ impl Check<'_> {
             };
             if sizes.len() != derived.len() {
                 let ranks = (format!("rank {}", sizes.len()), format!("rank {}", derived.len()));
-                self.wrong_anywhere(&output.name, ranks);
+                self.wrong_anywhere(&output.name, Declared::Rank(derived.len()), ranks);
                 continue;
             }
             for (dim, (given, &size)) in sizes.iter().zip(&derived).enumerate() {
@@ -140,13 +144,14 @@ impl Check<'_> {
         let Some(made) = made else { return self.not_known(open, &text, NO_EXAMPLE) };
         if made.len() != sizes.len() {
             let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
-            return self.wrong(name, 0, ranks, (example, None));
+            return self.wrong(name, Declared::Rank(made.len()), ranks, (example, None));
         }
         for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
             if let (&Some(stated), Some(made)) = (stated, made.number())
                 && stated != made
             {
-                return self.wrong(name, dim, (stated.to_string(), made.to_string()), (example, None));
+                let texts = (stated.to_string(), made.to_string());
+                return self.wrong(name, Declared::Size(dim, None), texts, (example, None));
             }
         }
         self.not_known(open, &text, DATA_DECIDE);
@@ -189,14 +194,30 @@ impl Check<'_> {
         if made.is_none() || made == self.symbolic.value(expected, &value) {
             return self.not_known(open, &stated, NO_EXAMPLE);
         }
+        let sizes = self.smaller_wrong((at, dim), expected, &sizes).unwrap_or(sizes);
         let derived = print::expression(&env.pool, size);
-        self.wrong(name, dim, (stated, derived), (sizes, None));
+        let right = self.declared_text(size).filter(|text| *text != stated);
+        self.wrong(name, Declared::Size(dim, right), (stated, derived), (sizes, None));
+    }
+
+    /// The text that declares a size, if the names that inputs declare can say it.
+    fn declared_text(&mut self, size: Expr) -> Option<String> {
+        let size = plain(&mut self.symbolic.env.clone(), size);
+        let pool = &self.symbolic.env.pool;
+        if let Some(number) = size.as_inline() {
+            return Some(number.to_string());
+        }
+        let text = print::python(pool, size, &|symbol| pool.symbol_name(symbol).to_owned());
+        let is_plain = text.len() <= MAX_DECLARED && !text.contains("if ") && !text.contains('%');
+        let names = self.symbolic.names.clone();
+        // What is written reads as what is meant.
+        (is_plain && self.stated(&text, &names) == Some(size)).then_some(text)
     }
 
     /// An output that is wrong at all sizes.
-    fn wrong_anywhere(&mut self, output: &str, texts: (String, String)) {
+    fn wrong_anywhere(&mut self, output: &str, right: Declared, texts: (String, String)) {
         match self.example() {
-            Some(example) => self.wrong(output, 0, texts, (example, None)),
+            Some(example) => self.wrong(output, right, texts, (example, None)),
             None => self.not_known((output, None), &texts.0, NO_EXAMPLE),
         }
     }
@@ -204,13 +225,13 @@ impl Check<'_> {
     pub(super) fn wrong(
         &mut self,
         output: &str,
-        dim: usize,
+        right: Declared,
         (declared, derived): (String, String),
         (inputs, data): (FxHashMap<String, Vec<i64>>, Option<Data>),
     ) {
         let inputs = self.ordered(inputs);
         let output = output.to_owned();
-        self.report.wrong_outputs.push(WrongOutput { output, dim, declared, derived, inputs, data });
+        self.report.wrong_outputs.push(WrongOutput { output, right, declared, derived, inputs, data });
         self.lower(Verdict::Violated);
     }
 }

@@ -151,7 +151,7 @@ impl Check<'_> {
     }
 
     /// Two symbols as one size, where a condition holds whenever they are equal.
-    fn equal(&self, condition: Expr, symbols: &[Symbol]) -> Option<Remedy> {
+    pub(super) fn equal(&self, condition: Expr, symbols: &[Symbol]) -> Option<Remedy> {
         let &[other, replaced] = symbols else { return None };
         let holds = |size: i64| {
             let value = |s: Symbol| symbols.contains(&s).then(|| Value::Int(size.into()));
@@ -235,6 +235,13 @@ impl Check<'_> {
 
     /// A multiple that a symbol has to be for a condition on several, where their product has to be divisible.
     fn multiple(&self, condition: Expr, symbol: Symbol) -> Option<Remedy> {
+        let factor = self.factor_of(condition, symbol)?;
+        let change = self.multiple_within(symbol, factor, 0)?;
+        Some(Remedy { changes: FxHashMap::from_iter([(symbol, change)]), rejects: true })
+    }
+
+    /// The factor that a symbol has to have for a condition on several, where their product has to be divisible.
+    pub(super) fn factor_of(&self, condition: Expr, symbol: Symbol) -> Option<i64> {
         let places = || self.symbolic.symbols.iter().map(|(known, _)| *known);
         // Sizes without a common factor hide none of the symbol's.
         let other = |s: Symbol| PRIMES.get(places().position(|known| known == s)? % PRIMES.len()).copied();
@@ -244,9 +251,7 @@ impl Check<'_> {
             let value = |s: Symbol| value(s).map(|value| Value::Int(value.into()));
             Evaluator::new(&self.symbolic.env.pool, value).truth(condition) == Ok(true)
         };
-        let factor = (2..=max.unwrap_or(WINDOW).min(WINDOW)).find(|&size| size >= min && holds(size))?;
-        let change = self.multiple_within(symbol, factor, 0)?;
-        Some(Remedy { changes: FxHashMap::from_iter([(symbol, change)]), rejects: true })
+        (2..=max.unwrap_or(WINDOW).min(WINDOW)).find(|&size| size >= min && holds(size))
     }
 
     /// Ranges as wide as those of their symbols where the condition allows that, one after the other; of others with

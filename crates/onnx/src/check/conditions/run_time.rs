@@ -18,10 +18,9 @@ impl Check<'_> {
         };
         let sources = Sources::new(self.model);
         let (mut found, mut undecided, mut traced) = (Vec::new(), Vec::new(), 0);
-        for (step, clause, sentence) in sentences(&self.walk, shown) {
-            let condition = self.condition(step, sentence, clause.to_owned());
-            let left = self.walk.run_time.iter().find(|(at, left)| *at == step && left.clause == clause);
-            let left = left.and_then(|(_, left)| Some((*self.walk.steps.get(step)?, left)));
+        for (step, left, sentence) in sentences(&self.walk, shown) {
+            let condition = self.condition(step, sentence, left.clause.to_owned());
+            let left = self.walk.steps.get(step).map(|at| (*at, left));
             traced += 1;
             let left = left.filter(|_| traced <= MAX_TRACED);
             match left.map_or(Decides::Unknown, |(step, left)| sources.of_condition(step, left)) {

@@ -1,8 +1,9 @@
 //! Declared inputs of a few sizes: whatever the conditions say, a model that refuses one of them is wrong.
 use super::{Check, Condition, Verdict, Violation};
+use crate::check::declaration::Declared;
 use crate::check::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use crate::check::examples::{SAMPLES, sampled};
-use crate::check::findings::{DATA_DECIDE, Data};
+use crate::check::findings::{DATA_DECIDE, Data, EVAL_DATA_BREAK};
 use crate::check::names;
 use crate::shape::Dtype;
 use crate::walk::{Given, Input, Step, declared};
@@ -55,13 +56,24 @@ impl Check<'_> {
         if let Some((refused, data)) = self.refusal_on_a_branch(sizes) {
             return self.refused((sizes.clone(), Some(data)), refused);
         }
-        if self.report.undecided.iter().any(|(_, reason)| reason == DATA_DECIDE) {
+        if self
+            .report
+            .undecided
+            .iter()
+            .any(|(_, reason)| [DATA_DECIDE, EVAL_DATA_BREAK].contains(&reason.as_str()))
+        {
             return;
         }
         let Some(refused) = evaluate(self.model, sizes, &FxHashMap::default()).err() else { return };
         let Some((node, expr)) = refused.node.zip(refused.expr).filter(|_| !refused.is_unsupported) else {
             return;
         };
+        // It is the condition of which the values of inputs decide at run time.
+        let left = self.report.run_time.iter().map(|left| &left.condition);
+        if let Some(left) = left.into_iter().find(|left| left.node == node && left.because == expr) {
+            self.report.undecided.push((left.clone(), EVAL_DATA_BREAK.to_owned()));
+            return self.lower(Verdict::Unknown);
+        }
         let op = self.op_of(&node);
         let condition =
             Condition { shown: expr.clone(), because: expr.clone(), expr, node, op, on_sizes: false };
@@ -133,7 +145,7 @@ impl Check<'_> {
             let (Some(stated), Some(made)) = (&output.shape, made) else { continue };
             if stated.len() != made.len() {
                 let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
-                return self.wrong(&output.name, 0, ranks, (sizes.clone(), data));
+                return self.wrong(&output.name, Declared::Rank(made.len()), ranks, (sizes.clone(), data));
             }
             for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
                 let Some(made) = made.number() else { continue };
@@ -151,7 +163,8 @@ impl Check<'_> {
                 };
                 if made != expected {
                     let texts = (text, made.to_string());
-                    return self.wrong(&output.name, dim, texts, (sizes.clone(), data));
+                    let right = Declared::Size(dim, None);
+                    return self.wrong(&output.name, right, texts, (sizes.clone(), data));
                 }
             }
         }

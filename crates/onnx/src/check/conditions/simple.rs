@@ -1,16 +1,21 @@
 //! Conditions without factors that sizes of at least 1 have in common: `n == 2` for `n*m == 2*m`.
 use super::factors::split;
+use super::quotients::multiples;
 use super::{Check, Decided, decide};
+use crate::check::plain::{has_cases, plain, proved_plain};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Node, Poly, Pool, Symbol};
 use sizewise_solve::Budget;
 
 /// Of more terms a factor is not looked for.
 const MAX_TERMS: usize = 64;
+/// Of more parts of a disjunction each is left as it is.
+const MAX_PARTS: usize = 6;
 
 impl Check<'_> {
     /// An equivalent condition that is simpler, where all conditions hold of which `env` knows.
     pub(super) fn simplified(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
+        let condition = plain(env, condition);
         match self.symbolic.env.pool.node(condition).cloned() {
             Some(Node::Call(Func::IsZero, args)) => match args.first() {
                 Some(&difference) => self.equation_without_factors(env, difference).unwrap_or(condition),
@@ -20,9 +25,35 @@ impl Check<'_> {
                 // A case that no size allows says nothing.
                 let possible = |part: &&Expr| env.statically(**part) != Some(false);
                 let left: Vec<Expr> = parts.iter().filter(possible).copied().collect();
-                let left = if left.is_empty() { parts.to_vec() } else { left };
+                let mut left = if left.is_empty() { parts.to_vec() } else { left };
+                // A part matters where no other one holds.
+                for at in (0..left.len()).filter(|_| left.len() <= MAX_PARTS).collect::<Vec<_>>() {
+                    if has_cases(env, left[at]) {
+                        let mut others = env.clone();
+                        for (_, &part) in left.iter().enumerate().filter(|(other, _)| *other != at) {
+                            let not = others.pool.not(part);
+                            others.assume(not);
+                        }
+                        left[at] = proved_plain(&mut others, left[at]);
+                    }
+                }
                 let left: Vec<Expr> = left.into_iter().map(|part| self.simplified(env, part)).collect();
                 env.pool.or(&left)
+            }
+            _ => condition,
+        }
+    }
+
+    /// An equivalent condition in which sizes are multiples, where it has equations of quotients.
+    pub(super) fn with_multiples(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
+        match self.symbolic.env.pool.node(condition).cloned() {
+            Some(Node::Call(Func::IsZero, args)) => {
+                let found = args.first().and_then(|&difference| multiples(env, difference));
+                found.map_or(condition, |parts| env.pool.and(&parts))
+            }
+            Some(Node::Call(Func::Or, parts)) => {
+                let parts: Vec<Expr> = parts.iter().map(|&part| self.with_multiples(env, part)).collect();
+                env.pool.or(&parts)
             }
             _ => condition,
         }

@@ -255,7 +255,8 @@ pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result
     Ok((query, value))
 }
 
-/// (C5) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]` or `[batch, length, total]`.
+/// (C5) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]`, `[batch, 1]`, `[1, 1]` or
+/// `[batch, length, total]`.
 fn padding(
     cx: &mut Cx,
     call: &Checked,
@@ -274,7 +275,16 @@ fn padding(
             let fine = cx.any(&conditions);
             cx.require(fine, "Attention.C5", |cx| format!("the mask has {} elements", cx.show(mask[0])))
         }
-        2 => cx.require_same_shape(&mask, &[batch, total], "Attention.C5"),
+        2 => {
+            let (each, whole) = (cx.eq(mask[0], batch), cx.eq(mask[1], total));
+            let (shared, single) = (cx.eq(mask[0], 1), cx.eq(mask[1], 1));
+            let rows = cx.any(&[each, shared]);
+            let cases = [cx.all(&[each, whole]), cx.all(&[rows, single])];
+            let fine = cx.any(&cases);
+            cx.require(fine, "Attention.C5", |cx| {
+                format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(&[batch, total]))
+            })
+        }
         3 => cx.require_same_shape(&mask, &[batch, length, total], "Attention.C5"),
         rank => call.check(false, "Attention.C5", || format!("the mask is of rank {rank}")),
     }

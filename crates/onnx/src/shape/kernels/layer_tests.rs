@@ -73,6 +73,26 @@ fn heads_divide() {
             "com.microsoft::MultiHeadAttention-1 num_heads=2 f32[s0,3,8] f32[s0,5,8] f32[s0,5,8]",
             "f32[s0,3,8]",
         ),
+        (
+            "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[2,5] f32[2,2,2,2,4]",
+            "f32[2,3,8]",
+        ),
+        (
+            "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[2,1] f32[2,2,2,2,4]",
+            "f32[2,3,8]",
+        ),
+        (
+            "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[1,1] f32[2,2,2,2,4]",
+            "f32[2,3,8]",
+        ),
+        (
+            "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[1,5] f32[2,2,2,2,4]",
+            "refused: Attention.C5",
+        ),
+        (
+            "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[2,3] f32[2,2,2,2,4]",
+            "refused: Attention.C5",
+        ),
         ("com.microsoft::MultiHeadAttention-1 num_heads=2 f32[1,3,8] f32[1,5,8]", "refused: Attention.C1"),
     ]);
 }

@@ -1,0 +1,145 @@
+//! Whether a fix rejects sizes at which a model runs.
+use super::{Check, Decided, Given, decide};
+use crate::check::evaluate::evaluate;
+use crate::check::examples::{SAMPLES, sampled};
+use crate::check::findings::Rejects;
+use crate::check::limits::Limits;
+use crate::check::names;
+use crate::check::symbolic::Symbolic;
+use crate::read::Model;
+use rustc_hash::FxHashMap;
+use serde_json::Value as Json;
+use sizewise_check::spec::Spec;
+use sizewise_expr::text::print;
+use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+
+/// The most conditions of a fix that are looked at.
+const MAX_RELATIONS: usize = 24;
+
+impl Check<'_> {
+    /// Whether a model with other declarations, or a spec, or both reject sizes at which this one runs. `is_said` is what
+    /// the fix says of itself.
+    pub(super) fn rejected(&self, model: &Model, spec: Option<&Json>, is_said: bool) -> Rejects {
+        let unless_found = if is_said { Rejects::Perhaps } else { Rejects::Nothing };
+        let limits = |spec: &Json| Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok();
+        let limits = match spec.map(limits) {
+            Some(None) => return unless_found,
+            limits => limits.flatten(),
+        };
+        let allowed = Symbolic::new(model, limits.as_ref(), &|at| 7 + 4 * at as i64);
+        let Some(relations) = self.relations(&allowed) else { return unless_found };
+        let mut env = self.symbolic.env.clone();
+        for guard in self.walk.env.guards() {
+            env.assume(self.any_broadcast(guard.condition));
+        }
+        let mut allows_all =
+            self.report.are_sizes_complete() && self.failed.is_empty() && self.doubtful.is_empty();
+        for &relation in relations.iter().take(MAX_RELATIONS) {
+            let (pool, facts) = env.facts();
+            match decide(pool, facts, relation, &self.budget).verdict {
+                Decided::Implied { .. } | Decided::Inconsistent { .. } => {}
+                Decided::Unknown { .. } => allows_all = false,
+                Decided::Refuted { witness } => {
+                    allows_all = false;
+                    let witness: FxHashMap<Symbol, Int> = witness.into_iter().collect();
+                    let value = |symbol: Symbol| {
+                        let found = witness.get(&symbol).and_then(Int::to_i64);
+                        found.or_else(|| self.symbolic.hint(symbol))
+                    };
+                    if let Some(sizes) = self.running(&value) {
+                        let sizes = self.smaller_accepted(&sizes, Some(relation)).unwrap_or(sizes);
+                        return Rejects::Sizes(self.ordered(sizes));
+                    }
+                }
+            }
+        }
+        let is_all = allows_all && relations.len() <= MAX_RELATIONS;
+        let otherwise = if is_all { Rejects::Nothing } else { unless_found };
+        let sample = |&sample: &(i64, i64)| {
+            let value = |symbol| sampled(&self.symbolic, sample, symbol);
+            let number = |symbol| value(symbol).map(|size| Value::Int(size.into()));
+            let mut evaluator = Evaluator::new(&self.symbolic.env.pool, number);
+            let is_rejected = relations.iter().any(|&relation| evaluator.truth(relation) == Ok(false));
+            if is_rejected { self.running(&value) } else { None }
+        };
+        let found = SAMPLES.iter().find_map(sample);
+        found.map_or(otherwise, |sizes| Rejects::Sizes(self.ordered(sizes)))
+    }
+
+    /// A condition as it is where operands broadcast in any way.
+    fn any_broadcast(&self, condition: Expr) -> Expr {
+        let as_walked = |(simple, _): &(&Expr, &Expr)| {
+            **simple == condition || self.written.get(*simple) == Some(&condition)
+        };
+        self.wide.iter().find(as_walked).map_or(condition, |(_, wide)| *wide)
+    }
+
+    /// The sizes of inputs, if the model accepts them.
+    fn running(&self, value: &dyn Fn(Symbol) -> Option<i64>) -> Option<Given> {
+        let sizes = self.symbolic.at(value)?;
+        let runs = evaluate(self.model, &sizes, &FxHashMap::default()).is_ok();
+        runs.then_some(sizes)
+    }
+
+    /// What other declarations ask of the sizes of this model's inputs. `None` where that cannot be said.
+    fn relations(&self, allowed: &Symbolic) -> Option<Vec<Expr>> {
+        // A clone is a handle of the same pool.
+        let mut pool = self.symbolic.env.pool.clone();
+        let pairs = self.symbolic.sizes.iter().zip(&allowed.sizes).enumerate();
+        let mut sizes: Vec<(Expr, Expr)> = Vec::new();
+        for (at, ((input, old), (_, new))) in pairs {
+            if input.shape.is_none() || old.len() != new.len() {
+                return None;
+            }
+            let of = |symbolic: &Symbolic, dim: usize, size: Expr| symbolic.varied(at, dim).unwrap_or(size);
+            sizes.extend(
+                old.iter()
+                    .zip(new)
+                    .enumerate()
+                    .map(|(dim, (&old, &new))| (of(&self.symbolic, dim, old), of(allowed, dim, new))),
+            );
+        }
+        let theirs = &allowed.env.pool;
+        let mut relations = Vec::new();
+        // What each of their symbols is: a size, or the quotient of one by a factor.
+        let mut known: FxHashMap<Symbol, Expr> = FxHashMap::default();
+        for is_alone in [true, false] {
+            for &(old, new) in &sizes {
+                let poly = theirs.poly(new);
+                let [(term, factor)] = poly.terms.as_slice() else { continue };
+                let Some(symbol) = theirs.as_symbol(*term) else { continue };
+                let is_plain = factor.is_one() && poly.constant.is_zero();
+                if is_plain != is_alone || known.contains_key(&symbol) || !factor.is_positive() {
+                    continue;
+                }
+                let (factor, offset) = (pool.int(factor.clone()), pool.int(poly.constant.clone()));
+                let difference = pool.sub(old, offset);
+                known.insert(symbol, pool.floor_div(difference, factor));
+            }
+        }
+        for (symbol, named) in &allowed.symbols {
+            let Some(&size) = known.get(symbol) else { continue };
+            let least = pool.int(named.min);
+            relations.push(pool.ge(size, least));
+            if let Some(max) = named.max {
+                let most = pool.int(max);
+                relations.push(pool.le(size, most));
+            }
+        }
+        for (old, new) in sizes {
+            let text = print::expression(theirs, new);
+            let written = |name: &str| {
+                let size = known.get(&theirs.find_symbol(name)?)?;
+                Some(format!("({})", print::expression(&self.symbolic.env.pool, *size)))
+            };
+            let new = match new.as_inline() {
+                Some(number) => pool.int(number),
+                None => names::read_as(&mut pool, &text, &written, sizewise_expr::Sort::Int)?,
+            };
+            relations.push(pool.eq(old, new));
+        }
+        relations.retain(|&relation| pool.as_bool(relation) != Some(true));
+        relations.dedup();
+        Some(relations)
+    }
+}
