@@ -1,10 +1,12 @@
 //! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
+mod calls;
 mod control;
 mod inputs;
 mod large;
 mod load;
 mod loading;
 mod loops;
+mod repeats;
 mod scan;
 mod unmade;
 mod untracked;
@@ -14,18 +16,16 @@ pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
-use crate::shape::{
-    Attribute, Call, Dtype, RunTime, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
-};
+use crate::shape::{Attribute, Call, Dtype, RunTime, Value};
 use large::Degrees;
-use load::{mark_controlled, mark_declared, mark_ranks};
+use load::{mark_controlled, mark_declared};
+use repeats::Repeats;
 
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::KernelError;
 use smallvec::SmallVec;
-use untracked::mark_untracked;
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 100_000;
@@ -184,6 +184,8 @@ pub struct Walk<'m> {
     pub takes_any_data: bool,
     /// Whether conditions that are left to run time are noted.
     pub notes_run_time: bool,
+    /// The calls that may repeat.
+    repeats: Repeats<'m>,
     /// The degrees of sizes.
     degrees: Degrees,
     /// How many nodes were visited, those of attempts that were taken back included.
@@ -223,6 +225,7 @@ impl<'m> Walk<'m> {
             keeps: !stops,
             takes_any_data: true,
             notes_run_time: !stops,
+            repeats: Repeats::default(),
             degrees: Degrees::default(),
             visits: 0,
             most_visits: MAX_VISITS,
@@ -377,64 +380,15 @@ impl<'m> Walk<'m> {
         if let Some(error) = self.disagreement_at_load(node, &call) {
             self.failed(step, error)?;
         }
-        let before = self.reads_untracked(&call).then(|| self.env.clone());
-        let asserted = self.env.runtime_asserts().len();
-        let mut values = match infer(&mut Cx::on(&mut self.env, self.model.backend), &call) {
-            Ok(values) => {
-                if let Some(before) = before {
-                    self.ask_of_untracked(step, &call, before);
-                }
-                if self.notes_run_time && is_known {
-                    self.leave_to_run_time(step, &call, asserted);
-                }
-                let mut values = mark_untracked(&call, values);
-                mark_spans(&mut Cx::on(&mut self.env, self.model.backend), &call, &mut values);
-                values
-            }
-            Err(KernelError::DataDependent { .. }) if before.is_some() => {
-                self.depends_on_untracked(step, call.op);
-                unknown_outputs(&call)
-            }
-            Err(error) => {
-                self.failed(step, error)?;
-                unknown_outputs(&call)
-            }
-        };
-        if let Some(error) = self.uncounted_sizes(&call) {
-            self.failed(step, error)?;
+        let hash = if frame.depth == 0 && is_known { self.repeatable(&call) } else { None };
+        let Some(hash) = hash else { return self.called(node, &call, is_known) };
+        if let Some(made) = self.made_before(hash, &call) {
+            return Ok(made);
         }
-        mark_ranks((domain, version), node, inputs, &mut values);
-        if self.keeps
-            && !matches!(op, "Shape" | "Size" | "Identity" | "Concat" | "Gather" | "Slice" | "Unsqueeze")
-        {
-            self.note_integers(step, &values);
-        }
-        if let Some(error) = self.leave_out_large(&mut values) {
-            self.failed(step, error)?;
-        }
-        self.forget_elements(&mut values);
-        Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
-    }
-
-    /// Notes the conditions on elements that a call leaves to run time. What has been asserted since then of sizes that
-    /// data decide is noted there.
-    fn leave_to_run_time(&mut self, step: usize, call: &Call, asserted: usize) {
-        let left = left_to_run_time(&mut Cx::on(&mut self.env, self.model.backend), call);
-        let asserts = &self.env.runtime_asserts()[asserted..];
-        let is_new = |left: &RunTime| asserts.iter().all(|assert| assert.clause.name() != left.clause);
-        self.run_time.extend(left.into_iter().filter(is_new).map(|condition| (step, condition)));
-    }
-
-    /// Notes the integers among the elements of results that are computed from sizes.
-    fn note_integers(&mut self, step: usize, values: &[Option<Value>]) {
-        for tensor in values.iter().flatten().filter_map(Value::tensor) {
-            if !matches!(tensor.dtype, Dtype::I64 | Dtype::I32) {
-                continue;
-            }
-            let computed = tensor.known_integers();
-            let computed = computed.filter(|e| e.as_inline().is_none() && self.env.pool.as_int(*e).is_none());
-            self.integers.extend(computed.map(|e| (step, e, tensor.dtype)));
-        }
+        let before = self.known();
+        let made = self.called(node, &call, is_known)?;
+        self.keep_for_repeats(hash, &call, before, &made);
+        Ok(made)
     }
 
     /// The backend that runs the model.
