@@ -41,7 +41,7 @@ pub(super) fn sampled(symbolic: &Symbolic, (first, step): (i64, i64), symbol: Sy
 }
 
 /// A walk over symbols for the sizes of inputs.
-pub(super) struct Walked<'m> {
+pub(crate) struct Walked<'m> {
     pub symbolic: Symbolic,
     pub walk: Walk<'m>,
     /// The values of the outputs, if the walk came to its end.
@@ -55,7 +55,7 @@ fn hint(example: usize) -> impl Fn(usize) -> i64 {
 }
 
 /// Walks a model at hints that it accepts, if such hints are found.
-pub(super) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m> {
+pub(crate) fn walked<'m>(model: &'m Model, limits: Option<&Limits>) -> Walked<'m> {
     found(model, limits, true)
 }
 

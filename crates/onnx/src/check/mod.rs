@@ -42,6 +42,8 @@ pub use declaration::{Declaration, Declared};
 pub(crate) use declaration::{full_name, written_size};
 pub(crate) use evaluate::without_operator;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
+#[cfg(test)]
+pub(crate) use examples::walked;
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use findings::{
     Condition, Data, Findings, Fix, LeftToRunTime, Rejects, Stated, Verdict, Violation, WrongOutput,

@@ -2,7 +2,7 @@
 //! made then is what it makes now, if nothing new is in the environment.
 use super::{Step, Walk};
 use crate::read::domain_of;
-use crate::shape::{Attribute, Call, Elements, Value};
+use crate::shape::{Attribute, Call, Element, Elements, Value};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -72,6 +72,16 @@ impl Kept<'_> {
     }
 }
 
+/// Tells 0 from -0, which are equal.
+fn hash_element(element: &Element, hasher: &mut FxHasher) {
+    match element {
+        Element::Int(e) | Element::Bool(e) => e.hash(hasher),
+        Element::Float(value) => value.to_bits().hash(hasher),
+        Element::Text(text) => text.hash(hasher),
+        Element::Open => hasher.write_u8(3),
+    }
+}
+
 /// The hash of a call on tensors; `None` for one that is not kept.
 fn hash(call: &Call) -> Option<u64> {
     let mut hasher = FxHasher::default();
@@ -84,9 +94,9 @@ fn hash(call: &Call) -> Option<u64> {
                 match &tensor.elements {
                     Some(Elements::List(list)) => {
                         list.len().hash(&mut hasher);
-                        list.iter().filter_map(crate::shape::Element::int).for_each(|e| e.hash(&mut hasher));
+                        list.iter().for_each(|element| hash_element(element, &mut hasher));
                     }
-                    Some(Elements::Fill(_)) => hasher.write_u8(1),
+                    Some(Elements::Fill(element)) => hash_element(element, &mut hasher),
                     None => hasher.write_u8(2),
                 }
             }
@@ -147,5 +157,103 @@ impl<'m> Walk<'m> {
             known,
             made: made.to_vec(),
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::check::{Verdict, check, evaluate, shapes, walked};
+    use crate::read::Model;
+    use crate::shape::{Call, Dtype, Element, Tensor, Value};
+    use rustc_hash::FxHashMap;
+
+    /// A model of a body, so many nodes behind that repeat nothing of it, and the body's end.
+    fn model(inputs: &str, outputs: &str, body: &[&str]) -> Model {
+        let mut lines: Vec<String> = Vec::new();
+        // Calls are kept behind some nodes, and when they come for the second time.
+        lines.extend((0..super::FIRST).map(|at| format!("pad{at} = Constant<value_int = {at}>()")));
+        lines.extend(body.iter().map(|&line| line.to_owned()));
+        let text = format!(
+            "<ir_version: 8, opset_import: [\"\" : 17]>\ng ({inputs}) => ({outputs}) {{\n{}\n}}",
+            lines.join("\n")
+        );
+        Model::read(text.into_bytes()).expect("a model")
+    }
+
+    fn shape(model: &Model, name: &str) -> String {
+        format!("{:?}", shapes(model).values[name].shape)
+    }
+
+    #[test]
+    fn equal_calls_have_equal_results() {
+        let relus: Vec<String> = (1..6).map(|at| format!("r{at} = Relu(x)\ns{at} = Add(r{at}, x)")).collect();
+        let body: Vec<&str> = relus.iter().map(String::as_str).collect();
+        let model = model("float[N, 3] x", "float[] s5", &body);
+        for at in 2..6 {
+            assert_eq!(shape(&model, &format!("s{at}")), shape(&model, "s1"));
+        }
+        let repeats = walked(&model, None).walk.repeats;
+        assert!(repeats.slots.iter().any(|slot| slot.kept.is_some()), "nothing was kept");
+    }
+
+    #[test]
+    fn sizes_that_data_decide_differ_each_time() {
+        let body = ["a = NonZero(x)", "b = NonZero(x)", "c = NonZero(x)", "d = NonZero(x)"];
+        let model = model("float[N, 3] x", "int64[] a, int64[] b, int64[] c, int64[] d", &body);
+        let walk = walked(&model, None).walk;
+        let shape =
+            |name: &str| walk.values[model.number(name).expect(name)].as_ref().and_then(Value::tensor);
+        let shape = |name: &&str| shape(name).and_then(|tensor| tensor.shape.clone());
+        let found: Vec<_> = ["a", "b", "c", "d"].iter().map(shape).collect();
+        assert!(found.iter().enumerate().all(|(at, one)| !found[..at].contains(one)), "{found:?}");
+    }
+
+    #[test]
+    fn what_is_learned_between_equal_calls_counts() {
+        // Where `a` and `b` meet, the sizes are known to be equal from then on.
+        let body = [
+            "i = Identity(x)",
+            "p = Concat<axis = 0>(x, y)",
+            "q = Concat<axis = 0>(x, y)",
+            "m = Add(x, y)",
+            "r = Concat<axis = 0>(x, y)",
+            "s = Concat<axis = 0>(x, y)",
+        ];
+        let model = model("float[A] x, float[B] y", "float[] s", &body);
+        let none = FxHashMap::default();
+        for (a, b, runs) in [(4, 4, true), (4, 5, false)] {
+            let sizes = [("x".to_owned(), vec![a]), ("y".to_owned(), vec![b])].into_iter().collect();
+            assert_eq!(evaluate(&model, &sizes, &none).is_ok(), runs, "{a} {b}");
+        }
+        assert_eq!(check(&model).verdict, Verdict::Violated);
+    }
+
+    #[test]
+    fn each_refusal_is_reported() {
+        let lines: Vec<String> = (0..4).map(|at| format!("z{at} = MatMul(x, y)")).collect();
+        let body: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let model = model("float[2, 3] x, float[4, 5] y", "float[] z3", &body);
+        assert_eq!(walked(&model, None).walk.failures.len(), 4);
+    }
+
+    #[test]
+    fn zeros_of_either_sign_are_told_apart() {
+        let hash_of = |number: f64| {
+            let zero = Tensor::new(Dtype::F32, Vec::new()).filled(Element::Float(number)).into();
+            let (inputs, outputs) = (&[Some(&zero)], &[true]);
+            let (domain, op, version, attributes) = ("", "Reciprocal", 13, &[]);
+            super::hash(&Call {
+                domain,
+                op,
+                version,
+                attributes,
+                inputs,
+                outputs,
+                is_static: true,
+                is_run: false,
+            })
+        };
+        assert_ne!(hash_of(0.0), hash_of(-0.0));
+        assert_eq!(hash_of(0.5), hash_of(0.5));
     }
 }
