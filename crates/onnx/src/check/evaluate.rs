@@ -1,10 +1,9 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
 use super::size::ShownSize;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
-use super::symbolic::Symbolic;
 use crate::read::Model;
-use crate::shape::{Element, Elements, MAX_ELEMENTS, Tensor, Value};
-use crate::walk::{AtLoad, Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
+use crate::shape::{Element, Elements, MAX_ELEMENTS, RunTime, Tensor, Value};
+use crate::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -73,6 +72,15 @@ pub fn evaluate_fully(
 /// The first condition that no data decide: sizes through numbers that are not followed, or chance.
 fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let mut sources = None;
+    for assert in walk.env.runtime_asserts() {
+        let at = *walk.steps.get(assert.origin.0 as usize)?;
+        let sources = sources.get_or_insert_with(|| Sources::new(model));
+        if let Some(reason) = decides(sources, at) {
+            let condition = print::expression(&walk.env.pool, assert.condition);
+            let (message, node) = (format!("whether {condition}: {reason}"), Some(at.node().to_owned()));
+            return Some(Refused { message, node, expr: None, is_unsupported: true });
+        }
+    }
     let (left, at, reason) = walk.run_time.iter().find_map(|(step, left)| {
         let at = *walk.steps.get(*step)?;
         let sources = sources.get_or_insert_with(|| Sources::new(model));
@@ -85,6 +93,20 @@ fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let says = left.says.replace("{}", at.input(left.input)).replace('#', "that size");
     let (message, node) = (format!("whether {says}: {reason}"), Some(at.node().to_owned()));
     Some(Refused { message, node, expr: None, is_unsupported: true })
+}
+
+/// What decides the sizes that a node is given, where the elements of no input do.
+fn decides<'m>(sources: &Sources<'m>, at: Step<'m>) -> Option<&'static str> {
+    let mut reason = SIZES_DECIDE;
+    for input in 0..at.count() {
+        let elements = RunTime { input, clause: "", says: "", size: None };
+        match sources.of_condition(at, &elements) {
+            Decides::Inputs(_) | Decides::Unknown => return None,
+            Decides::Chance => reason = CHANCE_DECIDES,
+            Decides::Sizes => {}
+        }
+    }
+    Some(reason)
 }
 
 /// As [`evaluate`], with the branches that were taken.
@@ -139,18 +161,11 @@ fn evaluated(
     asked: Asked,
 ) -> Result<Evaluated, Refused> {
     let follows = std::mem::take(branches);
-    let run = |at_load: AtLoad| {
-        let (env, values) = given(model, sizes, &fill)?;
-        let mut walk = Walk::new(model, env, true);
-        (walk.follows, walk.at_load, walk.notes_run_time) = (follows.clone(), at_load, asked.is_full);
-        walk.takes_any_data = asked.any_data;
-        let results = walk.run(values);
-        Ok((walk, results))
-    };
-    let (mut walk, mut results) = run(AtLoad::Unasked)?;
-    if matches!(walk.at_load, AtLoad::Asked) {
-        (walk, results) = run(inferred(model))?;
-    }
+    let (env, values) = given(model, sizes, &fill)?;
+    let mut walk = Walk::new(model, env, true);
+    (walk.follows, walk.notes_run_time) = (follows, asked.is_full);
+    walk.takes_any_data = asked.any_data;
+    let results = walk.run(values);
     *branches = std::mem::take(&mut walk.taken);
     if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
         let node = walk.steps.get(step).map(|step| step.node().to_owned());
@@ -221,19 +236,6 @@ fn given(
         values.push((input.name, value));
     }
     Ok((env, values))
-}
-
-/// What is inferred of the rows of loops when the model loads.
-fn inferred(model: &Model) -> AtLoad {
-    let symbolic = Symbolic::new(model, None, &|_| 4);
-    let values = symbolic.values();
-    let mut walk = Walk::new(model, symbolic.env, false);
-    walk.at_load = AtLoad::Finding(FxHashMap::default());
-    walk.run(values);
-    match walk.at_load {
-        AtLoad::Finding(rows) => AtLoad::Found(rows),
-        other => other,
-    }
 }
 
 /// A message without the operator at its beginning.

@@ -1,5 +1,5 @@
 //! What onnxruntime runs although its operators' specification, or a first look, says otherwise.
-use super::evaluate;
+use super::{evaluate, evaluate_fully};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 
@@ -137,4 +137,41 @@ fn what_sizes_decide_through_numbers_that_are_not_followed_is_not_known() {
     // An index among the inputs is data.
     let graph = "(float[n,m] x, int64[k] i) => (o) { o = Gather(x, i) }";
     assert_eq!(evaluated(graph, &[("x", &[12, 2]), ("i", &[3])]), None);
+}
+
+#[test]
+fn rows_of_a_loop_have_as_many_elements_and_the_shape_of_the_first() {
+    let rounds = |declared: &str, step: &str| {
+        format!(
+            "(float[{declared}] x) => (w, v) {{ n = Constant<value_int = 2>() a = Constant<value_ints = [0]>() \
+             v, w = Loop(n, , x)<body = b (int64 i, bool c, float[] p) => (bool d, float[] o, float[] r) \
+             {{ d = Identity(c) o = {step} r = Relu(p) }}> }}"
+        )
+    };
+    for (graph, sizes, expected) in [
+        (rounds("a,b", "Transpose(p)"), &[2, 3][..], Ok(vec![2, 2, 3])),
+        (rounds("a,b", "Unsqueeze(p, a)"), &[2, 3], Ok(vec![2, 2, 3])),
+        (rounds("a", "Concat<axis = 0>(p, p)"), &[2], Err("Loop.C1")),
+        (rounds("a", "Concat<axis = 0>(p, p)"), &[0], Ok(vec![2, 0])),
+    ] {
+        let found = evaluated(&graph, &[("x", sizes)]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{graph}");
+    }
+}
+
+#[test]
+fn sizes_that_chance_decides_are_not_known_to_suit() {
+    let squeezed = "q = Unique(r) a = Constant<value_ints = [0]>() y = Squeeze(q, a)";
+    for (graph, is_known) in [
+        (format!("(float[n] x) => (y) {{ r = RandomNormalLike(x) {squeezed} }}"), false),
+        (format!("(float[n] x) => (y) {{ r = Relu(x) {squeezed} }}"), true),
+        ("(float[n] x) => (y) { r = RandomNormalLike(x) y = Unique(r) }".to_owned(), true),
+    ] {
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\ng {graph}");
+        let model = Model::read(text.into_bytes()).expect(&graph);
+        let sizes = FxHashMap::from_iter([("x".to_owned(), vec![2])]);
+        let found = evaluate_fully(&model, &sizes, &FxHashMap::default());
+        assert_eq!(found.is_ok(), is_known, "{graph}");
+        assert!(found.err().is_none_or(|refused| refused.is_unsupported), "{graph}");
+    }
 }

@@ -267,3 +267,97 @@ fn constants_of_random_numbers_and_of_dropping_are_checked() {
         assert_eq!(verdict(&format!("g {graph}")), expected, "{graph}");
     }
 }
+
+#[test]
+fn ranks_that_branches_and_loops_make_are_known_at_load_only_if_they_are_inferred() {
+    let inputs = "float[2,n] x, float[2,n] w, float[3,2,n] y";
+    let scan = "v = Scan<num_scan_inputs = 1, body = s (float[] l) => (float[] m) { m = Relu(l) }>";
+    let branches = |of: &str| {
+        format!(
+            "c = Constant<value = bool {{1}}>() q = If(c)<then_branch = t () => (float[] o) {{ o = Relu(x) }}, \
+             else_branch = e () => (float[] p) {{ p = Relu({of}) }}>"
+        )
+    };
+    let declared =
+        branches("y").replace("(float[] o)", "(float[a,b] o)").replace("(float[] p)", "(float[a,b] p)");
+    let within = format!(
+        "v = Scan<num_scan_inputs = 1, body = s (float[] x) => (float[] m) {{ {} m = Neg(q) }}>(w)",
+        branches("y")
+    );
+    let carried = "k = Constant<value_int = 2>() q = Loop(k, , x)<body = b (int64 i, bool g, float[] r) => \
+                   (bool h, float[] o) { h = Identity(g) s = Constant<value_ints = [2, 3]>() o = ConstantOfShape(s) }>";
+    for (outputs, body, expected) in [
+        ("(v)", format!("{} {scan}(q)", branches("w")), Verdict::Ok),
+        ("(v)", format!("{} {scan}(q)", branches("y")), Verdict::Unknown),
+        // What is inferred counts, not what a branch declares.
+        ("(v)", format!("{declared} {scan}(q)"), Verdict::Unknown),
+        // What is not inferred is as the model states.
+        ("(v) <float[a,b] q>", format!("{} {scan}(q)", branches("y")), Verdict::Ok),
+        ("(v) <float[a,b,d] q>", format!("{} {scan}(q)", branches("y")), Verdict::Unknown),
+        ("(v, float[a,b] q)", format!("{} {scan}(q)", branches("y")), Verdict::Ok),
+        ("(v)", within.replace("Relu(y)", "Relu(x)"), Verdict::Ok),
+        ("(v)", within, Verdict::Unknown),
+        ("(v)", format!("{carried} {scan}(q)"), Verdict::Unknown),
+        // Where the model or a graph states another rank than is inferred, none is known.
+        ("(v) <float[a,b] q>", format!("q = Relu(x) {scan}(q)"), Verdict::Ok),
+        ("(v) <float[a] q>", format!("q = Relu(x) {scan}(q)"), Verdict::Unknown),
+        ("(v)", format!("{scan}(x)").replace("(float[] m)", "(float[a,b] m)"), Verdict::Unknown),
+        (
+            "(v)",
+            format!("{} {scan}(q)", branches("w").replace("(float[] p)", "(float[a] p)")),
+            Verdict::Unknown,
+        ),
+        (
+            "(v)",
+            format!("a = Constant<value_ints = [0]>() u = Unsqueeze(x, a) q = Squeeze(u, a) {scan}(q)"),
+            Verdict::Ok,
+        ),
+        (
+            "(v)",
+            format!("a = Constant<value_ints = [0]>() u = Unsqueeze(x, a) q = Squeeze(u) {scan}(q)"),
+            Verdict::Unknown,
+        ),
+    ] {
+        let graph = format!("g ({inputs}) => {outputs} {{ {body} }}");
+        assert_eq!(verdict(&graph), expected, "{graph}");
+    }
+}
+
+#[test]
+fn graphs_that_never_run_are_to_load() {
+    let branch = |body: &str| {
+        format!(
+            "c = Constant<value = bool {{1}}>() v = If(c)<then_branch = t () => (float[] o) {{ o = Relu(x) }}, \
+             else_branch = e () => (float[] p) {{ {body} }}>"
+        )
+    };
+    for (body, expected) in [
+        (branch("p = Neg(x)"), Verdict::Ok),
+        // Sizes that are not numbers are not compared when a model loads.
+        (branch("p = Add(x, z)"), Verdict::Ok),
+        // Whether a refusal is one when the model loads is not always known.
+        (branch("p = Add(x, y)"), Verdict::Unknown),
+        (branch("p = Concat<axis = 5>(x, x)"), Verdict::Unknown),
+        (branch("p = Conv(x, y)"), Verdict::Unknown),
+        (branch("p = Unheard(x)"), Verdict::Unknown),
+        (branch("p = Add(x, i)"), Verdict::Violated),
+        (branch("p = Identity(i)"), Verdict::Violated),
+        (branch("p = Neg(x) u = Concat(x)"), Verdict::Violated),
+        (
+            branch(
+                "p = If(c)<then_branch = r () => (float[] a) { a = Neg(x) }, \
+                    else_branch = s () => (float[] b) { b = Add(x, y) }>",
+            ),
+            Verdict::Unknown,
+        ),
+        (
+            "k = Constant<value_int = 0>() v = Loop(k, , x)<body = b (int64 t, bool g, float[] r) => \
+             (bool h, float[] o) { h = Identity(g) o = Add(x, y) }>"
+                .to_owned(),
+            Verdict::Unknown,
+        ),
+    ] {
+        let graph = format!("g (float[2,n] x, float[4,n] y, float[m,n] z, int64[2,n] i) => (v) {{ {body} }}");
+        assert_eq!(verdict(&graph), expected, "{graph}");
+    }
+}

@@ -23,6 +23,8 @@ mod names;
 mod names_tests;
 #[cfg(test)]
 mod open_tests;
+#[cfg(test)]
+mod operand_tests;
 mod plain;
 mod run_time;
 #[cfg(test)]

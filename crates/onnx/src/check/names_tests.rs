@@ -1,5 +1,5 @@
 //! Statements about names: those that are made for sizes differ from those that the model gives.
-use super::{Declaration, check, declared_spec, evaluate, guarded_shapes, shapes};
+use super::{Declaration, Verdict, check, declared_spec, evaluate, guarded_shapes, shapes};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 use std::collections::HashSet;
@@ -95,5 +95,27 @@ fn a_name_within_an_expression_is_at_least_what_makes_it_a_size() {
         let spec = declared_spec(&Model::read(text.into_bytes()).expect(size));
         let found = &spec["x"].as_array().expect(size)[1];
         assert!(found.to_string().contains(&format!("\"min\":{least}")), "{size}: {spec}");
+    }
+}
+
+#[test]
+fn what_is_made_later_may_have_the_name_of_a_value_within() {
+    let branches = "If(c)<then_branch = t () => (float[p] o) { q = Neg(x) o = Relu(q) }, \
+                    else_branch = e () => (float[p] s) { s = Relu(x) }>";
+    for (nodes, expected) in [
+        (format!("z = {branches} q = Concat<axis = 0>(x, x) y = Add(q, z)"), Some(Verdict::Violated)),
+        (format!("z = {branches} q = Abs(z) y = Add(q, z)"), Some(Verdict::Ok)),
+        (format!("y = Add(z, q) z = {branches} q = Abs(x)"), Some(Verdict::Ok)),
+        (format!("q = {branches} y = Abs(q)"), Some(Verdict::Ok)),
+        (format!("q = Abs(x) z = {branches} y = Add(z, q)"), None),
+        (format!("y = Add(z, q) q = Abs(x) z = {branches}"), None),
+        // A branch that captures what comes later is run after it.
+        (format!("z = {} q = Abs(x) y = Add(z, q)", branches.replace("s = Relu(x)", "s = Relu(q)")), None),
+    ] {
+        let text = format!(
+            "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[n] x, bool c) => (float[m] y) {{ {nodes} }}"
+        );
+        let found = Model::read(text.into_bytes()).ok().map(|model| check(&model).verdict);
+        assert_eq!(found, expected, "{nodes}");
     }
 }

@@ -106,7 +106,7 @@ fn conditions_of_control_flow_have_one_element() {
 
 #[test]
 fn a_condition_that_a_loop_meets_again_and_again_is_listed_once() {
-    let graph = "g (float[8] x, int64[R] i) => (y) { m = Constant<value_int = 3>() c = Constant<value_ints = [1]>() \
+    let graph = "g (float[8] x, int64[R] i) => (y) { m = Constant<value_int = 3>() c = Constant<value_int = 1>() \
                  t = Cast<to = 9>(c) y = Loop(m, t, x) <body = b (int64 at, bool go, float[8] v) => (bool on, float[8] w) \
                  { on = Identity(go) g = Gather(v, i) r = ReduceSum<keepdims = 0>(g) w = Add(v, r) }> }";
     let report = checked(graph);

@@ -106,8 +106,8 @@ impl<'m> Sources<'m> {
             };
             let op = node.op_type.as_str();
             is_drawn |= is_drawn_at_random(op, node.input.get(2).is_some_and(|mode| !mode.is_empty()));
-            // Sizes depend on no element.
-            if matches!(op, "Shape" | "Size") {
+            // Sizes depend on no element, nor do numbers that are drawn for an input's shape.
+            if matches!(op, "Shape" | "Size" | "RandomNormalLike" | "RandomUniformLike") {
                 continue;
             }
             let inputs = node.input.iter().enumerate().filter(|(at, _)| is_read(node, name, *at));

@@ -111,10 +111,11 @@ pub struct AttributeProto {
     pub i: i64,
     #[prost(bytes = "bytes", tag = "4")]
     pub s: Bytes,
-    #[prost(message, optional, tag = "5")]
-    pub t: Option<TensorProto>,
-    #[prost(message, optional, tag = "6")]
-    pub g: Option<GraphProto>,
+    // Most attributes are numbers: what is large is boxed.
+    #[prost(message, optional, boxed, tag = "5")]
+    pub t: Option<Box<TensorProto>>,
+    #[prost(message, optional, boxed, tag = "6")]
+    pub g: Option<Box<GraphProto>>,
     #[prost(float, repeated, tag = "7")]
     pub floats: Vec<f32>,
     #[prost(int64, repeated, tag = "8")]
@@ -129,8 +130,8 @@ pub struct AttributeProto {
     pub kind: i32,
     #[prost(string, tag = "21")]
     pub ref_attr_name: String,
-    #[prost(message, optional, tag = "22")]
-    pub sparse_tensor: Option<SparseTensorProto>,
+    #[prost(message, optional, boxed, tag = "22")]
+    pub sparse_tensor: Option<Box<SparseTensorProto>>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -165,6 +166,8 @@ pub struct TensorProto {
 pub struct SparseTensorProto {
     #[prost(message, optional, tag = "1")]
     pub values: Option<TensorProto>,
+    #[prost(message, optional, tag = "2")]
+    pub indices: Option<TensorProto>,
     #[prost(int64, repeated, tag = "3")]
     pub dims: Vec<i64>,
 }

@@ -4,6 +4,7 @@
 //! and graphs within see those of the graphs around them. What is read is checked for what the walk relies on;
 //! everything else the walk finds out.
 mod links;
+mod loaded;
 pub mod message;
 mod names;
 mod needed;
@@ -14,10 +15,12 @@ mod tensor;
 pub use crate::text::is_text;
 pub use links::Links;
 pub(crate) use links::names_before;
+pub use loaded::{Loaded, Row};
 pub use needed::{Needed, graphs_of, reads_elements};
-pub use tensor::{attribute, tensor};
+pub use tensor::{attribute, sparse, tensor};
 
 use crate::text;
+use loaded::Loading;
 use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -70,6 +73,8 @@ pub struct Model {
     numbers: OnceLock<FxHashMap<String, usize>>,
     /// Which elements are needed, once that was asked.
     needed: OnceLock<Needed>,
+    /// What onnxruntime finds when it loads the model, once that was asked.
+    pub(crate) loading: Loading,
     /// Declared names that look like names made here, once that was asked.
     numbered: OnceLock<Vec<String>>,
 }
@@ -182,6 +187,7 @@ impl Model {
             places,
             numbers: OnceLock::new(),
             needed: OnceLock::new(),
+            loading: Loading::default(),
             numbered: OnceLock::new(),
         };
         order::functions(&model)?;

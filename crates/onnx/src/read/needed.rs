@@ -46,7 +46,14 @@ const PASS_FIRST: &str = "\
 
 /// Operators of onnxruntime's own domain that read no elements.
 const PASS_ALL_CONTRIB: &str = "\
-    BiasGelu FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
+    BiasDropout BiasGelu BiasSoftmax BiasSplitGelu BitmaskBiasDropout BitmaskDropout DecoderMaskedSelfAttention \
+    DequantizeWithOrder FusedMatMulActivation GatedDeltaNet GatedRelativePositionBias GemmFastGelu GemmFloat8 \
+    GemmaRotaryEmbedding GroupNorm Irfft LongformerAttention MatMulBlockQuantizedFp4Weight \
+    MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NhwcConv NhwcFusedConv PackedAttention \
+    PackedMultiHeadAttention PagedAttention QLinearReduceMean QOrderedAttention QOrderedGelu \
+    QOrderedLayerNormalization QOrderedLongformerAttention QOrderedMatMul QuantizeBFP QuantizeWithOrder \
+    ReduceSumInteger RemovePadding RestorePadding Rfft SkipGroupNorm VarlenCausalConvWithState \
+    FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
     SkipSimplifiedLayerNormalization";
 
 /// What an operator does with elements.
@@ -206,7 +213,7 @@ fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
 
 /// The graphs within a node.
 pub fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
-    node.attribute.iter().flat_map(|attribute| attribute.g.iter().chain(&attribute.graphs))
+    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
 }
 
 /// The names that graphs within a node use, those of graphs within them included.

@@ -90,11 +90,17 @@ fn within(list: &mut [NodeProto], with_graphs: &[usize], known: &Scope) -> Resul
     }
     let mut taken: Vec<_> =
         with_graphs.iter().map(|&at| (at, std::mem::take(&mut list[at].attribute))).collect();
-    let names = list.iter().flat_map(|node| node.output.iter().map(String::as_str));
-    let scope = Scope::new(names, Some(known));
-    for attribute in taken.iter_mut().flat_map(|(_, attributes)| attributes) {
-        for inner in attribute.g.iter_mut().chain(&mut attribute.graphs) {
-            graph(inner, Some(&scope))?;
+    taken.sort_unstable_by_key(|(at, _)| *at);
+    let mut scope = Scope::new(std::iter::empty(), Some(known));
+    let mut before = 0;
+    for (at, attributes) in &mut taken {
+        // What comes later may have the name of a value within.
+        scope.add(list[before..*at].iter().flat_map(|node| node.output.iter().map(String::as_str)));
+        before = *at;
+        for attribute in attributes {
+            for inner in attribute.g.as_deref_mut().into_iter().chain(&mut attribute.graphs) {
+                graph(inner, Some(&scope))?;
+            }
         }
     }
     for (at, attributes) in taken {

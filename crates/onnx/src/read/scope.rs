@@ -16,11 +16,16 @@ impl<'s> Scope<'s> {
     /// The values of these names, within the scope of another graph.
     pub(super) fn new(names: impl Iterator<Item = &'s str>, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
         let mut scope = Scope { outer, ..Scope::default() };
-        for name in names {
-            let next = scope.names.len() as u32;
-            scope.numbers.push(*scope.names.entry(name).or_insert(next));
-        }
+        scope.add(names);
         scope
+    }
+
+    /// Adds the values of these names.
+    pub(super) fn add(&mut self, names: impl Iterator<Item = &'s str>) {
+        for name in names {
+            let next = self.names.len() as u32;
+            self.numbers.push(*self.names.entry(name).or_insert(next));
+        }
     }
 
     fn contains(&self, name: &str) -> bool {

@@ -1,5 +1,5 @@
 //! Weights and attributes as values: the elements of small tensors are read, others stay where they are.
-use super::message::{AttributeProto, TensorProto};
+use super::message::{AttributeProto, SparseTensorProto, TensorProto};
 use crate::shape::{Attribute, Dtype, Element, MAX_ELEMENTS, Tensor};
 use sizewise_expr::{Expr, Pool};
 use std::sync::Arc;
@@ -24,6 +24,54 @@ pub fn tensor(pool: &mut Pool, message: &TensorProto, is_needed: bool) -> Option
         Some(elements) => Some(tensor.with(elements)),
         None => Some(tensor),
     }
+}
+
+/// The tensor of a sparse message, with 0 where it has no element; `None` if its type or a size is impossible.
+pub fn sparse(pool: &mut Pool, message: &SparseTensorProto) -> Option<Tensor> {
+    let (values, indices) = (message.values.as_ref()?, message.indices.as_ref());
+    let whole =
+        TensorProto { dims: message.dims.clone(), data_type: values.data_type, ..TensorProto::default() };
+    let result = tensor(pool, &whole, false)?;
+    let elements = indices.and_then(|indices| scattered(pool, values, indices, &message.dims));
+    Some(match elements {
+        Some(elements) => result.with(elements),
+        None => result,
+    })
+}
+
+/// The elements of a sparse tensor. An index counts elements, or there is one for each dimension.
+fn scattered(
+    pool: &mut Pool,
+    values: &TensorProto,
+    indices: &TensorProto,
+    sizes: &[i64],
+) -> Option<Vec<Element>> {
+    let sizes: Vec<usize> = sizes.iter().map(|&size| usize::try_from(size).ok()).collect::<Option<_>>()?;
+    let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    let (values, linear) = (tensor(pool, values, true)?, indices.dims.len() == 1);
+    let zero = match values.dtype {
+        Dtype::Bool => Element::Bool(pool.bool(false)),
+        dtype if dtype.is_integer() => Element::Int(Expr::ZERO),
+        dtype if dtype.is_float() => Element::Float(0.0),
+        _ => return None,
+    };
+    if count > MAX_ELEMENTS {
+        return None;
+    }
+    let indices = tensor(pool, indices, true)?;
+    let (values, indices) = (values.list()?, indices.list()?);
+    let mut result = vec![zero; count];
+    let sizes = if linear { vec![count] } else { sizes };
+    let parts = sizes.len().max(1);
+    for (value, index) in values.iter().zip(indices.chunks(parts)) {
+        let mut at = 0;
+        for (part, size) in index.iter().zip(&sizes) {
+            let part = part.int()?.as_inline().and_then(|part| usize::try_from(part).ok())?;
+            at = at * size + Some(part).filter(|part| part < size)?;
+        }
+        result[at] = value.clone();
+    }
+    Some(result)
 }
 
 /// Its elements, which are written once, where they stay.
@@ -120,4 +168,43 @@ pub fn attribute(pool: &mut Pool, message: &AttributeProto, is_needed: bool) -> 
         0 => Attribute::Int(message.i),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(dims: &[i64], numbers: &[i64]) -> TensorProto {
+        TensorProto {
+            dims: dims.to_vec(),
+            data_type: 7,
+            int64_data: numbers.to_vec(),
+            ..TensorProto::default()
+        }
+    }
+
+    #[test]
+    fn sparse_tensors_have_their_elements_where_the_indices_say() {
+        let mut pool = Pool::default();
+        for (dims, shape, indices, expected) in [
+            (&[4][..], &[2][..], &[1, 3][..], Some(&[0, 5, 0, 6][..])),
+            // In any order.
+            (&[2], &[2], &[1, 0], Some(&[6, 5])),
+            (&[2, 2], &[2], &[1, 2], Some(&[0, 5, 6, 0])),
+            (&[2, 2], &[2, 2], &[0, 1, 1, 1], Some(&[0, 5, 0, 6])),
+            (&[4], &[2], &[1, 4], None),
+            (&[2, 2], &[2, 2], &[0, 2, 1, 1], None),
+            (&[4], &[2], &[-1, 0], None),
+        ] {
+            let message = SparseTensorProto {
+                values: Some(numbers(&[2], &[5, 6])),
+                indices: Some(numbers(shape, indices)),
+                dims: dims.to_vec(),
+            };
+            let tensor = sparse(&mut pool, &message).expect("a tensor");
+            let found: Option<Vec<i64>> =
+                tensor.ints().map(|list| list.iter().filter_map(|e| e.as_inline()).collect());
+            assert_eq!(found.as_deref(), expected, "{dims:?} {indices:?}");
+        }
+    }
 }

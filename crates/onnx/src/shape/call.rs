@@ -279,6 +279,12 @@ impl<'c, 'a> Checked<'c, 'a> {
         !self.is_in_model() || self.tensor(at).is_some_and(is_known)
     }
 
+    /// Whether the file has the elements of an input, so that the inference of shapes reads them.
+    pub fn is_in_file(&self, at: usize) -> bool {
+        let is_in_file = |tensor: &Tensor| tensor.is_in_file || tensor.constant && !self.is_in_model();
+        self.tensor(at).is_some_and(is_in_file)
+    }
+
     /// Whether the call is a node of a model, so that other nodes may use what it makes.
     pub fn is_in_model(&self) -> bool {
         self.call.is_static

@@ -1,25 +1,29 @@
 //! Elements of small tensors by their indices.
-use super::elementwise::followed;
-use super::value::{Element, Elements, Tensor};
+use super::value::{Element, Elements, MAX_ELEMENTS, Tensor};
 use sizewise_expr::Expr;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+/// The index of an element, or sizes: most tensors have few dimensions.
+pub type Index = SmallVec<[usize; 6]>;
 
 /// A tensor whose sizes are numbers, with its elements.
-pub struct Grid {
-    sizes: Vec<usize>,
-    items: Vec<Element>,
+pub struct Grid<'t> {
+    sizes: Index,
+    items: Cow<'t, [Element]>,
 }
 
-impl Grid {
+impl<'t> Grid<'t> {
     /// The elements of a tensor, if they are followed.
-    pub fn new(tensor: &Tensor) -> Option<Grid> {
+    pub fn new(tensor: &'t Tensor) -> Option<Grid<'t>> {
         Some(Grid { sizes: followed(tensor.shape.as_ref()?)?, items: tensor.list()? })
     }
 
     /// As [`Grid::new`], with open elements where none are followed.
-    pub fn or_open(tensor: &Tensor) -> Option<Grid> {
+    pub fn or_open(tensor: &'t Tensor) -> Option<Grid<'t>> {
         let sizes = followed(tensor.shape.as_ref()?)?;
         let count = sizes.iter().product();
-        Some(Grid { sizes, items: tensor.list().unwrap_or_else(|| vec![Element::Open; count]) })
+        Some(Grid { sizes, items: tensor.list().unwrap_or_else(|| vec![Element::Open; count].into()) })
     }
 
     /// The sizes.
@@ -44,13 +48,13 @@ impl Grid {
     /// The element at an index, to be changed.
     pub fn get_mut(&mut self, index: &[usize]) -> Option<&mut Element> {
         let position = self.position(index)?;
-        self.items.get_mut(position)
+        self.items.to_mut().get_mut(position)
     }
 
     /// The elements of a part of this shape that begins at a place along an axis.
     pub fn part(&self, at: usize, from: usize, shape: &[Expr]) -> Option<Elements> {
         build(shape, |index| {
-            let mut index = index.to_vec();
+            let mut index = Index::from_slice(index);
             index[at] += from;
             self.get(&index).cloned()
         })
@@ -62,12 +66,19 @@ impl Grid {
     }
 }
 
+/// The literal sizes of a shape, if it has not too many elements to follow.
+pub(super) fn followed(shape: &[Expr]) -> Option<Index> {
+    let sizes: Index = shape.iter().map(|e| usize::try_from(e.as_inline()?).ok()).collect::<Option<_>>()?;
+    let count = sizes.iter().try_fold(1usize, |count, &size| count.checked_mul(size))?;
+    (count <= MAX_ELEMENTS).then_some(sizes)
+}
+
 /// Each index of a shape, row by row.
-pub fn indices(sizes: &[usize]) -> impl Iterator<Item = Vec<usize>> + '_ {
+pub fn indices(sizes: &[usize]) -> impl Iterator<Item = Index> + '_ {
     let count: usize = sizes.iter().product();
     (0..count).map(move |position| {
         let mut rest = position;
-        let mut index = vec![0; sizes.len()];
+        let mut index = Index::from_elem(0, sizes.len());
         for (at, &size) in index.iter_mut().zip(sizes).rev() {
             *at = rest % size;
             rest /= size;
@@ -91,7 +102,7 @@ pub fn joined(inputs: &[&Tensor], at: usize, result: &Tensor) -> Option<Elements
     let parts = inputs.iter().copied().filter(|tensor| tensor.count() != Some(0));
     let parts = parts.map(Grid::or_open).collect::<Option<Vec<_>>>()?;
     build(result.shape.as_deref()?, |index| {
-        let mut index = index.to_vec();
+        let mut index = Index::from_slice(index);
         for part in &parts {
             if index[at] < part.sizes()[at] {
                 return part.get(&index).cloned();
@@ -109,7 +120,7 @@ pub fn stacked(inputs: &[&Tensor], at: usize, result: &Tensor) -> Option<Element
     }
     let parts = inputs.iter().copied().map(Grid::or_open).collect::<Option<Vec<_>>>()?;
     build(result.shape.as_deref()?, |index| {
-        let mut index = index.to_vec();
+        let mut index = Index::from_slice(index);
         let part = index.remove(at);
         parts.get(part)?.get(&index).cloned()
     })

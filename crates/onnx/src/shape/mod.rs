@@ -6,45 +6,15 @@
 //! tensors.
 mod call;
 mod dtype;
-mod schema;
-mod value;
-
-mod attention;
-mod contrib;
-mod convolution;
-mod creation;
-mod decoding;
-mod einsum;
 mod elements;
-mod elementwise;
-mod gather;
-mod image;
-#[cfg(test)]
-mod layer_tests;
-mod layout;
-mod learning;
-mod linear;
-mod loss;
-mod meeting;
-mod normalization;
+mod kernels;
 mod numbers;
-mod packed;
-mod policy;
-mod pooling;
-mod quantization;
-mod recurrent;
-mod reduction;
-mod rotary;
 mod run_time;
-mod scatter;
-mod sequence;
-mod signal;
-mod slicing;
-mod sorting;
+mod schema;
 mod spans;
-mod strings;
 #[cfg(test)]
 mod tests;
+mod value;
 
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
@@ -56,79 +26,7 @@ pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
-use call::Outcome;
-use rustc_hash::FxHashMap;
 use sizewise_kernels::{Cx, KernelError};
-use std::sync::OnceLock;
-
-/// A shape function.
-type Kernel = fn(&mut Cx, &Checked) -> Outcome;
-/// Operators of one domain with their shape functions.
-type Family = &'static [(&'static str, Kernel)];
-
-const MICROSOFT: &str = "com.microsoft";
-const LEARNING: &str = "ai.onnx.ml";
-
-/// The families of each domain.
-const FAMILIES: &[(&str, &[Family])] = &[
-    (
-        "",
-        &[
-            attention::KERNELS,
-            convolution::KERNELS,
-            creation::KERNELS,
-            einsum::KERNELS,
-            elementwise::KERNELS,
-            gather::KERNELS,
-            image::KERNELS,
-            layout::KERNELS,
-            linear::KERNELS,
-            loss::KERNELS,
-            normalization::KERNELS,
-            pooling::KERNELS,
-            quantization::KERNELS,
-            recurrent::KERNELS,
-            reduction::KERNELS,
-            rotary::KERNELS,
-            scatter::KERNELS,
-            sequence::KERNELS,
-            signal::KERNELS,
-            slicing::KERNELS,
-            sorting::KERNELS,
-            strings::KERNELS,
-        ],
-    ),
-    (LEARNING, &[learning::KERNELS]),
-    (
-        MICROSOFT,
-        &[
-            contrib::KERNELS,
-            attention::CONTRIB,
-            decoding::CONTRIB,
-            packed::CONTRIB,
-            pooling::CONTRIB,
-            quantization::CONTRIB,
-            recurrent::CONTRIB,
-            rotary::CONTRIB,
-            strings::CONTRIB,
-        ],
-    ),
-];
-
-fn kernel(domain: &str, op: &str) -> Option<Kernel> {
-    type Table = FxHashMap<(&'static str, &'static str), Kernel>;
-    static TABLE: OnceLock<Table> = OnceLock::new();
-    let table = TABLE.get_or_init(|| {
-        let of = |(domain, families): &(&'static str, &'static [Family])| {
-            let domain = *domain;
-            families
-                .iter()
-                .flat_map(move |family| family.iter().map(move |(op, kernel)| ((domain, *op), *kernel)))
-        };
-        FAMILIES.iter().flat_map(of).collect()
-    });
-    table.get(&(domain, op)).copied()
-}
 
 /// The outputs of a call of which no more is known than their types.
 pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {

@@ -1,9 +1,10 @@
 //! Conditions on the elements of inputs that a call leaves to run time: only the values of a model's inputs decide
 //! them.
 use super::call::Call;
+use super::kernels::{LEARNING, MICROSOFT};
 use super::spans::integer;
 use super::value::{Element, Elements, Tensor, Value};
-use super::{Dtype, LEARNING, MICROSOFT, spans};
+use super::{Dtype, spans};
 use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;

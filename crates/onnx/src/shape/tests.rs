@@ -68,7 +68,7 @@ fn shown(pool: &Pool, value: &Tensor) -> String {
 }
 
 /// What a call gives: its values, and behind `if` the guards; or the clause that refuses it.
-fn outcome(text: &str, outputs: usize) -> String {
+pub(super) fn outcome(text: &str, outputs: usize) -> String {
     let mut env = ShapeEnv::new();
     for at in 0..6 {
         let hint = Some(Number::Int((4 + 2 * at).into()));

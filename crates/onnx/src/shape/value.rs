@@ -195,18 +195,20 @@ impl Tensor {
     }
 
     /// The elements one by one, if they are followed and not too many.
-    pub fn list(&self) -> Option<Vec<Element>> {
+    pub fn list(&self) -> Option<Cow<'_, [Element]>> {
         let count = usize::try_from(self.count()?).ok().filter(|&count| count <= MAX_ELEMENTS)?;
         match self.elements.as_ref()? {
-            Elements::List(list) => (list.len() == count).then(|| list.to_vec()),
-            Elements::Fill(element) => Some(vec![element.clone(); count]),
+            Elements::List(list) => (list.len() == count).then_some(Cow::Borrowed(&**list)),
+            Elements::Fill(element) => Some(vec![element.clone(); count].into()),
         }
     }
 
     /// As [`Tensor::list`] for a tensor that has so many elements where its sizes are no numbers.
-    pub fn list_of(&self, count: usize) -> Option<Vec<Element>> {
+    pub fn list_of(&self, count: usize) -> Option<Cow<'_, [Element]>> {
         match self.elements.as_ref() {
-            Some(Elements::Fill(element)) if count <= MAX_ELEMENTS => Some(vec![element.clone(); count]),
+            Some(Elements::Fill(element)) if count <= MAX_ELEMENTS => {
+                Some(vec![element.clone(); count].into())
+            }
             _ => self.list(),
         }
     }

@@ -133,7 +133,7 @@ impl Parser<'_> {
             }
             Token::Name(_) => {
                 let graph = self.deeper(Self::graph)?;
-                (attribute.kind, attribute.g) = (GRAPH, Some(graph));
+                (attribute.kind, attribute.g) = (GRAPH, Some(Box::new(graph)));
             }
             other => return Err(self.expected("the value of an attribute", &other)),
         }
@@ -149,7 +149,7 @@ impl Parser<'_> {
         if self.is('{') || self.is('=') || matches!(self.token(), Token::Name(_) | Token::Text(_)) {
             let name = self.optional_name()?.unwrap_or_default();
             self.takes('=')?;
-            (attribute.kind, attribute.t) = (TENSOR, Some(self.tensor(name, &found)?));
+            (attribute.kind, attribute.t) = (TENSOR, Some(Box::new(self.tensor(name, &found)?)));
         } else {
             (attribute.kind, attribute.tp) = (TYPE, Some(found));
         }

@@ -267,7 +267,7 @@ impl Printer {
             TEXTS => format!("[{}]", joined(&attribute.strings, |text| text_of(text))),
             TENSOR => attribute.t.as_ref().map(|t| tensor(t, &named(&t.name))).unwrap_or_default(),
             TYPE => attribute.tp.as_ref().map(value_type).unwrap_or_default(),
-            GRAPH => return attribute.g.iter().for_each(|graph| self.graph(graph)),
+            GRAPH => return attribute.g.as_deref().into_iter().for_each(|graph| self.graph(graph)),
             _ => "[]".to_owned(),
         };
         self.add(&shown);

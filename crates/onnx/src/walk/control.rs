@@ -5,13 +5,13 @@ use crate::read::message::{AttributeProto, GraphProto, NodeProto, ValueInfoProto
 use crate::read::names_before;
 use crate::shape::{Element, Elements, Sequence, Tensor, Value};
 use rustc_hash::FxHashSet;
-use sizewise_env::SymbolInfo;
+use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
 use sizewise_kernels::{Cx, KernelError};
 
 fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
-    node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_ref()
+    node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_deref()
 }
 
 pub(super) fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m AttributeProto> {
@@ -67,6 +67,9 @@ impl<'m> Walk<'m> {
         for graph in [then, other] {
             self.expect_outputs(node, graph, 0)?;
         }
+        if self.finding.is_some() {
+            return self.inferred_branches(node, [then, other], scope, frame);
+        }
         self.expect_single(inputs.first().copied().flatten(), "If.C2", "the condition")?;
         let condition = match inputs.first() {
             Some(Some(Value::Tensor(tensor))) => tensor.single(),
@@ -80,10 +83,12 @@ impl<'m> Walk<'m> {
         if let Some(value) = known.or_else(|| self.follows.get(&place(node)).copied().flatten()) {
             let taken = self.taken.entry(place(node)).or_insert(Some(value));
             *taken = taken.filter(|&taken| taken == value);
-            let graph = if value { then } else { other };
+            let (graph, idle) = if value { (then, other) } else { (other, then) };
             let step = self.steps.len() - 1;
-            let results = self.graph(graph, Vec::new(), scope, frame)?;
+            self.expect_loaded(idle)?;
+            let mut results = self.graph(graph, Vec::new(), scope, frame)?;
             self.expect_declared(step, graph, &results)?;
+            self.mark_inferred(node, &mut results);
             return Ok(results);
         }
         let (step, unknown) = (self.steps.len() - 1, self.unknown.len());
@@ -258,13 +263,17 @@ impl<'m> Walk<'m> {
         if let Some(open) = inside.runtime_asserts().get(asserted) {
             self.unknown.push((open.origin.0 as usize, format!("data decide what {what} needs")));
         }
-        // Sizes that only data decide are known outside, too.
+        self.declare_sizes_of(&inside);
+        results
+    }
+
+    /// Makes sizes that only data decide, and that are known inside, known outside, too.
+    pub(super) fn declare_sizes_of(&mut self, inside: &ShapeEnv) {
         for &symbol in inside.unbacked().iter().skip(self.env.unbacked().len()) {
             let range = inside.known_facts().range(symbol).cloned().unwrap_or_else(ValueRange::all);
             let name = inside.pool.symbol_name(symbol).to_owned();
             self.env.declare(&name, range, SymbolInfo::default());
         }
-        results
     }
 
     /// A value that is one of two: sizes that differ depend on the condition.
@@ -290,14 +299,14 @@ impl<'m> Walk<'m> {
     /// The elements of one of two tensors of one shape.
     fn either_elements(&mut self, condition: Option<Expr>, a: &Tensor, b: &Tensor) -> Option<Elements> {
         let (a, b) = (a.list()?, b.list()?);
-        let either = |(a, b): (Element, Element)| match (&a, &b, condition) {
-            _ if a == b => a,
+        let either = |(a, b): (&Element, &Element)| match (a, b, condition) {
+            _ if a == b => a.clone(),
             (Element::Int(a), Element::Int(b), Some(condition)) => {
                 Element::Int(self.env.pool.ite(condition, *a, *b))
             }
             _ => Element::Open,
         };
-        Some(Elements::List(a.into_iter().zip(b).map(either).collect()))
+        Some(Elements::List(a.iter().zip(&*b).map(either).collect()))
     }
 
     fn either_size(&mut self, condition: Option<Expr>, a: Expr, b: Expr) -> Expr {

@@ -89,11 +89,13 @@ pub(super) fn mark_declared(value: &mut Value, input: &ValueInfoProto) {
     }
 }
 
-/// Marks what control flow makes: its sizes are not sure to be known when the model loads.
-pub(super) fn mark_controlled(values: &mut [Value]) {
+/// Marks what control flow makes: its sizes are not sure to be known when the model loads, nor are the ranks of what loops
+/// make.
+pub(super) fn mark_controlled(op: &str, values: &mut [Value]) {
     for value in values {
         if let Value::Tensor(tensor) = value {
             (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
+            tensor.is_ranked_at_load &= op != "Loop";
         }
     }
 }
@@ -167,8 +169,11 @@ pub(super) fn mark_ranks(
 ) {
     let op = node.op_type.as_str();
     let is_ranked = inputs.iter().flatten().all(|value| is_ranked(value));
+    // Which sizes are 1 is not inferred of sizes that are no numbers.
+    let drops_any = op == "Squeeze" && inputs.len() < 2 && node.attribute.is_empty();
     let known = match op {
         _ if !domain.is_empty() || NEVER.contains(&op) => false,
+        _ if drops_any => inputs.first().copied().flatten().is_some_and(is_sized),
         "Shape" | "Size" => true,
         _ => is_ranked && infers_rank(op, version, inputs),
     };
@@ -181,9 +186,14 @@ pub(super) fn mark_ranks(
     }
 }
 
-/// Whether onnxruntime is sure to know the rank of a graph's output: it is declared, or inferred.
+/// Whether onnxruntime is sure to know the rank of a graph's output: it is declared, or inferred. Where these differ it
+/// knows none.
 pub(super) fn has_known_rank(output: &ValueInfoProto, value: &Value) -> bool {
-    is_ranked(value) || declared(&output.name, output.r#type.as_ref()).shape.is_some()
+    let made = value.tensor().and_then(|tensor| tensor.shape.as_ref()).map(Vec::len);
+    match declared(&output.name, output.r#type.as_ref()).shape {
+        Some(stated) => made.is_none_or(|made| made == stated.len()),
+        None => is_ranked(value),
+    }
 }
 
 /// Whether onnxruntime is sure to know the ranks of all that a graph makes.

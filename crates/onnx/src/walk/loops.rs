@@ -2,7 +2,7 @@
 use super::control::Results;
 use super::load::has_known_rank;
 use super::untracked::{are_sizes, mark, marked, without_elements};
-use super::{AtLoad, Ended, Frame, Given, Scope, Walk, declared};
+use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Tensor, Value, stacked as stacked_elements};
 use sizewise_env::ShapeEnv;
@@ -80,6 +80,7 @@ impl<'m> Walk<'m> {
         for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
             self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;
         }
+        self.expect_rank(graph.input.get(1), inputs.get(1).copied().flatten(), "Loop.C2")?;
         let single = |at: usize| match inputs.get(at) {
             Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
             Some(Some(_)) => Some(None),
@@ -97,7 +98,7 @@ impl<'m> Walk<'m> {
             Some(Some(trips)) => trips.as_inline(),
             _ => None,
         };
-        if matches!(self.at_load, AtLoad::Finding(_)) {
+        if self.finding.is_some() {
             return self.loaded(node, graph, &carried, scope, frame);
         }
         let first = self.first_round(trips, single(1));
@@ -221,6 +222,7 @@ impl<'m> Walk<'m> {
             }
             let mut rows = stacked(count, &row);
             let made: Option<Vec<&Tensor>> = added.iter().map(|round| round[at].tensor()).collect();
+            let made = made.filter(|made| made.iter().all(|tensor| tensor.shape == made[0].shape));
             if let (Value::Tensor(rows), Some(made)) = (&mut rows, made) {
                 rows.elements = stacked_elements(&made, 0, rows);
             }
@@ -232,7 +234,8 @@ impl<'m> Walk<'m> {
         Ok(carried)
     }
 
-    /// The row of two rounds of a loop. (Loop.C1) The rows that rounds add have one shape.
+    /// The row of two rounds of a loop. (Loop.C1) The rows that rounds add have one shape. For onnxruntime they have as many
+    /// elements, and the shape is that of the first.
     fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
         let shapes = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),
@@ -242,7 +245,14 @@ impl<'m> Walk<'m> {
             self.unknown.push((step, "the rows that rounds add may differ in shape".to_owned()));
             return Ok(self.widened(a, b));
         };
-        if let Err(error) = Cx::on(&mut self.env, self.model.backend).require_same_shape(y, x, "Loop.C1") {
+        let mut cx = Cx::on(&mut self.env, self.model.backend);
+        let required = if cx.on_cpu() && x != y {
+            let (first, other) = (cx.product(x.clone()), cx.product(y.clone()));
+            cx.require_eq(first, other, "Loop.C1", "the numbers of elements of two rows")
+        } else {
+            cx.require_same_shape(y, x, "Loop.C1")
+        };
+        if let Err(error) = required {
             self.failed(step, error)?;
         }
         Ok(without_elements(a))
@@ -272,6 +282,7 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
+        self.expect_loaded(graph)?;
         let rest = node.output.len().saturating_sub(carried.len());
         let inputs = self.round(any_number(), &carried);
         let mut results = carried;

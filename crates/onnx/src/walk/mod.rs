@@ -3,20 +3,19 @@ mod control;
 mod inputs;
 mod large;
 mod load;
+mod loading;
 mod loops;
-
 mod scan;
 mod unmade;
 mod untracked;
 
 pub use inputs::{Given, Input, declared, filling, inputs, value};
-pub use unmade::AtLoad;
 pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
-use crate::read::{Imports, Model, attribute, domain_of, graphs_of, tensor};
+use crate::read::{Imports, Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
 use crate::shape::{
-    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
+    Attribute, Call, Dtype, RunTime, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
 };
 use large::Degrees;
 use load::{mark_controlled, mark_declared, mark_ranks};
@@ -49,6 +48,11 @@ impl Step<'_> {
     /// The name of an input; empty where it is left out.
     pub fn input(&self, at: usize) -> &str {
         self.0.input.get(at).map_or("", String::as_str)
+    }
+
+    /// How many inputs it has.
+    pub fn count(&self) -> usize {
+        self.0.input.len()
     }
 
     /// Whether it has graphs within.
@@ -168,8 +172,10 @@ pub struct Walk<'m> {
     pub taken: Branches,
     /// The branches to take where nothing else decides which.
     pub follows: Branches,
-    /// What is inferred of rows when the model loads.
-    pub at_load: AtLoad,
+    /// What is inferred when the model loads, if this walk is to find that.
+    finding: Option<Loaded>,
+    /// The ranks that the model states of values of the main graph, once that was asked.
+    stated: Option<FxHashMap<&'m str, usize>>,
     /// Whether the walk ends at the first failure.
     stops: bool,
     /// Whether values are kept for all nodes of the main graph.
@@ -211,7 +217,8 @@ impl<'m> Walk<'m> {
             values,
             taken,
             follows,
-            at_load: AtLoad::default(),
+            finding: None,
+            stated: None,
             stops,
             keeps: !stops,
             takes_any_data: true,
@@ -235,12 +242,10 @@ impl<'m> Walk<'m> {
             let value = tensor(&mut self.env.pool, message, is_needed).map_or(Value::Unknown, Value::from);
             values[number] = Some(value);
         }
-        let sparse = model.graph.sparse_initializer.iter();
-        let sparse = sparse.filter_map(|message| Some((message, message.values.as_ref()?)));
-        for ((message, elements), &number) in sparse.zip(&others[model.graph.initializer.len()..]) {
-            let shape = message.dims.iter().map(|&size| self.env.pool.int(size)).collect();
-            let dtype = Dtype::from_number(i64::from(elements.data_type)).unwrap_or(Dtype::F32);
-            values[number] = Some(Tensor::new(dtype, shape).into());
+        let sparse = model.graph.sparse_initializer.iter().filter(|message| message.values.is_some());
+        for (message, &number) in sparse.zip(&others[model.graph.initializer.len()..]) {
+            values[number] =
+                Some(sparse_tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from));
         }
         let mut by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
         for (input, &number) in model.graph.input.iter().zip(of_inputs) {
@@ -347,7 +352,10 @@ impl<'m> Walk<'m> {
         }
         let found = if domain.is_empty() { self.control(node, &inputs, scope, frame)? } else { None };
         if let Some(mut values) = found {
-            mark_controlled(&mut values);
+            mark_controlled(&node.op_type, &mut values);
+            if frame.depth == 0 {
+                self.mark_stated(node, &mut values);
+            }
             return Ok(values);
         }
         let is_filler = matches!((domain, node.op_type.as_str()), ("", "Constant" | "ConstantOfShape"));

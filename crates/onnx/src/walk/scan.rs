@@ -79,7 +79,8 @@ impl<'m> Walk<'m> {
         let known = self.env.unbacked().len();
         self.expect_made_rows(graph, states)?;
         let results = self.any_slice(graph, values, states, (scope, frame))?;
-        if !has_ranked_outputs(graph, &results) {
+        let is_misstated = self.finding.is_none() && self.at_load().is_misstated;
+        if !has_ranked_outputs(graph, &results) || is_misstated {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
         }
@@ -192,6 +193,9 @@ impl<'m> Walk<'m> {
         let Some(count) = first.items.as_ref().map(Vec::len) else {
             return Ok(vec![Value::Unknown; node.output.len()]);
         };
+        if count == 0 {
+            self.expect_loaded(graph)?;
+        }
         let mut outputs: Vec<Option<Vec<Tensor>>> = vec![Some(Vec::new()); node.output.len()];
         for at in 0..count {
             let item = |value: &Option<&Value>| match *value {

@@ -3,34 +3,14 @@ use super::control::{Results, place};
 use super::load::is_sized;
 use super::untracked::without_elements;
 use super::{Frame, Given, Scope, Walk, declared};
+use crate::read::Row;
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Call, Tensor, Value};
-use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
 
-/// The sizes of a row that are numbers when the model loads; `None` where that is not sure.
-type Row = Option<Vec<Option<i64>>>;
-
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
-
-/// The rows of loops and the inputs of losses, by the address of the node.
-pub type Rows = FxHashMap<usize, Vec<Row>>;
-
-/// What is inferred of rows when the model loads.
-#[derive(Default)]
-pub enum AtLoad {
-    /// Nobody has asked so far.
-    #[default]
-    Unasked,
-    /// A loop without a round has asked for it.
-    Asked,
-    /// The walk finds it, over symbols: elements are followed only if they are constants.
-    Finding(Rows),
-    /// It was found.
-    Found(Rows),
-}
 
 fn row(value: &Value) -> Row {
     let tensor = value.tensor()?;
@@ -42,7 +22,7 @@ fn row(value: &Value) -> Row {
 impl<'m> Walk<'m> {
     /// Takes from results the elements that are not known when the model loads.
     pub(super) fn forget_elements(&self, values: &mut [Option<Value>]) {
-        if !matches!(self.at_load, AtLoad::Finding(_)) {
+        if self.finding.is_none() {
             return;
         }
         for value in values.iter_mut().flatten() {
@@ -64,19 +44,15 @@ impl<'m> Walk<'m> {
             labels.iter().zip(expected).any(|(&a, &b)| a.is_some() && b.is_some() && a != b)
         };
         let rows = vec![row(0), row(1)];
-        match &mut self.at_load {
-            AtLoad::Finding(known) => drop(known.insert(place(node), rows)),
-            AtLoad::Found(known) if !self.keeps => {
-                let rows = known.get(&place(node)).filter(|rows| disagree(rows))?;
-                let known = |size: &Option<i64>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
-                let sizes = |row: &Vec<Option<i64>>| row.iter().map(known).collect::<Vec<_>>().join(", ");
-                let shown: Vec<String> =
-                    rows.iter().flatten().map(|row| format!("[{}]", sizes(row))).collect();
-                let message = format!("{}: declared sizes disagree: {}", call.op, shown.join(" and "));
-                return Some(KernelError::invalid("Loss.C2", message));
-            }
-            at_load if !self.keeps && disagree(&rows) => *at_load = AtLoad::Asked,
-            _ => {}
+        if let Some(found) = &mut self.finding {
+            found.rows.insert(place(node), rows);
+        } else if !self.keeps && disagree(&rows) {
+            let rows = self.at_load().rows.get(&place(node)).filter(|rows| disagree(rows))?;
+            let known = |size: &Option<i64>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
+            let sizes = |row: &Vec<Option<i64>>| row.iter().map(known).collect::<Vec<_>>().join(", ");
+            let shown: Vec<String> = rows.iter().flatten().map(|row| format!("[{}]", sizes(row))).collect();
+            let message = format!("{}: declared sizes disagree: {}", call.op, shown.join(" and "));
+            return Some(KernelError::invalid("Loss.C2", message));
         }
         None
     }
@@ -110,12 +86,12 @@ impl<'m> Walk<'m> {
             });
         }
         let inputs = self.round(super::loops::any_number(), &of_any_size);
-        let results = self.graph(graph, inputs, scope, frame)?;
+        let results = self.inferred(graph, inputs, scope, frame)?;
         let made = results.get(1 + carried.len()..).unwrap_or_default();
         let rows: Vec<Row> = made.iter().map(row).collect();
-        if let AtLoad::Finding(known) = &mut self.at_load {
+        if let Some(found) = &mut self.finding {
             // Calls of one function may differ.
-            let known = known.entry(place(node)).or_insert_with(|| rows.clone());
+            let known = found.rows.entry(place(node)).or_insert_with(|| rows.clone());
             known
                 .iter_mut()
                 .zip(rows)
@@ -148,13 +124,11 @@ impl<'m> Walk<'m> {
         let is_asked =
             |(dim, size): (usize, &Expr)| !is_stated(dim) && size.as_inline().is_some_and(|size| size != 0);
         let is_asked = shape.iter().enumerate().any(is_asked);
-        let found: Row = match &self.at_load {
-            AtLoad::Found(rows) => {
-                let row = rows.get(&place(node)).and_then(|rows| rows.get(at)?.clone());
-                row.filter(|row| row.len() == shape.len())
-            }
-            _ => None,
-        };
+        let mut found: Row = None;
+        if is_asked && self.finding.is_none() {
+            let row = self.at_load().rows.get(&place(node)).and_then(|rows| rows.get(at)?.clone());
+            found = row.filter(|row| row.len() == shape.len());
+        }
         let is_open = is_asked && found.is_none();
         let found = found.unwrap_or_else(|| vec![None; shape.len()]);
         for (dim, size) in shape.iter_mut().enumerate().filter(|(dim, _)| !is_stated(*dim)) {
@@ -162,10 +136,6 @@ impl<'m> Walk<'m> {
             *size = loaded.unwrap_or(Expr::ZERO);
         }
         if !is_open {
-            return row;
-        }
-        if self.stops && matches!(self.at_load, AtLoad::Unasked | AtLoad::Asked) {
-            self.at_load = AtLoad::Asked;
             return row;
         }
         let message = "what is inferred of a row that no round makes is not known".to_owned();

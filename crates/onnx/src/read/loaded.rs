@@ -1,0 +1,37 @@
+//! What onnxruntime finds when it loads a model, as a walk finds it once.
+use rustc_hash::FxHashMap;
+use sizewise_kernels::KernelError;
+use std::sync::OnceLock;
+
+/// The sizes of a value that are numbers when the model loads; `None` where that is not sure.
+pub type Row = Option<Vec<Option<i64>>>;
+
+/// What is found when a model loads, by the addresses of nodes and graphs.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    /// The rows of loops and the inputs of losses.
+    pub rows: FxHashMap<usize, Vec<Row>>,
+    /// Which results of a node `If` have a rank that is inferred.
+    pub ranks: FxHashMap<usize, Vec<bool>>,
+    /// Whether the model states another rank than is inferred of some value: then none is known.
+    pub is_misstated: bool,
+    /// The graphs within nodes, with the first refusal that sizes of inputs do not change.
+    pub graphs: FxHashMap<usize, Option<KernelError>>,
+}
+
+/// What is found when a model loads, once that was asked. A copy of the model has its nodes elsewhere, so it asks anew.
+#[derive(Debug, Default)]
+pub struct Loading(OnceLock<Loaded>);
+
+impl Clone for Loading {
+    fn clone(&self) -> Loading {
+        Loading::default()
+    }
+}
+
+impl Loading {
+    /// What was found, or what is found now.
+    pub fn get_or_find(&self, find: impl FnOnce() -> Loaded) -> &Loaded {
+        self.0.get_or_init(find)
+    }
+}

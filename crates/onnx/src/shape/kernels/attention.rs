@@ -1,0 +1,494 @@
+//! Attention.
+use super::{Family, gather, policy};
+use crate::shape::Dtype;
+use crate::shape::call::{Checked, Outcome};
+use crate::shape::value::{Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[("Attention", attention)];
+
+pub(super) const CONTRIB: Family = &[
+    ("Attention", packed_attention),
+    ("GroupQueryAttention", group_query),
+    ("MultiHeadAttention", multi_head),
+    ("QAttention", quantized_attention),
+];
+
+/// A quotient that has to be exact.
+pub(super) fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+    let remainder = cx.modulo(a, b);
+    cx.require_eq(remainder, Expr::ZERO, clause, "what heads leave over")?;
+    Ok(cx.floor_div(a, b))
+}
+
+/// Queries, keys or values as `[batch, heads, length, size]`.
+pub(super) struct Heads {
+    pub batch: Expr,
+    heads: Expr,
+    pub length: Expr,
+    pub size: Expr,
+}
+
+/// Reads `[batch, heads, length, size]`, or `[batch, length, heads * size]` with the number of heads from an attribute.
+pub(super) fn heads(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    count: &'static str,
+) -> Result<Heads, KernelError> {
+    match call.shape(at)? {
+        &[batch, heads, length, size] => {
+            let stated = call.int(count, 0);
+            if stated > 0 {
+                let stated = cx.int(stated);
+                cx.require_eq(stated, heads, "Attention.C1", count)?;
+            }
+            Ok(Heads { batch, heads, length, size })
+        }
+        &[batch, length, hidden] => {
+            let heads = call.int(count, 0);
+            call.check(heads > 0, "Attention.C1", || format!("{count} is {heads}"))?;
+            let heads = cx.int(heads);
+            let size = exactly(cx, hidden, heads, "Attention.C1")?;
+            Ok(Heads { batch, heads, length, size })
+        }
+        sizes => Err(KernelError::invalid(
+            "Attention.C1",
+            format!("an operand has 3 or 4 dimensions, not {}", sizes.len()),
+        )),
+    }
+}
+
+/// `softmax(Q K' + mask) V`, the extended caches, and the products of queries and keys.
+///
+/// (C1) Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads. (C2) Batches agree, keys and
+/// values in heads and length, queries and keys in size. (C3) The heads of queries are a multiple of those of keys.
+/// (C4) Caches come together and fit. (C5) The mask broadcasts to the products. (C6) For onnxruntime nothing is empty.
+fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
+    let rank = call.shape(0)?.len();
+    for at in [1, 2] {
+        call.check(call.shape(at)?.len() == rank, "Attention.C1", || "ranks differ".to_owned())?;
+    }
+    let q = heads(cx, call, 0, "q_num_heads")?;
+    let k = heads(cx, call, 1, "kv_num_heads")?;
+    let v = heads(cx, call, 2, "kv_num_heads")?;
+    for (a, b, what) in [
+        (q.batch, k.batch, "batches"),
+        (q.batch, v.batch, "batches"),
+        (k.heads, v.heads, "heads"),
+        (k.length, v.length, "lengths of keys and values"),
+        (q.size, k.size, "sizes of queries and keys"),
+    ] {
+        cx.require_eq(a, b, "Attention.C2", what)?;
+    }
+    known_to_onnxruntime(cx, call)?;
+    let operands = [q.batch, q.heads, q.length, q.size, k.heads, k.length, v.size];
+    policy::not_empty(cx, &operands, "Attention.C6")?;
+    let remainder = cx.modulo(q.heads, k.heads);
+    cx.require_eq(remainder, Expr::ZERO, "Attention.C3", "heads of queries that are left over")?;
+    let mut total = k.length;
+    call.check(call.has(4) == call.has(5), "Attention.C4", || "one of two caches is given".to_owned())?;
+    if call.has(4) {
+        let (key, value) = (call.shape(4)?.to_vec(), call.shape(5)?.to_vec());
+        call.check(key.len() == 4 && value.len() == 4, "Attention.C4", || {
+            "a cache has 4 dimensions".to_owned()
+        })?;
+        cx.require_same_shape(&key, &[k.batch, k.heads, key[2], k.size], "Attention.C4")?;
+        cx.require_same_shape(&value, &[v.batch, v.heads, key[2], v.size], "Attention.C4")?;
+        total = cx.add(total, key[2]);
+    }
+    if call.has(3) {
+        mask(cx, call, &[q.batch, q.heads, q.length, total])?;
+    }
+    if call.has(6) {
+        cx.require_same_shape(call.shape(6)?, &[q.batch], "Attention.C4")?;
+        let bound = cx.add(total, 1);
+        gather::inside(cx, call.given(6)?, bound, "Attention.C4")?;
+        gather::not_negative(call, 6, "Attention.C4")?;
+    }
+    let result = match rank {
+        4 => vec![q.batch, q.heads, q.length, v.size],
+        _ => {
+            let hidden = cx.mul(q.heads, v.size);
+            vec![q.batch, q.length, hidden]
+        }
+    };
+    let cache = |size: Expr| vec![k.batch, k.heads, total, size];
+    Ok(vec![
+        call.output(0, result)?.into(),
+        Tensor::new(call.given(1)?.dtype, cache(k.size)).into(),
+        Tensor::new(call.given(2)?.dtype, cache(v.size)).into(),
+        Tensor::new(call.given(0)?.dtype, vec![q.batch, q.heads, q.length, total]).into(),
+    ])
+}
+
+/// (C6) of [`attention`]: onnxruntime has no window, and four ways to give the products.
+fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
+    for name in ["left_window_size", "right_window_size"] {
+        policy::onnxruntime_checks(cx, call.attribute(name).is_none(), "Attention.C6", || {
+            format!("onnxruntime has no {name}")
+        })?;
+    }
+    let mode = call.int("qk_matmul_output_mode", 0);
+    policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))
+}
+
+/// (C5) of [`attention`]: the last size may be shorter than that of the products.
+fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelError> {
+    let mask = call.shape(3)?.to_vec();
+    call.check((2..=4).contains(&mask.len()), "Attention.C5", || {
+        format!("the mask has rank {}", mask.len())
+    })?;
+    let (rows, columns) =
+        (cx.eq(mask[mask.len() - 2], products[2]), cx.eq(mask[mask.len() - 1], products[3]));
+    let whole = cx.all(&[rows, columns]);
+    policy::onnxruntime(cx, whole, "Attention.C6", |cx| {
+        format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(products))
+    })?;
+    let (rest, last) = mask.split_at(mask.len() - 1);
+    cx.require_expandable(rest, &products[..3], "Attention.C5")?;
+    if call.since() < 24 {
+        return cx.require_expandable(last, &products[3..], "Attention.C5");
+    }
+    let fits = cx.ge(last[0], products[3]);
+    cx.require(fits, "Attention.C5", |cx| {
+        format!("the mask is {} wide for {}", cx.show(last[0]), cx.show(products[3]))
+    })
+}
+
+/// `[batch, length, hidden of values]` of `input [batch, length, in]` and `weights [in, 3 hidden]`, and the extended
+/// cache.
+///
+/// (C1) The input has 3 dimensions, the weights 2, the bias 1. (C2) Sizes agree. (C3) Hidden sizes divide by the heads.
+/// (C4) The cache is `[2, batch, heads, past, size]`.
+fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
+    let outputs = packed(cx, call, 3, 4)?;
+    if call.has(5) {
+        let [input, _, _] = call.shape(0)? else { return Ok(outputs) };
+        let (batch, length) = (*input, call.shape(0)?[1]);
+        let Some([_, _, count, total, _]) = outputs[1].tensor().and_then(|t| t.shape.as_deref()) else {
+            return Ok(outputs);
+        };
+        cx.require_expandable(call.shape(5)?, &[batch, *count, length, *total], "Attention.C5")?;
+    }
+    Ok(outputs)
+}
+
+/// [`packed_attention`] with scales. (C6) Those of the input are single, those of the weights may be one for each
+/// column. (C7) A cache comes with the extended one.
+fn quantized_attention(cx: &mut Cx, call: &Checked) -> Outcome {
+    let outputs = packed(cx, call, 5, 8)?;
+    let columns = call.shape(1)?[1];
+    for (at, columns) in [(3, None), (6, None), (4, Some(columns)), (7, Some(columns))] {
+        if !call.has(at) {
+            continue;
+        }
+        let shape = call.shape(at)?.to_vec();
+        call.check(shape.len() <= 1, "Attention.C6", || format!("input {at} is of rank {}", shape.len()))?;
+        let count = cx.product(shape);
+        let one = cx.eq(count, 1);
+        let each = columns.map(|columns| cx.eq(count, columns));
+        let fine = each.map_or(one, |each| cx.any(&[one, each]));
+        cx.require(fine, "Attention.C6", |cx| format!("there are {} scales", cx.show(count)))?;
+    }
+    call.check(!call.has(8) || call.wants(1), "Attention.C7", || "the cache is not extended".to_owned())?;
+    Ok(outputs)
+}
+
+/// The outputs of [`packed_attention`] with a mask and a cache.
+fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
+    let (input, weights) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(input.len() == 3 && weights.len() == 2, "Attention.C1", || {
+        format!("ranks {} and {} are to be 3 and 2", input.len(), weights.len())
+    })?;
+    cx.require_eq(input[2], weights[0], "Attention.C2", "the input and the weights")?;
+    if call.has(2) {
+        cx.require_same_shape(call.shape(2)?, &[weights[1]], "Attention.C2")?;
+    }
+    let (_, value) = hidden_sizes(cx, call, weights[1])?;
+    let count = cx.int(call.int("num_heads", 0));
+    let size = exactly(cx, value, count, "Attention.C3")?;
+    let mut outputs: Vec<Value> = vec![call.output(0, vec![input[0], input[1], value])?.into()];
+    let two = cx.int(2);
+    let mut total = input[1];
+    if call.has(cache) {
+        let past = call.shape(cache)?.to_vec();
+        call.check(past.len() == 5, "Attention.C4", || {
+            format!("a cache has 5 dimensions, not {}", past.len())
+        })?;
+        cx.require_same_shape(&past, &[two, input[0], count, past[3], size], "Attention.C4")?;
+        total = cx.add(total, past[3]);
+    }
+    outputs.push(call.output(1, vec![two, input[0], count, total, size])?.into());
+    if call.has(mask) {
+        padding(cx, call, mask, input[0], input[1], total)?;
+    }
+    Ok(outputs)
+}
+
+/// (C3) The hidden sizes of queries and of values, for so many columns of weights: as stated, or equal with keys.
+pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result<(Expr, Expr), KernelError> {
+    let count = call.int("num_heads", 0);
+    call.check(count > 0, "Attention.C3", || format!("there are {count} heads"))?;
+    let count = cx.int(count);
+    let (query, value) = match call.ints("qkv_hidden_sizes") {
+        Some(sizes) if !sizes.is_empty() => {
+            call.check(sizes.len() == 3, "Attention.C3", || {
+                format!("there are {} hidden sizes", sizes.len())
+            })?;
+            call.check(sizes[0] == sizes[1], "Attention.C3", || {
+                "queries and keys differ in size".to_owned()
+            })?;
+            let sum = cx.int(sizes.iter().sum());
+            cx.require_eq(columns, sum, "Attention.C3", "the weights and the hidden sizes")?;
+            (cx.int(sizes[0]), cx.int(sizes[2]))
+        }
+        _ => {
+            let three = cx.int(3);
+            let each = exactly(cx, columns, three, "Attention.C3")?;
+            (each, each)
+        }
+    };
+    exactly(cx, query, count, "Attention.C3")?;
+    exactly(cx, value, count, "Attention.C3")?;
+    Ok((query, value))
+}
+
+/// (C5) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]`, `[batch, 1]`, `[1, 1]` or
+/// `[batch, length, total]`.
+fn padding(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    batch: Expr,
+    length: Expr,
+    total: Expr,
+) -> Result<(), KernelError> {
+    let mask = call.shape(at)?.to_vec();
+    match mask.len() {
+        1 => {
+            let (two, three) = (cx.mul(batch, 2), cx.mul(batch, 3));
+            let three = cx.add(three, 2);
+            let conditions: Vec<Expr> =
+                [batch, two, three].into_iter().map(|size| cx.eq(mask[0], size)).collect();
+            let fine = cx.any(&conditions);
+            cx.require(fine, "Attention.C5", |cx| format!("the mask has {} elements", cx.show(mask[0])))
+        }
+        2 => {
+            let (each, whole) = (cx.eq(mask[0], batch), cx.eq(mask[1], total));
+            let (shared, single) = (cx.eq(mask[0], 1), cx.eq(mask[1], 1));
+            let rows = cx.any(&[each, shared]);
+            let cases = [cx.all(&[each, whole]), cx.all(&[rows, single])];
+            let fine = cx.any(&cases);
+            cx.require(fine, "Attention.C5", |cx| {
+                format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(&[batch, total]))
+            })
+        }
+        3 => cx.require_same_shape(&mask, &[batch, length, total], "Attention.C5"),
+        rank => call.check(false, "Attention.C5", || format!("the mask is of rank {rank}")),
+    }
+}
+
+/// `[batch, length, hidden of values]` of queries, keys and values of 3 dimensions.
+///
+/// (C1) Queries have 3 dimensions, or 5 if all are packed, which onnxruntime's CPU kernel does not take. (C2) Batches
+/// agree, keys and values in length. (C3) Hidden sizes divide by the heads. (C4) Caches are `[batch, heads, past,
+/// size]`. (C5) Masks fit.
+fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
+    let query = call.shape(0)?.to_vec();
+    call.check(matches!(query.len(), 3 | 5), "Attention.C1", || {
+        format!("queries have 3 or 5 dimensions, not {}", query.len())
+    })?;
+    let count = call.int("num_heads", 0);
+    call.check(count > 0, "Attention.C3", || format!("there are {count} heads"))?;
+    if query.len() == 5 || call.has(1) && !call.has(2) {
+        let packed = query.len() == 5 || call.shape(1)?.len() == 5;
+        call.check(packed, "Attention.C1", || "values are missing".to_owned())?;
+        policy::onnxruntime_checks(cx, false, "Attention.C1", || {
+            "onnxruntime's CPU kernel takes no packed queries, keys and values".to_owned()
+        })?;
+        return Err(KernelError::Unsupported("packed queries, keys and values".to_owned()));
+    }
+    call.check(call.has(1), "Attention.C1", || "keys are missing".to_owned())?;
+    let count = cx.int(count);
+    let size = exactly(cx, query[2], count, "Attention.C3")?;
+    let (key, value) = (call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
+    let (length, value_hidden) = match (key.as_slice(), value.as_slice()) {
+        (&[batch, length, hidden], &[again, same, value_hidden]) => {
+            cx.require_eq(batch, query[0], "Attention.C2", "batches")?;
+            cx.require_eq(hidden, query[2], "Attention.C2", "hidden sizes")?;
+            cx.require_eq(again, query[0], "Attention.C2", "batches")?;
+            cx.require_eq(same, length, "Attention.C2", "lengths of keys and values")?;
+            (length, value_hidden)
+        }
+        (&[batch, heads, length, head], &[again, heads_again, same, value_size]) => {
+            cx.require_same_shape(&[batch, heads, head], &[query[0], count, size], "Attention.C2")?;
+            cx.require_same_shape(&[again, heads_again, same], &[query[0], count, length], "Attention.C2")?;
+            let alike = cx.eq(value_size, size);
+            policy::onnxruntime(cx, alike, "Attention.C2", |cx| {
+                format!("values of {} for keys of {}", cx.show(value_size), cx.show(size))
+            })?;
+            (length, cx.mul(value_size, count))
+        }
+        _ => return Err(KernelError::invalid("Attention.C1", "keys and values have 3 or 4 dimensions")),
+    };
+    let value_size = exactly(cx, value_hidden, count, "Attention.C3")?;
+    if call.has(3) {
+        let twice = cx.mul(query[2], 2);
+        let all = cx.add(twice, value_hidden);
+        cx.require_same_shape(call.shape(3)?, &[all], "Attention.C2")?;
+    }
+    let mut total = length;
+    if call.has(6) {
+        let past = call.shape(6)?.to_vec();
+        call.check(past.len() == 4 && call.has(7), "Attention.C4", || "caches come together".to_owned())?;
+        cx.require_same_shape(&past, &[query[0], count, past[2], size], "Attention.C4")?;
+        cx.require_same_shape(call.shape(7)?, &[query[0], count, past[2], value_size], "Attention.C4")?;
+        total = cx.add(length, past[2]);
+    }
+    if call.has(4) {
+        padding(cx, call, 4, query[0], query[1], total)?;
+    }
+    if call.has(5) {
+        let bias = call.shape(5)?.to_vec();
+        call.check(bias.len() == 4, "Attention.C5", || {
+            format!("a bias has 4 dimensions, not {}", bias.len())
+        })?;
+        cx.require_expandable(&bias, &[query[0], count, query[1], total], "Attention.C5")?;
+    }
+    Ok(vec![
+        call.output(0, vec![query[0], query[1], value_hidden])?.into(),
+        call.output(1, vec![query[0], count, total, size])?.into(),
+        call.output(2, vec![query[0], count, total, value_size])?.into(),
+        Tensor::new(call.given(0)?.dtype, vec![query[0], count, query[1], total]).into(),
+    ])
+}
+
+/// `[batch, length, heads * size]` and caches as long as the total length.
+///
+/// (C1) Queries have 3 dimensions, and heads divide. (C2) Keys and values are `[batch, length, kv heads * size]`. (C3)
+/// Caches are `[batch, kv heads, past, size]`. (C4) There is a length for each batch, and one total length. (C5) The
+/// total length is that of the prompt, or has room for one more. (C6) onnxruntime takes sizes of heads that are
+/// multiples of 8, or of 16 with rotation. (C7) Tables of cosines and sines have the same shape, a row for each position
+/// of the total length, and a multiple of 8 columns, at most half the size of a head.
+fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
+    let query = call.shape(0)?.to_vec();
+    call.check(query.len() == 3, "GroupQueryAttention.C1", || {
+        format!("queries have 3 dimensions, not {}", query.len())
+    })?;
+    let (count, kv) = (call.int("num_heads", 0), call.int("kv_num_heads", 0));
+    call.check(count > 0 && kv > 0 && count % kv == 0, "GroupQueryAttention.C1", || {
+        format!("{count} and {kv} heads")
+    })?;
+    let (all, kv_heads) = (cx.int(count), cx.int(kv));
+    let packed = !call.has(1);
+    call.check(call.has(1) == call.has(2), "GroupQueryAttention.C2", || {
+        "keys and values come together".to_owned()
+    })?;
+    let size = if packed {
+        let heads = cx.int(count.saturating_add(kv.saturating_mul(2)));
+        exactly(cx, query[2], heads, "GroupQueryAttention.C1")?
+    } else {
+        exactly(cx, query[2], all, "GroupQueryAttention.C1")?
+    };
+    if !packed {
+        let hidden = cx.mul(kv_heads, size);
+        for at in [1, 2] {
+            cx.require_same_shape(call.shape(at)?, &[query[0], query[1], hidden], "GroupQueryAttention.C2")?;
+        }
+    }
+    let mut past = Expr::ZERO;
+    call.check(call.has(3) == call.has(4), "GroupQueryAttention.C3", || {
+        "one of two caches is given".to_owned()
+    })?;
+    if call.has(3) {
+        let key = call.shape(3)?.to_vec();
+        call.check(key.len() == 4, "GroupQueryAttention.C3", || {
+            format!("a cache has 4 dimensions, not {}", key.len())
+        })?;
+        let expected = [query[0], kv_heads, key[2], size];
+        cx.require_same_shape(&key, &expected, "GroupQueryAttention.C3")?;
+        cx.require_same_shape(call.shape(4)?, &expected, "GroupQueryAttention.C3")?;
+        past = key[2];
+    }
+    let lengths = cx.product(call.shape(5)?.to_vec());
+    cx.require_eq(lengths, query[0], "GroupQueryAttention.C4", "lengths and batches")?;
+    let totals = cx.product(call.shape(6)?.to_vec());
+    cx.require_eq(totals, Expr::ONE, "GroupQueryAttention.C4", "the number of total lengths")?;
+    let total = match call.given(6)?.single().and_then(|total| total.int()) {
+        Some(total) => total,
+        None => cx.unbacked_size(0, None),
+    };
+    let multiple = if call.int("do_rotary", 0) != 0 { 16 } else { 8 };
+    let remainder = cx.modulo(size, multiple);
+    let fine = cx.eq(remainder, 0);
+    policy::onnxruntime(cx, fine, "GroupQueryAttention.C6", |cx| {
+        format!("a head of {} is no multiple of {multiple}", cx.show(size))
+    })?;
+    if call.given(6)?.elements.is_some() {
+        total_length(cx, call, &query, past, total)?;
+    }
+    rotary_caches(cx, call, size, total)?;
+    let present = cx.max(past, total);
+    let hidden = cx.mul(all, size);
+    let cache = vec![query[0], kv_heads, present, size];
+    let dtype = call.tensor(3).map_or(call.given(0)?.dtype, |cache| cache.dtype);
+    Ok(vec![
+        call.output(0, vec![query[0], query[1], hidden])?.into(),
+        Tensor::new(dtype, cache.clone()).into(),
+        Tensor::new(dtype, cache).into(),
+        Tensor::new(call.given(0).map_or(Dtype::F32, |q| q.dtype), vec![query[0], all, query[1], total])
+            .into(),
+    ])
+}
+
+/// (C7) of [`group_query`].
+fn rotary_caches(cx: &mut Cx, call: &Checked, size: Expr, total: Expr) -> Result<(), KernelError> {
+    const CLAUSE: &str = "GroupQueryAttention.C7";
+    if !call.has(7) && !call.has(8) {
+        let rotates = call.int("do_rotary", 0) != 0;
+        return policy::onnxruntime_checks(cx, !rotates, CLAUSE, || {
+            "rotation needs cosines and sines".to_owned()
+        });
+    }
+    call.check(call.has(7) && call.has(8), CLAUSE, || "cosines and sines come together".to_owned())?;
+    let cosines = call.shape(7)?.to_vec();
+    call.check(cosines.len() == 2, CLAUSE, || {
+        format!("a table of cosines has 2 dimensions, not {}", cosines.len())
+    })?;
+    cx.require_same_shape(&cosines, call.shape(8)?, CLAUSE)?;
+    let rows = cx.ge(cosines[0], total);
+    cx.require(rows, CLAUSE, |cx| {
+        format!("{} rows of cosines for a total length of {}", cx.show(cosines[0]), cx.show(total))
+    })?;
+    let (doubled, remainder) = (cx.mul(cosines[1], 2), cx.modulo(cosines[1], 8));
+    let (within, whole) = (cx.le(doubled, size), cx.eq(remainder, 0));
+    let columns = cx.all(&[within, whole]);
+    policy::onnxruntime(cx, columns, CLAUSE, |cx| {
+        format!("{} columns of cosines for heads of {}", cx.show(cosines[1]), cx.show(size))
+    })
+}
+
+/// (C5) of [`group_query`].
+fn total_length(
+    cx: &mut Cx,
+    call: &Checked,
+    query: &[Expr],
+    past: Expr,
+    total: Expr,
+) -> Result<(), KernelError> {
+    let length = query[1];
+    let positive = cx.ge(total, 1);
+    let room = cx.ge(total, length);
+    let all = cx.add(past, length);
+    let (shared, extended) = (cx.ge(past, total), cx.eq(total, all));
+    let cached = cx.any(&[shared, extended]);
+    let (prompt, one, single) = (cx.eq(total, length), cx.eq(length, 1), cx.eq(query[0], 1));
+    let step = cx.any(&[prompt, one, single]);
+    let fine = cx.all(&[positive, room, cached, step]);
+    policy::onnxruntime(cx, fine, "GroupQueryAttention.C5", |cx| {
+        format!("a total length of {} for {} and {}", cx.show(total), cx.show(past), cx.show(length))
+    })?;
+    gather::inside(cx, call.given(5)?, total, "GroupQueryAttention.C5")
+}

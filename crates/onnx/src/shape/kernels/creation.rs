@@ -1,0 +1,204 @@
+//! Tensors made of nothing: constants, ranges, random numbers.
+use super::Family;
+use super::elementwise::named;
+use super::layout::sizes_of;
+use crate::shape::Dtype;
+use crate::shape::call::{Attribute, Checked, Outcome, open};
+use crate::shape::value::{Element, MAX_ELEMENTS, Tensor};
+use sizewise_expr::Expr;
+use sizewise_kernels::Cx;
+
+pub(super) const KERNELS: Family = &[
+    ("Constant", constant),
+    ("ConstantOfShape", constant_of_shape),
+    ("EyeLike", eye_like),
+    ("Multinomial", multinomial),
+    ("RandomNormal", random),
+    ("RandomNormalLike", random_like),
+    ("RandomUniform", random),
+    ("RandomUniformLike", random_like),
+    ("Range", range),
+];
+
+fn length(count: usize) -> Expr {
+    Expr::from(i32::try_from(count).unwrap_or(i32::MAX))
+}
+
+/// The value of the only attribute. (C1) There is exactly one.
+fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
+    const NAMES: [&str; 8] = [
+        "value",
+        "sparse_value",
+        "value_int",
+        "value_ints",
+        "value_float",
+        "value_floats",
+        "value_string",
+        "value_strings",
+    ];
+    let given: Vec<(&str, &Attribute)> =
+        NAMES.into_iter().filter_map(|name| Some((name, call.attribute(name)?))).collect();
+    call.check(given.len() == 1, "Constant.C1", || format!("{} values are given, not one", given.len()))?;
+    let (name, value) = given[0];
+    let many = |dtype: Dtype, elements: Vec<Element>| {
+        let tensor = Tensor::new(dtype, vec![length(elements.len())]);
+        if elements.len() <= MAX_ELEMENTS { tensor.with(elements) } else { tensor }
+    };
+    let one = |dtype: Dtype, element: Element| Tensor::new(dtype, Vec::new()).with(vec![element]);
+    let text = |text: &String| Element::Text(text.as_str().into());
+    let tensor = match value {
+        Attribute::Tensor(tensor) => tensor.clone(),
+        Attribute::Int(value) => one(Dtype::I64, Element::Int(cx.int(*value))),
+        Attribute::Float(value) => one(Dtype::F32, Element::Float(*value)),
+        Attribute::Text(value) => one(Dtype::Str, text(value)),
+        Attribute::Ints(list) => many(Dtype::I64, list.iter().map(|&v| Element::Int(cx.int(v))).collect()),
+        Attribute::Floats(list) if name == "value_floats" => {
+            many(Dtype::F32, list.iter().map(|&v| Element::Float(v)).collect())
+        }
+        Attribute::Floats(_) => many(Dtype::I64, Vec::new()),
+        Attribute::Texts(list) => many(Dtype::Str, list.iter().map(text).collect()),
+        Attribute::Other(_) => return Err(open(call.op(), "sparse values")),
+    };
+    Ok(vec![Tensor { constant: true, ..tensor }.into()])
+}
+
+/// A tensor of a shape with one value everywhere, the float 0 if none is given. (C1) A shape has one dimension, (C2)
+/// and no negative size. (C3) There is one value.
+fn constant_of_shape(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = sizes_of(cx, call, 0, "ConstantOfShape.C1")?;
+    for &size in &shape {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "ConstantOfShape.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    let (dtype, element) = match call.attribute("value") {
+        Some(Attribute::Tensor(value)) => {
+            call.check(value.count() == Some(1), "ConstantOfShape.C3", || {
+                "there is to be one value".to_owned()
+            })?;
+            let formal = call.schema.outputs.formal(0);
+            let allowed = formal.is_some_and(|formal| formal.types.allow_tensor(value.dtype));
+            call.check(allowed, "ConstantOfShape.C3", || {
+                format!("{} is no type of its output", value.dtype.name())
+            })?;
+            (value.dtype, value.single().unwrap_or(Element::Open))
+        }
+        _ => (Dtype::F32, Element::Float(0.0)),
+    };
+    Ok(vec![Tensor::new(dtype, shape).filled(element).into()])
+}
+
+/// A matrix with ones in a diagonal. (C1) The input has 2 dimensions.
+fn eye_like(_: &mut Cx, call: &Checked) -> Outcome {
+    let shape = call.shape(0)?.to_vec();
+    call.check(shape.len() == 2, "EyeLike.C1", || format!("a matrix has 2 dimensions, not {}", shape.len()))?;
+    random_type(call, shape)
+}
+
+/// A result of the type `dtype`, or the input's. (C2) Random numbers lie between a lower and a higher one, or have a scale
+/// that is not negative.
+fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
+    let (low, high) = (call.float("low").unwrap_or(0.0), call.float("high").unwrap_or(1.0));
+    let is_uniform = call.op().starts_with("RandomUniform");
+    call.check(!is_uniform || low <= high, "Random.C2", || format!("nothing lies between {low} and {high}"))?;
+    let scale = call.float("scale").unwrap_or(1.0);
+    call.check(is_uniform || scale >= 0.0, "Random.C2", || format!("a scale of {scale}"))?;
+    let dtype = match call.attribute("dtype") {
+        Some(Attribute::Int(number)) => named(call, *number)?,
+        _ => match call.tensor(0) {
+            Some(x) => named(call, i64::from(x.dtype.number()))?,
+            None => Dtype::F32,
+        },
+    };
+    Ok(vec![Tensor::new(dtype, shape).into()])
+}
+
+/// (C1) No size is negative.
+fn random(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = call.ints("shape").unwrap_or_default();
+    call.check(shape.iter().all(|&size| size >= 0), "Random.C1", || "a size is negative".to_owned())?;
+    let shape = shape.iter().map(|&size| cx.int(size)).collect();
+    random_type(call, shape)
+}
+
+fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
+    random_type(call, call.shape(0)?.to_vec())
+}
+
+/// `[batch, samples]`. (C1) The input has 2 dimensions. (C2) There is a sample. (C3) There are a batch and a class.
+fn multinomial(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() == 2, "Multinomial.C1", || {
+        format!("the input has 2 dimensions, not {}", sizes.len())
+    })?;
+    let (some, any) = (cx.gt(sizes[0], 0), cx.gt(sizes[1], 0));
+    let filled = cx.all(&[some, any]);
+    cx.require(filled, "Multinomial.C3", |cx| format!("of {} nothing is drawn", cx.show_all(&sizes)))?;
+    let samples = call.int("sample_size", 1);
+    call.check(samples > 0, "Multinomial.C2", || format!("{samples} samples"))?;
+    let dtype = match call.attribute("dtype") {
+        Some(Attribute::Int(number)) => named(call, *number)?,
+        _ => Dtype::I32,
+    };
+    Ok(vec![Tensor::new(dtype, vec![sizes[0], cx.int(samples)]).into()])
+}
+
+/// `max(ceil((limit - start) / delta), 0)` numbers. (C1) All three are scalars. (C2) `delta` is not 0.
+pub(super) fn range(cx: &mut Cx, call: &Checked) -> Outcome {
+    // The inference of shapes reads operands that the file has: these have no dimension.
+    let is_read = cx.on_cpu() && (0..call.count()).all(|at| !call.has(at) || call.is_in_file(at));
+    for at in 0..call.count() {
+        if !call.has(at) {
+            continue;
+        }
+        let shape = call.shape(at)?.to_vec();
+        let fine = shape.is_empty() || shape == [Expr::ONE] && !is_read;
+        call.check(fine, "Range.C1", || "its operands are to be scalars".to_owned())?;
+    }
+    let item = |at: usize| call.tensor(at).and_then(Tensor::single);
+    let delta = if call.has(2) { item(2) } else { Some(Element::Int(Expr::ONE)) };
+    let dtype = call.given(0)?.dtype;
+    let (count, elements) = match (item(0), item(1), delta) {
+        (Some(Element::Int(start)), Some(Element::Int(limit)), Some(Element::Int(delta))) => {
+            let nonzero = cx.ne(delta, 0);
+            cx.require(nonzero, "Range.C2", |_| "delta is 0".to_owned())?;
+            let Some(step) = delta.as_inline() else {
+                return call.one(vec![cx.unbacked_size(0, None)]);
+            };
+            let span = if step > 0 { cx.sub(limit, start) } else { cx.sub(start, limit) };
+            let step = cx.int(step.saturating_abs());
+            let count = cx.ceil_div(span, step);
+            let natural = cx.ge(count, 0);
+            let count = if cx.surely(natural) { count } else { cx.max(count, 0) };
+            let literal = count.as_inline().filter(|&count| count <= MAX_ELEMENTS as i64);
+            let elements = literal.map(|count| {
+                let at = |i: i64| {
+                    let i = cx.int(i);
+                    let offset = cx.mul(delta, i);
+                    Element::Int(cx.add(start, offset))
+                };
+                (0..count).map(at).collect::<Vec<_>>()
+            });
+            (count, elements)
+        }
+        (Some(start), Some(limit), Some(delta)) => {
+            let numbers = (start.number(), limit.number(), delta.number());
+            let (Some(start), Some(limit), Some(delta)) = numbers else {
+                return call.one(vec![cx.unbacked_size(0, None)]);
+            };
+            call.check(delta != 0.0, "Range.C2", || "delta is 0".to_owned())?;
+            // onnxruntime computes the quotient in doubles.
+            let count = ((limit - start) / delta).ceil().max(0.0);
+            call.check(count.is_finite() && count < 1e15, "Range.C2", || "there is no end".to_owned())?;
+            (cx.int(count as i64), None)
+        }
+        _ => (cx.unbacked_size(0, None), None),
+    };
+    let result = Tensor::new(dtype, vec![count]);
+    Ok(vec![
+        match elements {
+            Some(elements) => result.with(elements),
+            None => result,
+        }
+        .into(),
+    ])
+}

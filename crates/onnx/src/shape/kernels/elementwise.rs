@@ -1,0 +1,394 @@
+//! Operators on each element: one tensor, or several whose shapes meet by broadcasting.
+use super::Family;
+use crate::shape::call::Attribute;
+use crate::shape::call::{Checked, Outcome};
+use crate::shape::dtype::Dtype;
+use crate::shape::elements::followed;
+use crate::shape::numbers;
+use crate::shape::value::{Element, Elements, Tensor};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+use smallvec::SmallVec;
+use std::borrow::Cow;
+
+pub(super) const KERNELS: Family = &[
+    ("Abs", unary),
+    ("Acos", unary),
+    ("Acosh", unary),
+    ("Asin", unary),
+    ("Asinh", unary),
+    ("Atan", unary),
+    ("Atanh", unary),
+    ("Bernoulli", random_like),
+    ("BitwiseNot", unary),
+    ("Ceil", unary),
+    ("Celu", celu),
+    ("Clip", clip),
+    ("Cos", unary),
+    ("Cosh", unary),
+    ("Dropout", dropout),
+    ("Elu", unary),
+    ("Erf", unary),
+    ("Exp", unary),
+    ("Floor", unary),
+    ("Gelu", gelu),
+    ("HardSigmoid", unary),
+    ("HardSwish", unary),
+    ("Identity", identity),
+    ("IsInf", unary),
+    ("IsNaN", unary),
+    ("LeakyRelu", unary),
+    ("Log", unary),
+    ("Mish", unary),
+    ("Neg", unary),
+    ("Not", unary),
+    ("Reciprocal", unary),
+    ("Relu", unary),
+    ("Round", unary),
+    ("Selu", unary),
+    ("Shrink", unary),
+    ("Sigmoid", unary),
+    ("Sign", unary),
+    ("Sin", unary),
+    ("Sinh", unary),
+    ("Softplus", unary),
+    ("Softsign", unary),
+    ("Sqrt", unary),
+    ("Swish", unary),
+    ("Tan", unary),
+    ("Tanh", unary),
+    ("ThresholdedRelu", unary),
+    ("Add", binary),
+    ("And", binary),
+    ("BitShift", shift),
+    ("BitwiseAnd", binary),
+    ("BitwiseOr", binary),
+    ("BitwiseXor", binary),
+    ("Div", binary),
+    ("Equal", binary),
+    ("Greater", binary),
+    ("GreaterOrEqual", binary),
+    ("Less", binary),
+    ("LessOrEqual", binary),
+    ("Max", binary),
+    ("Mean", binary),
+    ("Min", binary),
+    ("Mod", modulo),
+    ("Mul", binary),
+    ("Or", binary),
+    ("PRelu", prelu),
+    ("Pow", binary),
+    ("StringConcat", binary),
+    ("Sub", binary),
+    ("Sum", binary),
+    ("Where", choose),
+    ("Xor", binary),
+    ("Cast", cast),
+    ("CastLike", cast_like),
+    ("BitCast", bit_cast),
+];
+
+/// A result of the shape of the input, with elements by `of` as far as they are followed.
+fn mapped(x: &Tensor, mut result: Tensor, mut of: impl FnMut(&Element) -> Element) -> Tensor {
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(of(element))),
+        Some(Elements::List(list)) => Some(Elements::List(list.iter().map(of).collect())),
+        None => None,
+    };
+    result
+}
+
+/// `y = f(x)` for each element.
+pub(super) fn unary(cx: &mut Cx, call: &Checked) -> Outcome {
+    let x = call.given(0)?;
+    let result = call.output(0, call.shape(0)?.to_vec())?;
+    let (op, dtype) = (call.op(), result.dtype);
+    Ok(vec![mapped(x, result, |element| numbers::unary(cx, op, element, dtype)).into()])
+}
+
+fn celu(cx: &mut Cx, call: &Checked) -> Outcome {
+    call.check(call.float("alpha") != Some(0.0), "Celu.C1", || "alpha is 0".to_owned())?;
+    unary(cx, call)
+}
+
+fn gelu(cx: &mut Cx, call: &Checked) -> Outcome {
+    let form = call.text("approximate", "none");
+    call.check(matches!(form, "none" | "tanh"), "Gelu.C1", || format!("no approximation is named {form}"))?;
+    unary(cx, call)
+}
+
+/// The value itself, of whatever type.
+fn identity(_: &mut Cx, call: &Checked) -> Outcome {
+    Ok(call.input(0).cloned().into_iter().collect())
+}
+
+/// `Bernoulli`: a draw for each element, of the type `dtype` or the input's.
+fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
+    let dtype = match call.attribute("dtype") {
+        Some(Attribute::Int(number)) => named(call, *number)?,
+        _ => call.given(0)?.dtype,
+    };
+    Ok(vec![Tensor::new(dtype, call.shape(0)?.to_vec()).into()])
+}
+
+/// The type of a number of `TensorProto.DataType`, which an output of the operator may have.
+pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
+    let refused =
+        || KernelError::invalid("schema.S2", format!("{}: {number} is no type of its output", call.op()));
+    let dtype = Dtype::from_number(number).ok_or_else(refused)?;
+    let formal = call.schema.outputs.formal(0).ok_or_else(refused)?;
+    if formal.types.allow_tensor(dtype) { Ok(dtype) } else { Err(refused()) }
+}
+
+/// The shape in which all inputs meet. (C1) Shapes broadcast.
+fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
+    let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
+    super::meeting::meet(cx, shapes, "Broadcast.C1")
+}
+
+/// The elements of inputs that meet in a shape, combined one by one.
+fn combined(
+    inputs: &[&Tensor],
+    shape: &[Expr],
+    mut combine: impl FnMut(&[&Element]) -> Element,
+) -> Option<Elements> {
+    let fills: Option<Vec<&Element>> = inputs
+        .iter()
+        .map(|tensor| match &tensor.elements {
+            Some(Elements::Fill(element)) => Some(element),
+            _ => None,
+        })
+        .collect();
+    if let Some(fills) = fills {
+        return Some(Elements::Fill(combine(&fills)));
+    }
+    let sizes = followed(shape)?;
+    let lists: Vec<Cow<[Element]>> = inputs.iter().map(|tensor| tensor.list()).collect::<Option<_>>()?;
+    let strides = inputs.iter().map(|tensor| numbers::strides_in(tensor, &sizes));
+    let strides: Vec<Vec<usize>> = strides.collect::<Option<_>>()?;
+    let count: usize = sizes.iter().product();
+    let mut elements = Vec::with_capacity(count);
+    let mut row: SmallVec<[&Element; 4]> = SmallVec::new();
+    for position in 0..count {
+        row.clear();
+        for (strides, list) in strides.iter().zip(&lists) {
+            row.push(list.get(numbers::index_at(strides, &sizes, position))?);
+        }
+        elements.push(combine(&row));
+    }
+    Some(Elements::List(elements.into()))
+}
+
+fn all_tensors<'c>(call: &Checked<'c, '_>) -> Result<Vec<&'c Tensor>, KernelError> {
+    (0..call.count()).map(|at| call.given(at)).collect()
+}
+
+/// `y = f(a, b, ..)` on shapes that meet. (C2) Of sums, means and extremes before version 8, shapes are the same.
+pub(super) fn binary(cx: &mut Cx, call: &Checked) -> Outcome {
+    if call.since() < 8 && matches!(call.op(), "Sum" | "Mean" | "Max" | "Min") {
+        for at in 1..call.count() {
+            cx.require_same_shape(call.shape(0)?, call.shape(at)?, "Broadcast.C2")?;
+        }
+    }
+    folded(cx, call, false)
+}
+
+fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
+    let shape = meet(cx, call)?;
+    let mut result = call.output(0, shape)?;
+    let (op, inputs) = (call.op(), all_tensors(call)?);
+    if matches!(op, "Div" | "Mod") && result.dtype.is_integer() && inputs[1].count() != Some(0) {
+        divisible(cx, call, inputs[1], result.shape.as_deref().unwrap_or_default())?;
+    }
+    // Comparisons compute in the type of their operands.
+    let dtype = if result.dtype == Dtype::Bool { inputs[0].dtype } else { result.dtype };
+    let shape = result.shape.clone().unwrap_or_default();
+    result.elements = combined(&inputs, &shape, |row| {
+        let mut rest = row.iter();
+        let Some(first) = rest.next() else { return Element::Open };
+        rest.fold((*first).clone(), |so_far, next| numbers::binary(cx, op, &so_far, next, dtype, fmod))
+    });
+    Ok(vec![result.into()])
+}
+
+/// (C3) No integer is divided by 0, as far as divisors are followed.
+fn divisible(cx: &mut Cx, call: &Checked, divisor: &Tensor, shape: &[Expr]) -> Result<(), KernelError> {
+    let divisors = match &divisor.elements {
+        Some(Elements::Fill(element)) => Cow::Borrowed(std::slice::from_ref(element)),
+        _ => divisor.list().unwrap_or_default(),
+    };
+    let count = cx.product(shape.to_vec());
+    let nothing = cx.eq(count, 0);
+    for divisor in divisors.iter().filter_map(Element::int) {
+        let mut defined = cx.ne(divisor, 0);
+        // Divisors are looked at before anything is divided.
+        if call.op() == "Mod" {
+            defined = cx.any(&[nothing, defined]);
+        }
+        cx.require(defined, "Div.C3", |_| "an integer is divided by 0".to_owned())?;
+    }
+    Ok(())
+}
+
+/// (C1) A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod`.
+fn modulo(cx: &mut Cx, call: &Checked) -> Outcome {
+    let fmod = call.int("fmod", 0);
+    call.check(matches!(fmod, 0 | 1), "Mod.C1", || format!("fmod is to be 0 or 1, not {fmod}"))?;
+    let floats = !call.given(0)?.dtype.is_integer();
+    call.check(fmod == 1 || !floats, "Mod.C1", || "floats need fmod=1".to_owned())?;
+    folded(cx, call, fmod == 1)
+}
+
+/// (C1) The direction is LEFT or RIGHT.
+fn shift(cx: &mut Cx, call: &Checked) -> Outcome {
+    let direction = call.text("direction", "");
+    call.check(matches!(direction, "LEFT" | "RIGHT"), "BitShift.C1", || {
+        format!("the direction is to be LEFT or RIGHT, not {direction}")
+    })?;
+    folded(cx, call, false)
+}
+
+/// (C1) The slope broadcasts to the input. onnxruntime broadcasts both, but infers the shape of the input: what nodes
+/// behind it make of the difference is not known.
+fn prelu(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = meet(cx, call)?;
+    let x = call.shape(0)?;
+    let same = |cx: &mut Cx, (&a, &b): (&Expr, &Expr)| {
+        let same = cx.eq(a, b);
+        cx.surely(same)
+    };
+    let is_inferred = shape.len() == x.len() && shape.iter().zip(x).all(|pair| same(cx, pair));
+    if call.is_in_model() && !is_inferred {
+        let message = "PRelu: onnxruntime makes another shape than it infers, that of the input".to_owned();
+        return Err(KernelError::Unsupported(message));
+    }
+    call.one(shape)
+}
+
+/// `condition ? x : y`.
+fn choose(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = meet(cx, call)?;
+    let mut result = call.output(0, shape)?;
+    let shape = result.shape.clone().unwrap_or_default();
+    result.elements = combined(&all_tensors(call)?, &shape, |row| match row {
+        [Element::Bool(condition), x, y] => match cx.known(*condition) {
+            Some(true) => (*x).clone(),
+            Some(false) => (*y).clone(),
+            None if x == y => (*x).clone(),
+            None => match (x.int(), y.int()) {
+                (Some(x), Some(y)) => Element::Int(cx.pool().ite(*condition, x, y)),
+                _ => Element::Open,
+            },
+        },
+        _ => Element::Open,
+    });
+    Ok(vec![result.into()])
+}
+
+/// `min(max(x, low), high)`. (C1) The bounds, which are inputs since version 11, are scalars.
+fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
+    for at in 1..call.count() {
+        if call.has(at) {
+            let count = cx.product(call.shape(at)?.to_vec());
+            let rank = call.shape(at)?.len();
+            call.check(rank <= 1, "Clip.C1", || format!("its bounds are to be scalars, not of rank {rank}"))?;
+            cx.require_eq(count, Expr::ONE, "Clip.C1", "the number of elements of a bound")?;
+        }
+    }
+    let x = call.given(0)?;
+    let result = call.output(0, call.shape(0)?.to_vec())?;
+    let dtype = result.dtype;
+    let bound = |at: usize| call.tensor(at).map(|bound| bound.single().unwrap_or(Element::Open));
+    let (low, high) = (bound(1), bound(2));
+    if call.attribute("min").is_some() || call.attribute("max").is_some() {
+        return Ok(vec![result.into()]);
+    }
+    let result = mapped(x, result, |element| {
+        let low = low
+            .as_ref()
+            .map_or(element.clone(), |low| numbers::binary(cx, "Max", element, low, dtype, false));
+        high.as_ref().map_or(low.clone(), |high| numbers::binary(cx, "Min", &low, high, dtype, false))
+    });
+    Ok(vec![result.into()])
+}
+
+/// The data and the mask of what is kept. (C1) Ratio and mode are scalars. (C2) The ratio is in [0, 1).
+fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
+    for at in [1, 2] {
+        if call.has(at) {
+            let shape = call.shape(at)?.to_vec();
+            // Only the inference of shapes looks at the ranks.
+            let is_any = cx.on_cpu() && !call.is_ranked_at_load(at);
+            call.check(shape.is_empty() || is_any, "Dropout.C1", || {
+                format!("its ratio and mode are scalars, not of rank {}", shape.len())
+            })?;
+            if at == 1 {
+                let count = cx.product(shape);
+                cx.require_eq(count, Expr::ONE, "Dropout.C1", "the number of ratios")?;
+            }
+        }
+    }
+    let ratio = call.tensor(1).and_then(Tensor::single).and_then(|ratio| ratio.number());
+    // Without a mode nothing is dropped, and the node is left out when the model loads.
+    if let (true, Some(ratio)) = (call.has(2), ratio) {
+        super::policy::onnxruntime_checks(cx, (0.0..1.0).contains(&ratio), "Dropout.C2", || {
+            format!("a ratio of {ratio}")
+        })?;
+    }
+    let x = call.given(0)?;
+    let shape = call.shape(0)?.to_vec();
+    let mut data = call.output(0, shape.clone())?;
+    if call.since() < 12 || call.tensor(2).is_none() {
+        data.elements = x.elements.clone();
+    }
+    let mask = Tensor::new(if call.since() < 10 { data.dtype } else { Dtype::Bool }, shape);
+    Ok(vec![data.into(), mask.into()])
+}
+
+/// (C2) Only casts to floats of 8 bits need not saturate. (C3) Texts that become numbers begin with one.
+fn cast_to(cx: &mut Cx, call: &Checked, to: Dtype) -> Outcome {
+    let x = call.given(0)?;
+    call.check(call.int("saturate", 1) != 0 || to.name().starts_with("f8"), "Cast.C2", || {
+        format!("saturate does not go with {}", to.name())
+    })?;
+    if to != Dtype::Str && x.count() != Some(0) {
+        let read =
+            |element: &Element| !matches!(element, Element::Text(text) if !numbers::begins_number(text));
+        let fine = match &x.elements {
+            Some(Elements::Fill(element)) => x.count().is_none() || read(element),
+            Some(Elements::List(list)) => list.iter().all(read),
+            None => true,
+        };
+        call.check(fine, "Cast.C3", || "a text is no number".to_owned())?;
+    }
+    let result = Tensor::new(to, call.shape(0)?.to_vec());
+    Ok(vec![mapped(x, result, |element| numbers::cast(cx, element, to)).into()])
+}
+
+/// (C1) `to` is a type that the output may have.
+fn cast(cx: &mut Cx, call: &Checked) -> Outcome {
+    let to = named(call, call.int("to", 0))?;
+    cast_to(cx, call, to)
+}
+
+fn cast_like(cx: &mut Cx, call: &Checked) -> Outcome {
+    let to = call.given(1)?.dtype;
+    cast_to(cx, call, to)
+}
+
+/// The same bits as another type. (C1) Both types have elements of one size.
+fn bit_cast(_: &mut Cx, call: &Checked) -> Outcome {
+    let to = named(call, call.int("to", 0))?;
+    let bits = |dtype: Dtype| match dtype {
+        Dtype::F64 | Dtype::C64 => 64,
+        Dtype::F32 => 32,
+        Dtype::F16 | Dtype::BF16 => 16,
+        Dtype::C128 => 128,
+        _ => dtype.integer_range().map_or(8, |(least, most)| 128 - (most - least).leading_zeros()),
+    };
+    let from = call.given(0)?.dtype;
+    call.check(bits(from) == bits(to), "BitCast.C1", || {
+        format!("{} and {} differ in size", from.name(), to.name())
+    })?;
+    Ok(vec![Tensor::new(to, call.shape(0)?.to_vec()).into()])
+}

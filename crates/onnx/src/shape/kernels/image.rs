@@ -1,0 +1,445 @@
+//! Images: resizing and sampling.
+use super::layout::sizes_of;
+use super::{Family, policy};
+use crate::shape::call::{Checked, Outcome, open};
+use crate::shape::value::{Element, Tensor};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError, windows};
+use std::borrow::Cow;
+
+pub(super) const KERNELS: Family = &[
+    ("AffineGrid", affine_grid),
+    ("Col2Im", col2im),
+    ("GridSample", grid_sample),
+    ("ImageDecoder", decode),
+    ("Resize", resize),
+    ("Upsample", upsample),
+];
+
+/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C7) A size that is no
+/// number is one for which an exact fraction makes the same.
+fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Result<Expr, KernelError> {
+    if scale.fract() == 0.0 && (1.0..1e9).contains(&scale) {
+        let scale = cx.int(scale as i64);
+        return Ok(cx.mul(size, scale));
+    }
+    if let Some(literal) = size.as_inline() {
+        return Ok(cx.int(in_single_precision(literal, scale)));
+    }
+    let Some((above, below)) = fraction(scale) else { return Ok(cx.unbacked_size(0, None)) };
+    let limit = first_difference(scale, above, below);
+    if limit < LEAST_LIMIT {
+        return Ok(cx.unbacked_size(0, None));
+    }
+    // Halves, quarters and the like are exact as long as sizes are.
+    if !(below as u64).is_power_of_two() {
+        let bound = cx.int(limit);
+        let fits = cx.lt(size, bound);
+        cx.require(fits, "Resize.C7", |cx| format!("{} may not be scaled exactly", cx.show(size)))?;
+    }
+    let (above, below) = (cx.int(above), cx.int(below));
+    let product = cx.mul(size, above);
+    Ok(cx.floor_div(product, below))
+}
+
+/// Sizes up to here are compared with what single precision makes of them.
+const COMPARED: i64 = 1 << 17;
+/// A fraction has to be right for sizes up to here.
+const LEAST_LIMIT: i64 = 1 << 10;
+
+fn in_single_precision(size: i64, scale: f64) -> i64 {
+    (size as f32 * scale as f32).floor() as i64
+}
+
+/// The simplest fraction that is the scale in single precision, with a small denominator.
+fn fraction(scale: f64) -> Option<(i64, i64)> {
+    let (mut above, mut below) = ((0i64, 1i64), (1i64, 0i64));
+    let mut rest = scale;
+    for _ in 0..16 {
+        let whole = rest.floor();
+        if !(0.0..1e6).contains(&whole) {
+            return None;
+        }
+        let digit = whole as i64;
+        above = (above.1, digit.checked_mul(above.1)?.checked_add(above.0)?);
+        below = (below.1, digit.checked_mul(below.1)?.checked_add(below.0)?);
+        if below.1 > 10_000 {
+            return None;
+        }
+        if (above.1 as f64 / below.1 as f64) as f32 == scale as f32 {
+            return Some((above.1, below.1));
+        }
+        rest = 1.0 / (rest - whole);
+    }
+    None
+}
+
+/// The first size of which the fraction makes something else than single precision does, as far as sizes are compared.
+fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
+    let differs = |&size: &i64| in_single_precision(size, scale) != size * above / below;
+    // The scale and the product are rounded, each by at most 2^-24 of itself. Below `sure` that is less than the distance
+    // from the exact product to the next integer, 1 / below, unless the product is an integer.
+    let sure = ((1 << 22) / above.max(1)).min(COMPARED);
+    // A scale whose denominator is a power of two is not rounded, and neither is its product.
+    let is_exact = (below as u64).is_power_of_two();
+    let step = if is_exact { COMPARED as usize } else { usize::try_from(below).unwrap_or(1) };
+    (0..sure).step_by(step).chain(sure..COMPARED).find(differs).unwrap_or(COMPARED)
+}
+
+/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) They have one dimension.
+fn scales<'c>(
+    cx: &mut Cx,
+    call: &Checked<'c, '_>,
+    at: usize,
+) -> Result<Option<Cow<'c, [Element]>>, KernelError> {
+    let Some(tensor) = call.tensor(at) else { return Ok(None) };
+    let shape = call.shape(at)?.to_vec();
+    // onnxruntime takes the elements of any shape.
+    call.check(shape.len() == 1 || cx.on_cpu(), "Resize.C1", || {
+        format!("scales have 1 dimension, not {}", shape.len())
+    })?;
+    let length = cx.product(shape);
+    let length = cx.literal(length, "Resize.C1")?;
+    if length == 0 {
+        return Ok(None);
+    }
+    let unknown = || vec![Element::Open; usize::try_from(length).unwrap_or(0).min(64)].into();
+    Ok(Some(tensor.list().unwrap_or_else(unknown)))
+}
+
+/// (C2) Scales are positive.
+fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) -> Outcome {
+    call.check(scales.len() == sizes.len(), "Resize.C1", || {
+        format!("{} scales for {} sizes", scales.len(), sizes.len())
+    })?;
+    let mut shape = Vec::with_capacity(sizes.len());
+    for (&size, scale) in sizes.iter().zip(scales) {
+        shape.push(match scale.number() {
+            Some(scale) => {
+                call.check(scale > 0.0 && scale.is_finite(), "Resize.C2", || format!("a scale is {scale}"))?;
+                scaled(cx, size, scale)?
+            }
+            None => cx.unbacked_size(0, None),
+        });
+    }
+    call.one(shape)
+}
+
+/// For each axis whether its scale is 1, as far as scales are known.
+fn kept_by_scales(cx: &Cx, scales: &[Element]) -> Vec<Expr> {
+    let is_one = |scale: &Element| scale.number().is_none_or(|scale| scale == 1.0);
+    scales.iter().map(|scale| cx.env.pool.bool(is_one(scale))).collect()
+}
+
+/// onnxruntime interpolates linearly along the last dimensions, at most three, or of four the middle two. Cubic
+/// interpolation takes two or four dimensions. `kept` says of each axis whether it keeps its size.
+fn interpolates(cx: &mut Cx, mode: &str, kept: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+    if mode == "nearest" || !cx.on_cpu() {
+        return Ok(());
+    }
+    let pool = cx.pool();
+    let fine = match (mode, kept) {
+        (_, [_, _]) | ("linear", [_, _, _]) => pool.bool(true),
+        (_, &[first, second, _, last]) => {
+            let last_two = pool.and(&[first, second]);
+            let middle_two = pool.and(&[first, last]);
+            pool.or(&[last_two, middle_two])
+        }
+        ("linear", &[first, second, _, _, _]) => pool.and(&[first, second]),
+        _ => pool.bool(false),
+    };
+    cx.require(fine, clause, |_| format!("{mode} interpolation does not take these scales"))
+}
+
+/// (C3) In versions before 9 scales are an attribute. (C6) onnxruntime interpolates along the axes that are scaled.
+fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let mode = call.text("mode", "nearest");
+    call.check(matches!(mode, "nearest" | "linear"), "Resize.C4", || format!("no mode is named {mode}"))?;
+    let scales = match call.attribute("scales") {
+        Some(crate::shape::Attribute::Floats(list)) => {
+            list.iter().map(|&scale| Element::Float(scale)).collect()
+        }
+        _ => scales(cx, call, 1)?.ok_or_else(|| open(call.op(), "the scales"))?,
+    };
+    let at_least_one = scales.iter().filter_map(Element::number).all(|scale| scale >= 1.0);
+    call.check(at_least_one, "Resize.C2", || "a scale is less than 1".to_owned())?;
+    let kept = kept_by_scales(cx, &scales);
+    interpolates(cx, mode, &kept, "Upsample.C6")?;
+    by_scales(cx, call, &sizes, &scales)
+}
+
+/// (C2) of [`resize`] for sizes: they are positive. For onnxruntime a size of 0 becomes 0, and no other does.
+fn sizes_suit(cx: &mut Cx, sizes: &[Expr], axes: &[usize], stated: &[Expr]) -> Result<(), KernelError> {
+    for (&at, &size) in axes.iter().zip(stated) {
+        let (none, some) = (cx.eq(sizes[at], 0), cx.ge(sizes[at], 1));
+        let (empty, filled) = (cx.eq(size, 0), cx.ge(size, 1));
+        let fine = if cx.surely(some) || !cx.on_cpu() {
+            filled
+        } else {
+            let (kept, scaled) = (cx.all(&[none, empty]), cx.all(&[some, filled]));
+            cx.any(&[kept, scaled])
+        };
+        cx.require(fine, "Resize.C2", |cx| {
+            format!("a size of {} becomes {}", cx.show(sizes[at]), cx.show(size))
+        })?;
+    }
+    Ok(())
+}
+
+/// (C1) of [`resize`]: onnxruntime wants two numbers for each axis of the region that is cropped.
+fn region(cx: &mut Cx, call: &Checked, axes: usize) -> Result<(), KernelError> {
+    if !call.has(1) {
+        return Ok(());
+    }
+    let (count, expected) = (cx.product(call.shape(1)?.to_vec()), cx.int(2 * axes as i64));
+    let fits = cx.eq(count, expected);
+    policy::onnxruntime(cx, fits, "Resize.C1", |cx| {
+        format!("the region has {} numbers for {axes} axes", cx.show(count))
+    })
+}
+
+/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
+/// positive. (C4) The modes are known. (C5) Axes are within the rank, each once. (C7) onnxruntime interpolates along the
+/// axes that are scaled.
+fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let mode = call.text("mode", "nearest");
+    call.check(matches!(mode, "nearest" | "linear" | "cubic"), "Resize.C4", || {
+        format!("no mode is named {mode}")
+    })?;
+    let places = call.text("coordinate_transformation_mode", "half_pixel");
+    let known = matches!(
+        places,
+        "half_pixel"
+            | "half_pixel_symmetric"
+            | "pytorch_half_pixel"
+            | "align_corners"
+            | "asymmetric"
+            | "tf_half_pixel_for_nn"
+            | "tf_crop_and_resize"
+    );
+    call.check(known, "Resize.C4", || format!("no coordinates are named {places}"))?;
+    let nearest = call.text("nearest_mode", "round_prefer_floor");
+    let known = matches!(nearest, "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil" | "simple");
+    call.check(known, "Resize.C4", || format!("no rounding is named {nearest}"))?;
+    let (scales_at, sizes_at) = if call.since() < 11 { (1, 3) } else { (2, 3) };
+    let axes: Vec<usize> = match call.ints("axes") {
+        None => (0..sizes.len()).collect(),
+        Some(axes) => {
+            let mut places = Vec::with_capacity(axes.len());
+            for &axis in axes {
+                let at = call.axis(axis, sizes.len(), "Resize.C5")?;
+                call.check(!places.contains(&at), "Resize.C5", || format!("axis {at} is named twice"))?;
+                places.push(at);
+            }
+            places
+        }
+    };
+    if places == "tf_crop_and_resize" && call.since() >= 11 {
+        region(cx, call, axes.len())?;
+    }
+    let scales = scales(cx, call, scales_at)?;
+    // onnx infers a shape from sizes whose number it knows.
+    call.check(!call.is_open_at_load(sizes_at), "Resize.C1", || {
+        "the number of sizes is not known".to_owned()
+    })?;
+    let stated = match call.tensor(sizes_at) {
+        Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, "Resize.C1")?),
+        _ => None,
+    };
+    call.check(scales.is_some() != stated.is_some(), "Resize.C1", || {
+        "either scales or sizes are given".to_owned()
+    })?;
+    if let Some(scales) = scales {
+        call.check(scales.len() == axes.len(), "Resize.C1", || {
+            format!("{} scales for {} axes", scales.len(), axes.len())
+        })?;
+        let mut all = vec![Element::Float(1.0); sizes.len()];
+        for (&at, scale) in axes.iter().zip(&*scales) {
+            all[at] = scale.clone();
+        }
+        let kept = kept_by_scales(cx, &all);
+        interpolates(cx, mode, &kept, "Resize.C7")?;
+        return by_scales(cx, call, &sizes, &all);
+    }
+    let stated = stated.unwrap_or_default();
+    call.check(stated.len() == axes.len(), "Resize.C1", || {
+        format!("{} sizes for {} axes", stated.len(), axes.len())
+    })?;
+    sizes_suit(cx, &sizes, &axes, &stated)?;
+    let mut shape = sizes.clone();
+    match call.text("keep_aspect_ratio_policy", "stretch") {
+        "stretch" => axes.iter().zip(&stated).for_each(|(&at, &size)| shape[at] = size),
+        policy @ ("not_larger" | "not_smaller") => keep_ratio(cx, call, &axes, &stated, policy, &mut shape)?,
+        other => return Err(KernelError::invalid("Resize.C4", format!("no policy is named {other}"))),
+    }
+    let pairs = sizes.iter().zip(&shape);
+    let kept: Vec<Expr> = pairs.map(|(&before, &after)| cx.eq(before, after)).collect();
+    interpolates(cx, mode, &kept, "Resize.C7")?;
+    call.one(shape)
+}
+
+/// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for.
+fn keep_ratio(
+    cx: &mut Cx,
+    call: &Checked,
+    axes: &[usize],
+    stated: &[Expr],
+    policy: &str,
+    shape: &mut [Expr],
+) -> Result<(), KernelError> {
+    // onnxruntime leaves the sizes of axes that are given as negative numbers as they are.
+    let is_scaled = |place: usize| {
+        let given = call.ints("axes").and_then(|axes| axes.get(place)).copied().unwrap_or(0);
+        !cx.on_cpu() || given >= 0
+    };
+    let scaled: Vec<(usize, Expr)> =
+        (0..axes.len()).filter(|&place| is_scaled(place)).map(|place| (axes[place], stated[place])).collect();
+    let mut scale: Option<f32> = None;
+    for &(at, size) in &scaled {
+        let (from, to) = (cx.literal(shape[at], "Resize.C6")?, cx.literal(size, "Resize.C6")?);
+        call.check(from > 0, "Resize.C6", || "a size is 0".to_owned())?;
+        let own = to as f32 / from as f32;
+        scale = Some(
+            scale.map_or(own, |known| if policy == "not_larger" { known.min(own) } else { known.max(own) }),
+        );
+    }
+    let scale = scale.unwrap_or(1.0);
+    for (at, _) in scaled {
+        let from = cx.literal(shape[at], "Resize.C6")?;
+        shape[at] = cx.int((scale * from as f32).round() as i64);
+    }
+    Ok(())
+}
+
+/// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a
+/// coordinate for each spatial dimension. (C4) The modes are known. (C5) onnxruntime's cubic sampling is of
+/// images, and none is empty.
+pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
+    call.check(
+        matches!(mode, "bilinear" | "bicubic" | "nearest" | "linear" | "cubic"),
+        "GridSample.C4",
+        || format!("no mode is named {mode}"),
+    )?;
+    let padding = call.text("padding_mode", "zeros");
+    call.check(matches!(padding, "zeros" | "border" | "reflection"), "GridSample.C4", || {
+        format!("no padding is named {padding}")
+    })?;
+    call.check(sizes.len() == grid.len() && sizes.len() >= 4, "GridSample.C1", || {
+        format!("ranks {} and {}", sizes.len(), grid.len())
+    })?;
+    cx.require_eq(sizes[0], grid[0], "GridSample.C2", "batches")?;
+    let spatial = cx.int(sizes.len() as i64 - 2);
+    let (places, coordinates) = grid.split_at(grid.len() - 1);
+    cx.require_eq(coordinates[0], spatial, "GridSample.C3", "coordinates")?;
+    super::policy::not_empty(cx, &sizes[2..], "GridSample.C5")?;
+    let is_flat = sizes.len() == 4 || !matches!(mode, "bicubic" | "cubic");
+    super::policy::onnxruntime_checks(cx, is_flat, "GridSample.C5", || {
+        "cubic sampling is of images".to_owned()
+    })?;
+    let shape = [&sizes[..2], &places[1..]].concat();
+    let dtype = call.output_type(0).unwrap_or(call.given(0)?.dtype);
+    Ok(vec![Tensor::new(dtype, shape).into()])
+}
+
+/// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`. (C1) The size is `[n, c, h, w]` or `[n, c, d, h,
+/// w]`. (C2) Matrices fit.
+fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
+    let theta = call.shape(0)?.to_vec();
+    let size = sizes_of(cx, call, 1, "AffineGrid.C1")?;
+    call.check(matches!(size.len(), 4 | 5), "AffineGrid.C1", || {
+        format!("the size has {} entries", size.len())
+    })?;
+    let (rows, columns) = (cx.int(size.len() as i64 - 2), cx.int(size.len() as i64 - 1));
+    cx.require_same_shape(&theta, &[size[0], rows, columns], "AffineGrid.C2")?;
+    for (at, &size) in size.iter().enumerate() {
+        // The function body takes no notice of the channels.
+        let positive = cx.ge(size, i32::from(at != 1 || !cx.on_cpu()));
+        cx.require(positive, "AffineGrid.C1", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    call.one([&size[..1], &size[2..], &[rows]].concat())
+}
+
+/// `[n, c, image..]` of columns `[n, c * block, blocks]`. (C1) Columns have 3 dimensions; lists an entry for each
+/// dimension of the image. (C2) Channels divide. (C3) There is a column for each place of a block.
+/// (C4) onnxruntime takes no empty image and no empty columns but for those of no batch, and a block fits.
+fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
+    let columns = call.shape(0)?.to_vec();
+    call.check(columns.len() == 3, "Col2Im.C1", || {
+        format!("columns have 3 dimensions, not {}", columns.len())
+    })?;
+    let image = sizes_of(cx, call, 1, "Col2Im.C1")?;
+    let block = sizes_of(cx, call, 2, "Col2Im.C1")?;
+    let count = image.len();
+    call.check(block.len() == count, "Col2Im.C1", || format!("a block has {} sizes", block.len()))?;
+    let list = |name: &str, default: i64, length: usize| -> Result<Vec<i64>, KernelError> {
+        let list = call.ints(name).map_or_else(|| vec![default; length], <[i64]>::to_vec);
+        call.check(list.len() == length, "Col2Im.C1", || format!("{name} has {} entries", list.len()))?;
+        Ok(list)
+    };
+    let (dilations, strides, pads) =
+        (list("dilations", 1, count)?, list("strides", 1, count)?, list("pads", 0, 2 * count)?);
+    call.check(strides.iter().chain(&dilations).all(|&n| n > 0), "Col2Im.C1", || {
+        "strides are positive".to_owned()
+    })?;
+    let area = cx.product(block.clone());
+    let positive = cx.ge(area, 1);
+    cx.require(positive, "Col2Im.C2", |_| "a block is empty".to_owned())?;
+    for size in image.iter().copied().chain([columns[1]]) {
+        let some = cx.ge(size, 1);
+        policy::onnxruntime(cx, some, "Col2Im.C4", |_| "an image or its columns are empty".to_owned())?;
+    }
+    let remainder = cx.modulo(columns[1], area);
+    cx.require_eq(remainder, Expr::ZERO, "Col2Im.C2", "channels that are left over")?;
+    let mut places = Expr::ONE;
+    for i in 0..count {
+        let both = cx.int(pads[i].saturating_add(pads[count + i]));
+        let padded = cx.add(image[i], both);
+        let (stride, dilation) = (cx.int(strides[i]), cx.int(dilations[i]));
+        let reach = cx.sub(block[i], 1);
+        let reach = cx.mul(dilation, reach);
+        let fits = cx.gt(padded, reach);
+        policy::onnxruntime(cx, fits, "Col2Im.C4", |cx| {
+            format!("a block of {} does not fit {}", cx.show(block[i]), cx.show(padded))
+        })?;
+        let along = windows(cx, padded, block[i], stride, dilation);
+        places = cx.mul(places, along);
+    }
+    cx.require_eq(columns[2], places, "Col2Im.C3", "columns and places")?;
+    let channels = cx.floor_div(columns[1], area);
+    call.one([&[columns[0], channels], image.as_slice()].concat())
+}
+
+/// `[height, width, channels]`, which the image decides.
+fn decode(cx: &mut Cx, call: &Checked) -> Outcome {
+    let rank = call.shape(0)?.len();
+    call.check(rank == 1, "ImageDecoder.C1", || format!("the data has 1 dimension, not {rank}"))?;
+    let channels = match call.text("pixel_format", "RGB") {
+        "Grayscale" => Expr::ONE,
+        "RGB" | "BGR" => cx.int(3),
+        other => return Err(KernelError::invalid("ImageDecoder.C2", format!("no format is named {other}"))),
+    };
+    let (height, width) = (cx.unbacked_size(0, None), cx.unbacked_size(0, None));
+    call.one(vec![height, width, channels])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_found_without_trying_every_size() {
+        for below in [1, 2, 3, 5, 7, 8, 10, 48, 125, 999, 9_973] {
+            for above in [1, 2, 3, 11, 17, 100, 1_001, 65_537, 999_983] {
+                let scale = f64::from((f64::from(above) / f64::from(below)) as f32);
+                let Some((above, below)) = fraction(scale) else { continue };
+                let differs = |&size: &i64| in_single_precision(size, scale) != size * above / below;
+                let every = (0..COMPARED).find(differs).unwrap_or(COMPARED);
+                assert_eq!(first_difference(scale, above, below), every, "{above} / {below}");
+            }
+        }
+    }
+}

@@ -1,0 +1,434 @@
+//! Operators that arrange elements anew: shapes read and changed, transposition, concatenation, blocks.
+use super::Family;
+use super::meeting::meet;
+use crate::shape::call::{Checked, Outcome, open};
+use crate::shape::elements::{Grid, build, joined};
+use crate::shape::value::{Element, Elements, Places, Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+use std::sync::Arc;
+
+pub(super) const KERNELS: Family = &[
+    ("Concat", concat),
+    ("DepthToSpace", depth_to_space),
+    ("Expand", expand),
+    ("Flatten", flatten),
+    ("Reshape", reshape),
+    ("Shape", shape),
+    ("Size", size),
+    ("SpaceToDepth", space_to_depth),
+    ("Squeeze", squeeze),
+    ("Tile", tile),
+    ("Transpose", transpose),
+    ("Trilu", trilu),
+    ("Unsqueeze", unsqueeze),
+];
+
+/// The sizes of the input from `start` to `end`, both clamped.
+fn shape(_: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    let rank = sizes.len() as i64;
+    let clamped = |at: i64| (if at < 0 { at + rank } else { at }).clamp(0, rank) as usize;
+    let (start, end) = (clamped(call.int("start", 0)), clamped(call.int("end", rank)));
+    let kept = sizes.get(start..end.max(start)).unwrap_or_default().to_vec();
+    let dtype = call.output_type(0).unwrap_or(crate::shape::Dtype::I64);
+    Ok(vec![Tensor::of_ints(dtype, kept).into()])
+}
+
+/// The number of elements.
+fn size(cx: &mut Cx, call: &Checked) -> Outcome {
+    let count = cx.product(call.shape(0)?.to_vec());
+    Ok(vec![call.output(0, Vec::new())?.with(vec![Element::Int(count)]).into()])
+}
+
+/// The elements of the input, which stay in their order.
+fn kept(x: &Tensor, mut result: Tensor) -> Value {
+    result.elements = x.elements.clone();
+    result.into()
+}
+
+/// `[product of the sizes before axis, product of the others]`. (C1) The axis is in [-rank, rank], and not negative
+/// before version 11.
+fn flatten(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    let (rank, axis) = (sizes.len() as i64, call.int("axis", 1));
+    let least = if call.since() < 11 { 0 } else { -rank };
+    call.check((least..=rank).contains(&axis), "Flatten.C1", || {
+        format!("axis {axis} is not in [{least}, {rank}]")
+    })?;
+    let at = if axis < 0 { axis + rank } else { axis } as usize;
+    let (rows, columns) = (cx.product(sizes[..at].to_vec()), cx.product(sizes[at..].to_vec()));
+    Ok(vec![kept(call.given(0)?, call.output(0, vec![rows, columns])?)])
+}
+
+/// The sizes that an input gives; each is a new unbacked size if nothing is known of it.
+pub(super) fn sizes_of(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    clause: &'static str,
+) -> Result<Vec<Expr>, KernelError> {
+    let tensor = call.given(at)?;
+    let shape = call.shape(at)?;
+    // Where nothing is inferred of the rank, onnxruntime takes the elements of another one, too.
+    let is_inferred = !tensor.constant && call.is_ranked_at_load(at);
+    let is_any = match call.op() {
+        "Expand" => !is_inferred && (call.since() >= 13 || !call.is_in_file(at)),
+        "ConstantOfShape" => !is_inferred && !shape.is_empty(),
+        "Resize" => tensor.constant,
+        "CenterCropPad" => shape.is_empty(),
+        _ => false,
+    };
+    call.check(shape.len() == 1 || is_any && cx.on_cpu(), clause, || {
+        format!("its shape is to have 1 dimension, not {}", shape.len())
+    })?;
+    let length = cx.product(shape.to_vec());
+    let length = call.fixed_size(cx, length, "the sizes")?;
+    let length = usize::try_from(length).ok().filter(|&length| length <= 1_024);
+    let length = length.ok_or_else(|| open(call.op(), "the sizes"))?;
+    let known = tensor.list_of(length).unwrap_or_else(|| vec![Element::Open; length].into());
+    Ok(known.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect())
+}
+
+/// The input in another shape: 0 keeps a size (unless `allowzero`), -1 is what is left.
+///
+/// (C1) A shape has one dimension. (C2) There is at most one -1 and no lesser number; with `allowzero` no 0 beside it.
+/// (C3) 0 keeps a size that there is. (C4) Both have the same number of elements.
+fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let allow_zero = call.int("allowzero", 0) == 1;
+    let target = sizes_of(cx, call, 1, "Reshape.C1")?;
+    let both = target.contains(&Expr::ZERO) && target.contains(&Expr::from(-1));
+    call.check(!both || call.int("allowzero", 0) == 0 || !call.given(1)?.constant, "Reshape.C2", || {
+        "with allowzero, 0 and -1 are ambiguous".to_owned()
+    })?;
+    let mut shape = Vec::with_capacity(target.len());
+    let mut rest = None;
+    let given = call.given(1)?.list_of(target.len());
+    let is_given = |at: usize| given.as_ref().is_some_and(|given| given[at].int().is_some());
+    for (at, &wanted) in target.iter().enumerate() {
+        match wanted.as_inline() {
+            Some(-1) => {
+                call.check(rest.replace(at).is_none(), "Reshape.C2", || "two sizes are -1".to_owned())?;
+                shape.push(Expr::ONE);
+            }
+            Some(0) if !allow_zero => {
+                let kept = sizes.get(at).copied();
+                call.check(kept.is_some(), "Reshape.C3", || format!("size {at} is kept, but there is none"))?;
+                shape.push(kept.unwrap_or(Expr::ZERO));
+            }
+            Some(literal) => {
+                call.check(literal >= 0, "Reshape.C2", || format!("a size is {literal}"))?;
+                shape.push(wanted);
+            }
+            // A number that is not followed may stand for another: then the size is that one.
+            None if !is_given(at) => shape.push(wanted),
+            None => shape.push(computed_size(cx, wanted, sizes.get(at).copied(), allow_zero)?),
+        }
+    }
+    match rest {
+        Some(at) => shape[at] = what_is_left(cx, sizes, &shape, allow_zero)?,
+        None => {
+            let (total, known) = (cx.product(sizes), cx.product(shape.clone()));
+            cx.require_eq(total, known, "Reshape.C4", "numbers of elements")?;
+        }
+    }
+    Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// A computed size of [`reshape`]: that it is one, and neither 0 nor -1 stand for another, is a condition. `kept` is the
+/// size that 0 stands for; of a size that data decide they decide this, too.
+fn computed_size(
+    cx: &mut Cx,
+    wanted: Expr,
+    kept: Option<Expr>,
+    allow_zero: bool,
+) -> Result<Expr, KernelError> {
+    let least = cx.ge(wanted, i32::from(!allow_zero));
+    if cx.surely(least) {
+        return Ok(wanted);
+    }
+    let natural = cx.ge(wanted, 0);
+    if let Some(kept) = kept.filter(|_| cx.env.hint(wanted).is_none() && cx.surely(natural)) {
+        let keeps = cx.eq(wanted, 0);
+        return Ok(cx.pool().ite(keeps, kept, wanted));
+    }
+    let keeps = !allow_zero && kept == Some(wanted);
+    let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
+    cx.require(least, "Reshape.C2", |cx| format!("the size {} stands for another", cx.show(wanted)))?;
+    Ok(wanted)
+}
+
+/// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of
+/// 0 out of both products where the number of elements is 0.
+fn what_is_left(
+    cx: &mut Cx,
+    mut sizes: Vec<Expr>,
+    others: &[Expr],
+    allow_zero: bool,
+) -> Result<Expr, KernelError> {
+    let (mut others, mut common) = (others.to_vec(), Vec::new());
+    if allow_zero {
+        // What stands on both sides is left out of both or of none.
+        others.retain(|other| match sizes.iter().position(|size| size == other) {
+            Some(at) => {
+                common.push(sizes.remove(at));
+                false
+            }
+            None => true,
+        });
+        if common.contains(&Expr::ZERO) {
+            for list in [&mut sizes, &mut others, &mut common] {
+                list.retain(|&size| size != Expr::ZERO);
+            }
+        }
+    }
+    let (total, known) = (cx.product(sizes), cx.product(others));
+    let (some, common) = (cx.ne(known, 0), cx.product(common));
+    cx.require(some, "Reshape.C4", |_| "of no elements -1 cannot be inferred".to_owned())?;
+    let (left, both) = (cx.ne(total, 0), cx.ne(common, 0));
+    let fine = cx.any(&[left, both]);
+    cx.require(fine, "Reshape.C4", |_| "which sizes are 0 decides what -1 is".to_owned())?;
+    let remainder = cx.modulo(total, known);
+    let divides = cx.eq(remainder, 0);
+    cx.require(divides, "Reshape.C4", |cx| {
+        format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
+    })?;
+    Ok(cx.floor_div(total, known))
+}
+
+/// The input broadcast with a shape. (C1) A shape has one dimension. (C2) Its sizes are not negative. (C3) Both meet.
+fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let target = sizes_of(cx, call, 1, "Expand.C1")?;
+    for &size in &target {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "Expand.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    let shape = meet(cx, [sizes.as_slice(), target.as_slice()], "Expand.C3")?;
+    let mut result = call.output(0, shape)?;
+    let x = call.given(0)?;
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        _ if x.count() == Some(1) => x.single().map(Elements::Fill),
+        _ if x.shape == result.shape => x.elements.clone(),
+        _ => Grid::new(x).and_then(|from| {
+            let shape = result.shape.as_deref()?;
+            build(shape, |index| from.get(index).cloned())
+        }),
+    };
+    Ok(vec![result.into()])
+}
+
+/// (C1) Axes are distinct and within the rank of the result.
+fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let axes = axes(cx, call)?.unwrap_or_default();
+    let rank = sizes.len() + axes.len();
+    let mut added = vec![false; rank];
+    for axis in axes {
+        let at = call.axis(axis, rank, "Unsqueeze.C1")?;
+        call.check(!std::mem::replace(&mut added[at], true), "Unsqueeze.C1", || {
+            format!("axis {at} is named twice")
+        })?;
+    }
+    let mut rest = sizes.into_iter();
+    let shape =
+        added.iter().map(|&new| if new { Some(Expr::ONE) } else { rest.next() }).collect::<Option<_>>();
+    Ok(vec![kept(call.given(0)?, call.output(0, shape.unwrap_or_default())?)])
+}
+
+fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
+    if let Some(tensor) = call.tensor(1)
+        && let Some(shape) = &tensor.shape
+    {
+        let fine = shape.len() == 1 || shape.is_empty() && call.op() == "Unsqueeze";
+        call.check(fine, "Axes.C1", || format!("axes are to have 1 dimension, not {}", shape.len()))?;
+    }
+    call.list(cx, "axes", 1, "Axes.C1")
+}
+
+/// The input without dimensions of size 1. (C1) Axes are within the rank. (C2) Sizes at the axes are 1.
+fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let axes = axes(cx, call)?;
+    let mut dropped = vec![false; sizes.len()];
+    match axes.filter(|axes| !axes.is_empty()) {
+        Some(axes) => {
+            for axis in axes {
+                let at = call.axis(axis, sizes.len(), "Squeeze.C1")?;
+                cx.require_eq(sizes[at], Expr::ONE, "Squeeze.C2", "the size of a squeezed dimension")?;
+                dropped[at] = true;
+            }
+        }
+        None => {
+            for (at, &size) in sizes.iter().enumerate() {
+                let one = cx.eq(size, 1);
+                dropped[at] = cx.branch(one, "Squeeze.C2")?;
+            }
+        }
+    }
+    let shape = sizes.iter().zip(&dropped).filter(|(_, dropped)| !**dropped).map(|(&size, _)| size).collect();
+    Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
+}
+
+/// Each size times its number of repeats. (C1) There is a repeat for each dimension. (C2) None is negative.
+fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let repeats = sizes_of(cx, call, 1, "Tile.C1")?;
+    call.check(repeats.len() == sizes.len(), "Tile.C1", || {
+        format!("there are {} repeats for {} dimensions", repeats.len(), sizes.len())
+    })?;
+    let mut shape = Vec::with_capacity(sizes.len());
+    for (&size, &times) in sizes.iter().zip(&repeats) {
+        let natural = cx.ge(times, 0);
+        cx.require(natural, "Tile.C2", |cx| format!("a repeat is {}", cx.show(times)))?;
+        shape.push(cx.mul(size, times));
+    }
+    let x = call.given(0)?;
+    let mut result = call.output(0, shape)?;
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        Some(Elements::List(_)) => Grid::new(x).and_then(|from| {
+            build(result.shape.as_deref()?, |index| {
+                let wrapped: Vec<usize> =
+                    index.iter().zip(from.sizes()).map(|(&at, &size)| at % size).collect();
+                from.get(&wrapped).cloned()
+            })
+        }),
+        None => None,
+    };
+    Ok(vec![result.into()])
+}
+
+/// (C1) `perm` names each dimension once.
+fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    let rank = sizes.len();
+    let order: Vec<usize> = match call.ints("perm") {
+        None => (0..rank).rev().collect(),
+        Some(perm) => {
+            let mut seen = vec![false; rank];
+            for &axis in perm {
+                let at = usize::try_from(axis).ok().filter(|&at| at < rank);
+                let fresh = at.is_some_and(|at| !std::mem::replace(&mut seen[at], true));
+                call.check(fresh, "Transpose.C1", || format!("{perm:?} is no order of {rank} dimensions"))?;
+            }
+            call.check(perm.len() == rank, "Transpose.C1", || {
+                format!("{perm:?} is no order of {rank} dimensions")
+            })?;
+            perm.iter().map(|&axis| axis as usize).collect()
+        }
+    };
+    let x = call.given(0)?;
+    let mut result = call.output(0, order.iter().map(|&at| sizes[at]).collect())?;
+    if order == [1, 0] {
+        let turned = |places: &Arc<Places>| Places { in_rows: !places.in_rows, ..(**places).clone() };
+        result.places = x.places.as_ref().map(|places| Arc::new(turned(places)));
+    }
+    result.elements = match &x.elements {
+        Some(Elements::Fill(element)) => Some(Elements::Fill(element.clone())),
+        Some(Elements::List(_)) if order.iter().copied().eq(0..rank) => x.elements.clone(),
+        Some(Elements::List(_)) => Grid::new(x).and_then(|from| {
+            build(result.shape.as_deref()?, |index| {
+                let mut moved = vec![0; rank];
+                index.iter().zip(&order).for_each(|(&at, &dim)| moved[dim] = at);
+                from.get(&moved).cloned()
+            })
+        }),
+        None => None,
+    };
+    Ok(vec![result.into()])
+}
+
+/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree;
+/// onnxruntime does not look at those of inputs without elements, but for the first where all have none.
+fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
+    let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
+    let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
+    let mut shape = shapes[lead].to_vec();
+    let at = call.axis(call.int("axis", 1), shape.len(), "Concat.C1")?;
+    let mut along = vec![shape[at]];
+    for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
+        let skipped = is_empty(next);
+        call.check(
+            next.len() == shape.len()
+                || skipped
+                    && (call.since() < 11 && !call.is_in_model() || !call.is_ranked_at_load(input))
+                    && at < next.len(),
+            "Concat.C1",
+            || format!("ranks {} and {} differ", shape.len(), next.len()),
+        )?;
+        along.insert(if input < lead { along.len() - 1 } else { along.len() }, next[at]);
+        if skipped {
+            continue;
+        }
+        for (dim, &size) in next.iter().enumerate().filter(|(dim, _)| *dim != at) {
+            cx.require_eq(shape[dim], size, "Concat.C2", "sizes beside the axis")?;
+            // A number says more than what is equal to it.
+            if size.as_inline().is_some() {
+                shape[dim] = size;
+            }
+        }
+    }
+    shape[at] = cx.sum(along);
+    let mut result = call.output(0, shape)?;
+    let inputs = (0..call.count()).map(|input| call.given(input)).collect::<Result<Vec<_>, _>>()?;
+    result.elements = joined(&inputs, at, &result);
+    Ok(vec![result.into()])
+}
+
+/// The number of channels and the spatial sizes of an image `[n, c, h, w]`. (C1) It has 4 dimensions. (C2) The block
+/// size is positive.
+fn blocks(cx: &mut Cx, call: &Checked) -> Result<(Vec<Expr>, Expr), KernelError> {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() == 4, "Blocks.C1", || format!("an image has 4 dimensions, not {}", sizes.len()))?;
+    let block = call.int("blocksize", 0);
+    call.check(block > 0, "Blocks.C2", || format!("the block size is to be positive, not {block}"))?;
+    Ok((sizes, cx.int(block)))
+}
+
+fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+    let remainder = cx.modulo(a, b);
+    let divides = cx.eq(remainder, 0);
+    cx.require(divides, clause, |cx| format!("{} is no multiple of {}", cx.show(a), cx.show(b)))?;
+    Ok(cx.floor_div(a, b))
+}
+
+/// `[n, c / b², h b, w b]`. (C3) The channels divide. (C4) The mode is DCR or CRD.
+fn depth_to_space(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, block) = blocks(cx, call)?;
+    let mode = call.text("mode", "DCR");
+    call.check(matches!(mode, "DCR" | "CRD"), "DepthToSpace.C4", || format!("no mode is named {mode}"))?;
+    let square = cx.mul(block, block);
+    let channels = exactly(cx, sizes[1], square, "DepthToSpace.C3")?;
+    let (height, width) = (cx.mul(sizes[2], block), cx.mul(sizes[3], block));
+    call.one(vec![sizes[0], channels, height, width])
+}
+
+/// `[n, c b², h / b, w / b]`. (C3) Height and width divide.
+fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, block) = blocks(cx, call)?;
+    let square = cx.mul(block, block);
+    let channels = cx.mul(sizes[1], square);
+    let height = exactly(cx, sizes[2], block, "SpaceToDepth.C3")?;
+    let width = exactly(cx, sizes[3], block, "SpaceToDepth.C3")?;
+    call.one(vec![sizes[0], channels, height, width])
+}
+
+/// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number, of at most
+/// one dimension.
+pub(super) fn trilu(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    call.check(sizes.len() >= 2, "Trilu.C1", || {
+        format!("it needs at least 2 dimensions, not {}", sizes.len())
+    })?;
+    if call.has(1) {
+        let count = cx.product(call.shape(1)?.to_vec());
+        cx.require_eq(count, Expr::ONE, "Trilu.C2", "the number of elements of k")?;
+        let rank = call.shape(1)?.len();
+        call.check(rank <= 1, "Trilu.C2", || format!("k has {rank} dimensions"))?;
+    }
+    call.one(sizes)
+}

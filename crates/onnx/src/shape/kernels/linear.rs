@@ -1,0 +1,133 @@
+//! Products of matrices.
+use super::Family;
+use super::meeting::meet;
+use crate::shape::call::{Checked, Outcome};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family =
+    &[("Det", det), ("Gemm", gemm), ("MatMul", matmul), ("MatMulInteger", matmul_integer)];
+
+/// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the
+/// right.
+///
+/// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast. (C4) See
+/// [`some_of_each`].
+pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Result<Vec<Expr>, KernelError> {
+    call.check(!a.is_empty() && !b.is_empty(), "MatMul.C1", || "an operand is a scalar".to_owned())?;
+    let left: Vec<Expr> = if a.len() == 1 { vec![Expr::ONE, a[0]] } else { a.to_vec() };
+    let right: Vec<Expr> = if b.len() == 1 { vec![b[0], Expr::ONE] } else { b.to_vec() };
+    let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
+    cx.require_eq(left[left.len() - 1], right[right.len() - 2], "MatMul.C2", "inner sizes")?;
+    let stacks = [&left[..left.len() - 2], &right[..right.len() - 2]];
+    if !is_flat(a, b) {
+        some_of_each(cx, a, b)?;
+    }
+    let mut shape = meet(cx, stacks, "MatMul.C3")?;
+    if a.len() > 1 {
+        shape.push(rows);
+    }
+    if b.len() > 1 {
+        shape.push(columns);
+    }
+    Ok(shape)
+}
+
+/// Whether there is one matrix on the right, so that the left ones are taken as one with more rows.
+fn is_flat(a: &[Expr], b: &[Expr]) -> bool {
+    b.len() >= 2 && a.len() >= b.len() && b[..b.len() - 2].iter().all(|&size| size == Expr::ONE)
+        || a.len() >= 2 && b.len() == 2
+}
+
+/// (C4) In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the right are a
+/// stack.
+fn some_of_each(cx: &mut Cx, a: &[Expr], b: &[Expr]) -> Result<(), KernelError> {
+    let left = if b.len() == 1 { &a[..a.len() - 1] } else { &a[..a.len().saturating_sub(2)] };
+    let right = &b[..b.len().saturating_sub(2)];
+    for back in 0..left.len().max(right.len()) {
+        let at = |stack: &[Expr]| stack.iter().rev().nth(back).copied().unwrap_or(Expr::ONE);
+        let (x, y) = (at(left), at(right));
+        if x == y {
+            continue;
+        }
+        let fine = match (x.as_inline(), y.as_inline()) {
+            (Some(1..), _) => cx.gt(y, 0),
+            (_, Some(1..)) => cx.gt(x, 0),
+            _ => {
+                let (same, some_x, some_y) = (cx.eq(x, y), cx.gt(x, 0), cx.gt(y, 0));
+                let some = cx.all(&[some_x, some_y]);
+                cx.any(&[same, some])
+            }
+        };
+        cx.require(fine, "MatMul.C4", |cx| {
+            format!("a stack of {} does not broadcast with one of {}", cx.show(x), cx.show(y))
+        })?;
+    }
+    Ok(())
+}
+
+fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = product(cx, call, call.shape(0)?, call.shape(1)?)?;
+    call.one(shape)
+}
+
+/// (C4) A zero point is a scalar, or has an element for each row or column.
+fn matmul_integer(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (a, b) = (call.shape(0)?, call.shape(1)?);
+    let shape = product(cx, call, a, b)?;
+    zero_point(cx, call, 2, a.len().checked_sub(2).map(|at| a[at]))?;
+    zero_point(cx, call, 3, b.len().checked_sub(1).filter(|_| b.len() > 1).map(|at| b[at]))?;
+    call.one(shape)
+}
+
+fn zero_point(cx: &mut Cx, call: &Checked, at: usize, size: Option<Expr>) -> Result<(), KernelError> {
+    if !call.has(at) {
+        return Ok(());
+    }
+    let shape = call.shape(at)?.to_vec();
+    if at == 2 {
+        let count = cx.product(shape);
+        return cx.require_eq(count, Expr::ONE, "MatMulInteger.C4", "the number of zero points of A");
+    }
+    let count = cx.product(shape);
+    let one = cx.eq(count, 1);
+    let each = size.map(|size| cx.eq(count, size));
+    let fine = match each {
+        Some(each) => cx.any(&[one, each]),
+        None => one,
+    };
+    cx.require(fine, "MatMulInteger.C4", |cx| format!("there are {} zero points", cx.show(count)))
+}
+
+/// `alpha A' B' + beta C`. (C1) A and B have 2 dimensions. (C2) The inner sizes agree. (C3) C broadcasts to the
+/// product.
+pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = gemm_sizes(cx, call)?;
+    call.one(shape.to_vec())
+}
+
+/// The rows and columns of [`gemm`].
+pub(super) fn gemm_sizes(cx: &mut Cx, call: &Checked) -> Result<[Expr; 2], KernelError> {
+    let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
+        let sizes = call.shape(at)?;
+        call.check(sizes.len() == 2, "Gemm.C1", || {
+            format!("a matrix has 2 dimensions, not {}", sizes.len())
+        })?;
+        Ok(if call.int(name, 0) != 0 { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) })
+    };
+    let ((rows, inner), (again, columns)) = (side(0, "transA")?, side(1, "transB")?);
+    cx.require_eq(inner, again, "Gemm.C2", "inner sizes")?;
+    if call.has(2) {
+        cx.require_expandable(call.shape(2)?, &[rows, columns], "Gemm.C3")?;
+    }
+    Ok([rows, columns])
+}
+
+/// (C1) The last two sizes are equal.
+fn det(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?;
+    call.check(sizes.len() >= 2, "Det.C1", || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+    let (stack, matrix) = sizes.split_at(sizes.len() - 2);
+    cx.require_eq(matrix[0], matrix[1], "Det.C1", "rows and columns")?;
+    call.one(stack.to_vec())
+}

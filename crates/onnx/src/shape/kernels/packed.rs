@@ -1,0 +1,157 @@
+//! Products and slices of weights that are packed in a few bits.
+use super::normalization::vector;
+use super::{Family, gather, policy};
+use crate::shape::Dtype;
+use crate::shape::call::{Checked, Outcome};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const CONTRIB: Family = &[
+    ("GatherBlockQuantized", gather_blocks),
+    ("MatMulBnb4", matmul_four_bits),
+    ("MatMulNBits", matmul_bits),
+];
+
+/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale for
+/// each block. (C3) Bits and block size are possible.
+fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (k, n, bits) = (call.int("K", 0), call.int("N", 0), call.int("bits", 4));
+    let shape = packed_weight(cx, call, &sizes, Packed { k, n, weight: 1, scales: 2 })?;
+    let (rows, blocks) = (cx.int(n), blocks_of(call, k));
+    if call.has(3) {
+        let packed = call.given(3)?.dtype == Dtype::U8;
+        let bytes = if packed { blocks.saturating_mul(bits).saturating_add(7) / 8 } else { blocks };
+        each_block(cx, call, 3, rows, bytes)?;
+    }
+    if call.has(5) {
+        vector(cx, call, 5, rows, "MatMulNBits.C2")?;
+        // The inference of shapes refuses a bias of which it does not know the length.
+        policy::onnxruntime_checks(cx, !call.is_open_at_load(5), "MatMulNBits.C2", || {
+            "the bias is to be an initializer".to_owned()
+        })?;
+    }
+    call.one(shape)
+}
+
+/// A packed weight of so many columns and rows, and the inputs that hold it and its scales.
+pub(super) struct Packed {
+    pub k: i64,
+    pub n: i64,
+    pub weight: usize,
+    pub scales: usize,
+}
+
+/// How many blocks a row has.
+fn blocks_of(call: &Checked, k: i64) -> i64 {
+    let block = call.int("block_size", 0);
+    if block > 0 { k.div_euclid(block) + i64::from(k % block != 0) } else { 0 }
+}
+
+/// `[.., N]` of an input `[.., K]`: (C1), (C2) and (C3) of [`matmul_bits`].
+pub(super) fn packed_weight(
+    cx: &mut Cx,
+    call: &Checked,
+    sizes: &[Expr],
+    Packed { k, n, weight, scales }: Packed,
+) -> Result<Vec<Expr>, KernelError> {
+    let (bits, block) = (call.int("bits", 4), call.int("block_size", 0));
+    call.check(matches!(bits, 2 | 4 | 8), "MatMulNBits.C3", || format!("weights have {bits} bits"))?;
+    let power = (16..=256).contains(&block) && block.count_ones() == 1;
+    call.check(power && k > 0 && n > 0, "MatMulNBits.C3", || format!("blocks of {block} for {k} by {n}"))?;
+    let Some((&last, leading)) = sizes.split_last() else {
+        return Err(KernelError::invalid("MatMulNBits.C1", "the input is a scalar"));
+    };
+    let inner = cx.int(k);
+    cx.require_eq(last, inner, "MatMulNBits.C1", "the last size and K")?;
+    let blocks = blocks_of(call, k);
+    let (rows, blocks_size, bytes) = (cx.int(n), cx.int(blocks), cx.int(block / 8 * bits));
+    cx.require_same_shape(call.shape(weight)?, &[rows, blocks_size, bytes], "MatMulNBits.C2")?;
+    each_block(cx, call, scales, rows, blocks)?;
+    Ok([leading, &[rows]].concat())
+}
+
+/// (C2) of [`matmul_bits`]: `[N, blocks]`, or all in one dimension.
+fn each_block(cx: &mut Cx, call: &Checked, at: usize, rows: Expr, blocks: i64) -> Result<(), KernelError> {
+    let given = call.shape(at)?.to_vec();
+    let blocks = cx.int(blocks);
+    if given.len() == 2 {
+        return cx.require_same_shape(&given, &[rows, blocks], "MatMulNBits.C2");
+    }
+    let all = cx.mul(rows, blocks);
+    cx.require_same_shape(&given, &[all], "MatMulNBits.C2")
+}
+
+/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) There are `N * K` weights, two in a byte, and a scale for
+/// each block. (C3) The kind of numbers and the block size are possible.
+fn matmul_four_bits(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (k, n, block) = (call.int("K", 0), call.int("N", 0), call.int("block_size", 0));
+    let kind = call.int("quant_type", 0);
+    call.check(matches!(kind, 0 | 1) && k > 0 && n > 0, "MatMulBnb4.C3", || {
+        format!("kind {kind}, {k} by {n}")
+    })?;
+    let power = (16..=256).contains(&block) && block.count_ones() == 1;
+    call.check(power, "MatMulBnb4.C3", || format!("blocks of {block}"))?;
+    let Some(&last) = sizes.last() else {
+        return Err(KernelError::invalid("MatMulBnb4.C1", "the input is a scalar"));
+    };
+    let inner = cx.int(k);
+    cx.require_eq(last, inner, "MatMulBnb4.C1", "the last size and K")?;
+    let count = k.saturating_mul(n);
+    for (at, needed) in [(1, count / 2 + count % 2), (2, count / block + i64::from(count % block != 0))] {
+        let rank = call.shape(at)?.len();
+        call.check(rank == 1 || cx.on_cpu(), "MatMulBnb4.C2", || {
+            format!("input {at} has 1 dimension, not {rank}")
+        })?;
+        let (given, needed) = (cx.product(call.shape(at)?.to_vec()), cx.int(needed));
+        // onnxruntime takes more than are needed.
+        let fine = if cx.on_cpu() { cx.ge(given, needed) } else { cx.eq(given, needed) };
+        cx.require(fine, "MatMulBnb4.C2", |cx| {
+            format!("input {at} has {} elements, not {}", cx.show(given), cx.show(needed))
+        })?;
+    }
+    let columns = cx.int(n);
+    call.one([&sizes[..sizes.len() - 1], &[columns]].concat())
+}
+
+/// The slices of quantized data at indices. (C1) The axes are within the rank. (C2) Bits and block size are possible.
+/// (C3) There is a scale for each block along an axis, (C4) and a zero point for each scale. (C5) Indices are within
+/// the dimension.
+fn gather_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (data, taken) = (call.given(0)?.clone(), call.shape(1)?.to_vec());
+    let sizes = call.shape(0)?.to_vec();
+    let at = call.axis(call.int("gather_axis", 0), sizes.len(), "GatherBlockQuantized.C1")?;
+    let blocked = call.axis(call.int("quantize_axis", 1), sizes.len(), "GatherBlockQuantized.C1")?;
+    let (bits, block) = (call.int("bits", 4), call.int("block_size", 128));
+    let is_packed = data.dtype == Dtype::U8;
+    let possible = if is_packed { matches!(bits, 2 | 4 | 8) } else { bits == 4 };
+    call.check(possible && block >= 16 && block.count_ones() == 1, "GatherBlockQuantized.C2", || {
+        format!("{bits} bits in blocks of {block}")
+    })?;
+    let each = if is_packed { (8 / bits) as i32 } else { 1 };
+    let scales = call.shape(2)?.to_vec();
+    call.check(scales.len() == sizes.len(), "GatherBlockQuantized.C3", || {
+        format!("scales are of rank {}", scales.len())
+    })?;
+    let mut whole = sizes.clone();
+    whole[blocked] = cx.mul(sizes[blocked], each);
+    let block = cx.int(block);
+    for (dim, (&size, &given)) in whole.iter().zip(&scales).enumerate() {
+        let expected = if dim == blocked { cx.ceil_div(size, block) } else { size };
+        cx.require_eq(given, expected, "GatherBlockQuantized.C3", "scales and blocks")?;
+    }
+    if call.has(3) {
+        // The inference of shapes refuses zero points of which it does not know the sizes.
+        let known = !call.is_open_at_load(2) && !call.is_open_at_load(3);
+        policy::onnxruntime_checks(cx, known, "GatherBlockQuantized.C4", || {
+            "zero points and scales are to be initializers".to_owned()
+        })?;
+        let mut points = scales.clone();
+        let each = cx.int(i64::from(each));
+        points[blocked] = cx.ceil_div(scales[blocked], each);
+        cx.require_same_shape(call.shape(3)?, &points, "GatherBlockQuantized.C4")?;
+    }
+    gather::inside(cx, call.given(1)?, sizes[at], "GatherBlockQuantized.C5")?;
+    call.one([&whole[..at], &taken, &whole[at + 1..]].concat())
+}

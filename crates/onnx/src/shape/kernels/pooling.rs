@@ -1,0 +1,263 @@
+//! Pooling.
+use super::convolution::{AutoPad, Spatial};
+use super::{Family, policy};
+use crate::shape::Dtype;
+use crate::shape::call::{Checked, Outcome};
+use crate::shape::value::Tensor;
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError, windows};
+
+pub(super) const KERNELS: Family = &[
+    ("AveragePool", pool),
+    ("GlobalAveragePool", global),
+    ("GlobalLpPool", global),
+    ("GlobalMaxPool", global),
+    ("LpPool", pool),
+    ("MaxPool", pool),
+    ("MaxRoiPool", max_roi_pool),
+    ("MaxUnpool", max_unpool),
+];
+
+pub(super) const CONTRIB: Family = &[("MaxpoolWithMask", masked_pool), ("NhwcMaxPool", pool)];
+
+/// (C7) The mask has the rank and the spatial sizes of the input.
+fn masked_pool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = pooled(cx, call)?;
+    let (sizes, mask) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(mask.len() == sizes.len(), "Pool.C7", || format!("the mask is of rank {}", mask.len()))?;
+    cx.require_same_shape(&mask[2..], &sizes[2..], "Pool.C7")?;
+    call.one(shape)
+}
+
+/// The windows of the attribute `kernel_shape`.
+fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError> {
+    let kernel = call.ints("kernel_shape").unwrap_or_default();
+    call.check(rank >= 3, "Pool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
+    call.check(kernel.len() == rank - 2, "Pool.C1", || {
+        format!("kernel_shape has {} entries for {} dimensions", kernel.len(), rank - 2)
+    })?;
+    call.check(kernel.iter().all(|&size| size > 0), "Pool.C2", || "a window is empty".to_owned())?;
+    let kernel: Vec<Expr> = kernel.iter().map(|&size| cx.int(size)).collect();
+    Spatial::read(call, kernel)
+}
+
+/// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
+///
+/// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and
+/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits. (C8) The padding that `SAME_UPPER`
+/// or `SAME_LOWER` computes is not negative, as it can be with a stride greater than the window; see
+/// [`refuses_negative_padding`].
+pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = pooled(cx, call)?;
+    let indices = Tensor::new(Dtype::I64, shape.clone());
+    Ok(vec![call.output(0, shape)?.into(), indices.into()])
+}
+
+/// The shape of [`pool`].
+pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
+    let mut sizes = call.shape(0)?.to_vec();
+    let is_last = call.op() == "NhwcMaxPool" || call.int("channels_last", 0) != 0;
+    if is_last && sizes.len() > 2 {
+        sizes[1..].rotate_right(1);
+    }
+    let spatial = read(cx, call, sizes.len())?;
+    let ceil = call.int("ceil_mode", 0) != 0;
+    let given = call.ints("pads").unwrap_or_default();
+    let given = (0..given.len() / 2).map(|i| (given[i], given[given.len() / 2 + i]));
+    // onnxruntime looks at pads also where auto_pad takes no notice of them.
+    let stated: Vec<(i64, i64)> = if cx.on_cpu() { given.collect() } else { spatial.pads.clone() };
+    for (i, &(before, after)) in stated.iter().enumerate() {
+        let window = spatial.kernel[i].as_inline().unwrap_or(i64::MAX);
+        call.check(before < window && after < window, "Pool.C3", || {
+            format!("padding of {before} and {after} for a window of {window}")
+        })?;
+    }
+    some_elements(cx, &sizes)?;
+    let mut shape = sizes[..2].to_vec();
+    for (i, &size) in sizes[2..].iter().enumerate() {
+        let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
+        let (before, both) = padding(cx, call, &spatial, (i, size))?;
+        let padded = cx.add(size, both);
+        if !ceil {
+            shape.push(truncated(cx, (padded, spatial.kernel[i], stride, dilation))?);
+            continue;
+        }
+        let less = cx.int(spatial.strides[i] - 1);
+        let padded = cx.add(padded, less);
+        let upwards = windows(cx, padded, spatial.kernel[i], stride, dilation);
+        // A window that begins in the padding behind is none.
+        let inside = cx.add(size, before);
+        let inside = cx.sub(inside, 1);
+        let inside = cx.floor_div(inside, stride);
+        let inside = cx.add(inside, 1);
+        let count = cx.min(upwards, inside);
+        let natural = cx.ge(count, 0);
+        cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
+        shape.push(count);
+    }
+    if is_last {
+        shape[1..].rotate_left(1);
+    }
+    Ok(shape)
+}
+
+/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) It is
+/// not negative.
+fn truncated(
+    cx: &mut Cx,
+    (padded, kernel, stride, dilation): (Expr, Expr, Expr, Expr),
+) -> Result<Expr, KernelError> {
+    let count = windows(cx, padded, kernel, stride, dilation);
+    let reach = cx.sub(kernel, 1);
+    let reach = cx.mul(dilation, reach);
+    let fits = cx.gt(padded, reach);
+    if cx.surely(fits) || stride == Expr::ONE {
+        let natural = cx.ge(count, 0);
+        cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(padded)))?;
+        return Ok(count);
+    }
+    let short = cx.sub(reach, padded);
+    let short = cx.add(short, 1);
+    let missing = cx.floor_div(short, stride);
+    let negative = cx.sub(1, missing);
+    let count = cx.pool().ite(fits, count, negative);
+    let natural = cx.ge(count, 0);
+    cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(padded)))?;
+    Ok(count)
+}
+
+/// What is added before, and on both sides together. Padding to the same size takes no notice of dilation, as
+/// onnxruntime has it.
+fn padding(
+    cx: &mut Cx,
+    call: &Checked,
+    spatial: &Spatial,
+    (i, size): (usize, Expr),
+) -> Result<(Expr, Expr), KernelError> {
+    let (before, after) = spatial.pads[i];
+    if !matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
+        return Ok((cx.int(before), cx.int(before.saturating_add(after))));
+    }
+    let stride = cx.int(spatial.strides[i]);
+    let count = cx.ceil_div(size, stride);
+    let steps = cx.sub(count, 1);
+    let reach = cx.mul(steps, stride);
+    let reach = cx.add(reach, spatial.kernel[i]);
+    let needed = cx.sub(reach, size);
+    let natural = cx.ge(needed, 0);
+    if refuses_negative_padding(call, spatial) {
+        let none = cx.eq(call.shape(0)?[0], 0);
+        let fine = cx.any(&[natural, none]);
+        policy::onnxruntime(cx, fine, "Pool.C8", |cx| format!("padding of {} is negative", cx.show(needed)))?;
+    }
+    // onnxruntime counts windows with the negative padding.
+    let needed = if cx.on_cpu() || cx.surely(natural) { needed } else { cx.max(needed, 0) };
+    let two = cx.int(2);
+    let half = if spatial.auto_pad == AutoPad::SameLower {
+        cx.ceil_div(needed, two)
+    } else {
+        cx.floor_div(needed, two)
+    };
+    Ok((half, needed))
+}
+
+/// Whether onnxruntime refuses this call when the computed padding is negative, by what version 1.31.1 does with calls of
+/// each kind: `MaxPool` of 32-bit and 16-bit floats with neither dilations, indices nor `storage_order`, and `AveragePool`
+/// before version 19.
+fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
+    let is_float = call.tensor(0).is_some_and(|x| matches!(x.dtype, Dtype::F32 | Dtype::F16));
+    let is_plain = match call.op() {
+        "MaxPool" => {
+            let in_columns = call.int("storage_order", 0) != 0;
+            spatial.dilations.iter().all(|&dilation| dilation == 1) && !call.wants(1) && !in_columns
+        }
+        "AveragePool" => call.since() < 19,
+        _ => false,
+    };
+    is_float && is_plain
+}
+
+/// onnxruntime: only the batch may be empty.
+fn some_elements(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
+    let mut filled: Vec<Expr> = Vec::with_capacity(sizes.len());
+    for &size in &sizes[1..] {
+        filled.push(cx.ne(size, 0));
+    }
+    let filled = cx.all(&filled);
+    let none = cx.eq(sizes[0], 0);
+    let fine = cx.any(&[filled, none]);
+    cx.require(fine, "Pool.C6", |cx| format!("of {} only the batch may be empty", cx.show_all(sizes)))
+}
+
+/// `[n, c, 1..]`. (C1) The input has a batch, channels and more. (C6) Only the batch may be empty.
+pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    call.check(shape.len() >= 3, "GlobalPool.C1", || {
+        format!("an image has at least 2 dimensions, not {}", shape.len())
+    })?;
+    some_elements(cx, &shape)?;
+    shape[2..].fill(Expr::ONE);
+    call.one(shape)
+}
+
+/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions `[n, 5]`. (C2) The pooled shape is two
+/// positive numbers. (C3) onnxruntime takes a positive scale.
+fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (sizes, regions) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
+    call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || {
+        "images have 4 dimensions, regions 2".to_owned()
+    })?;
+    let five = cx.int(5);
+    cx.require_eq(regions[1], five, "MaxRoiPool.C1", "the numbers of a region")?;
+    let pooled = call.ints("pooled_shape").unwrap_or_default();
+    call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), "MaxRoiPool.C2", || {
+        format!("pooled_shape is {pooled:?}")
+    })?;
+    let (some, none) = (cx.ge(sizes[0], 1), cx.eq(regions[0], 0));
+    let fine = cx.any(&[some, none]);
+    cx.require(fine, "MaxRoiPool.C1", |_| "a region is of no image".to_owned())?;
+    let scale = call.float("spatial_scale").unwrap_or(1.0);
+    super::policy::onnxruntime_checks(cx, scale > 0.0, "MaxRoiPool.C3", || format!("the scale is {scale}"))?;
+    let shape = vec![regions[0], sizes[1], cx.int(pooled[0]), cx.int(pooled[1])];
+    call.one(shape)
+}
+
+/// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices
+/// have the shape of the input. (C3) A given shape has a size for each dimension and is at least as large. (C4)
+/// onnxruntime makes no empty image. (C5) Indices are positions in the result.
+fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let spatial = read(cx, call, sizes.len())?;
+    cx.require_same_shape(&sizes, call.shape(1)?, "MaxUnpool.C2")?;
+    let mut shape = sizes[..2].to_vec();
+    for (i, &size) in sizes[2..].iter().enumerate() {
+        let stride = cx.int(spatial.strides[i]);
+        let steps = cx.sub(size, 1);
+        let steps = cx.mul(stride, steps);
+        let (before, after) = spatial.pads[i];
+        let pads = cx.int(-before - after);
+        let size = cx.sum([steps, spatial.kernel[i], pads]);
+        let some = cx.ge(size, 1);
+        super::policy::onnxruntime(cx, some, "MaxUnpool.C4", |cx| {
+            format!("a size becomes {}", cx.show(size))
+        })?;
+        shape.push(size);
+    }
+    if call.has(2) {
+        let stated = super::layout::sizes_of(cx, call, 2, "MaxUnpool.C3")?;
+        call.check(stated.len() == sizes.len(), "MaxUnpool.C3", || {
+            format!("the shape has {} sizes", stated.len())
+        })?;
+        for (&stated, &least) in stated.iter().zip(&shape) {
+            let fits = cx.ge(stated, least);
+            cx.require(fits, "MaxUnpool.C3", |cx| {
+                format!("{} is less than {}", cx.show(stated), cx.show(least))
+            })?;
+        }
+        shape = stated;
+    }
+    let count = cx.product(shape.clone());
+    super::gather::inside(cx, call.given(1)?, count, "MaxUnpool.C5")?;
+    super::gather::not_negative(call, 1, "MaxUnpool.C5")?;
+    call.one(shape)
+}

@@ -1,0 +1,106 @@
+//! Recurrent layers.
+use super::{Family, gather, policy};
+use crate::shape::call::{Checked, Outcome};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const CONTRIB: Family = &[("DynamicQuantizeLSTM", recurrent)];
+
+pub(super) const KERNELS: Family = &[("GRU", recurrent), ("LSTM", recurrent), ("RNN", recurrent)];
+
+/// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1
+/// `[batch, seq, directions, hidden]` and `[batch, directions, hidden]`.
+///
+/// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is `[directions,
+/// gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`. (C4)
+/// There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6)
+/// There is an activation for each gate. (C7) Scales are `[directions]` or `[directions, gates * hidden]`.
+fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
+    let (gates, activations) = match call.op() {
+        "LSTM" | "DynamicQuantizeLSTM" => (4, 3),
+        "GRU" => (3, 2),
+        _ => (1, 1),
+    };
+    let directions = match call.text("direction", "forward") {
+        "forward" | "reverse" => 1,
+        "bidirectional" => 2,
+        other => return Err(KernelError::invalid("Recurrent.C1", format!("no direction is named {other}"))),
+    };
+    let given = call.length("activations");
+    call.check(
+        call.attribute("activations").is_none() || given == activations * directions,
+        "Recurrent.C6",
+        || format!("there are {given} activations, not {}", activations * directions),
+    )?;
+    let layout = call.int("layout", 0);
+    call.check(matches!(layout, 0 | 1), "Recurrent.C1", || format!("layout is {layout}"))?;
+    let x = call.shape(0)?.to_vec();
+    call.check(x.len() == 3, "Recurrent.C2", || format!("the input has 3 dimensions, not {}", x.len()))?;
+    let recurrence = call.shape(2)?.to_vec();
+    call.check(recurrence.len() == 3, "Recurrent.C3", || {
+        format!("R has 3 dimensions, not {}", recurrence.len())
+    })?;
+    policy::onnxruntime_checks(cx, call.int("hidden_size", 0) > 0, "Recurrent.C1", || {
+        "hidden_size is to be given".to_owned()
+    })?;
+    let hidden = match call.int("hidden_size", 0) {
+        0 => recurrence[2],
+        size => {
+            call.check(size > 0, "Recurrent.C1", || format!("the hidden size is {size}"))?;
+            cx.int(size)
+        }
+    };
+    let (seq, batch) = if layout == 0 { (x[0], x[1]) } else { (x[1], x[0]) };
+    let directions = cx.int(directions as i64);
+    let rows = cx.mul(hidden, gates);
+    weights(cx, call, directions, rows, (x[2], hidden))?;
+    if call.has(3) {
+        let both = cx.mul(rows, 2);
+        cx.require_same_shape(call.shape(3)?, &[directions, both], "Recurrent.C3")?;
+    }
+    if call.has(4) {
+        cx.require_same_shape(call.shape(4)?, &[batch], "Recurrent.C4")?;
+        let bound = cx.add(seq, 1);
+        gather::inside(cx, call.given(4)?, bound, "Recurrent.C4")?;
+        gather::not_negative(call, 4, "Recurrent.C4")?;
+    }
+    let state = if layout == 0 { vec![directions, batch, hidden] } else { vec![batch, directions, hidden] };
+    let states = if matches!(call.op(), "LSTM" | "DynamicQuantizeLSTM") { 2 } else { 1 };
+    for at in 5..5 + states {
+        if call.has(at) {
+            cx.require_same_shape(call.shape(at)?, &state, "Recurrent.C5")?;
+        }
+    }
+    if call.has(7) {
+        let peepholes = cx.mul(hidden, 3);
+        cx.require_same_shape(call.shape(7)?, &[directions, peepholes], "Recurrent.C5")?;
+    }
+    let all: Vec<Expr> =
+        if layout == 0 { vec![seq, directions, batch, hidden] } else { vec![batch, seq, directions, hidden] };
+    let mut outputs = vec![call.output(0, all)?.into()];
+    for at in 1..=states {
+        outputs.push(call.output(at, state.clone())?.into());
+    }
+    Ok(outputs)
+}
+
+/// (C3) and (C7) of [`recurrent`]. Quantized weights are transposed.
+fn weights(
+    cx: &mut Cx,
+    call: &Checked,
+    directions: Expr,
+    rows: Expr,
+    columns: (Expr, Expr),
+) -> Result<(), KernelError> {
+    let is_quantized = call.op() == "DynamicQuantizeLSTM";
+    for (at, columns) in [(1, columns.0), (2, columns.1)] {
+        let expected = if is_quantized { [directions, columns, rows] } else { [directions, rows, columns] };
+        cx.require_same_shape(call.shape(at)?, &expected, "Recurrent.C3")?;
+    }
+    for at in if is_quantized { 8..12 } else { 0..0 } {
+        let scale = call.shape(at)?.to_vec();
+        let expected = if scale.len() == 1 { vec![directions] } else { vec![directions, rows] };
+        cx.require_same_shape(&scale, &expected, "Recurrent.C7")?;
+    }
+    Ok(())
+}

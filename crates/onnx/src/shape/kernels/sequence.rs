@@ -1,0 +1,335 @@
+//! Lists of tensors, and values that may be missing.
+use super::Family;
+use crate::shape::Dtype;
+use crate::shape::call::{Checked, Outcome, open};
+use crate::shape::elements::{Grid, joined, stacked};
+use crate::shape::value::{Element, Elements, Sequence, Tensor, Value};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("ConcatFromSequence", concat),
+    ("Optional", optional),
+    ("OptionalGetElement", optional_get),
+    ("OptionalHasElement", optional_has),
+    ("SequenceAt", at),
+    ("SequenceConstruct", construct),
+    ("SequenceEmpty", empty),
+    ("SequenceErase", erase),
+    ("SequenceInsert", insert),
+    ("SequenceLength", length),
+    ("SplitToSequence", split),
+];
+
+/// The most parts that a tensor is split into one by one.
+const MAX_PARTS: i64 = 1_024;
+
+fn sequence<'c>(call: &Checked<'c, '_>) -> Result<&'c Sequence, KernelError> {
+    match call.input(0) {
+        Some(Value::Sequence(sequence)) => Ok(sequence),
+        _ => Err(open(call.op(), "the items of a sequence")),
+    }
+}
+
+/// The number of items, if it is known.
+fn count(cx: &mut Cx, sequence: &Sequence) -> Option<Expr> {
+    match &sequence.items {
+        Some(items) => Some(cx.int(items.len() as i64)),
+        None => sequence.count,
+    }
+}
+
+/// (C1) and (C2) of [`place`] in a sequence of which sizes decide the number of items.
+fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), KernelError> {
+    let position = if call.has(input) {
+        let tensor = call.given(input)?;
+        call.shape(input)?;
+        call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
+        let Some(Element::Int(position)) = tensor.single() else { return Ok(()) };
+        position
+    } else if call.op() == "SequenceErase" {
+        cx.int(-1)
+    } else {
+        return Ok(());
+    };
+    let from_end = cx.add(position, items);
+    let end = if call.op() == "SequenceInsert" { cx.add(items, 1) } else { items };
+    let (low, high) = (cx.ge(from_end, 0), cx.lt(position, end));
+    // A number is of one sign.
+    let negative = cx.lt(position, 0);
+    let fine = match cx.known(negative) {
+        Some(true) => low,
+        Some(false) => high,
+        None => cx.all(&[low, high]),
+    };
+    cx.require(fine, "Sequence.C2", |cx| {
+        format!("position {} of a sequence of {}", cx.show(position), cx.show(items))
+    })
+}
+
+/// A position in a sequence, or `None` where it is not known: counted from the end when negative. (C1) It is one number,
+/// (C2) within the sequence, or at its end where that is allowed.
+fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
+    let tensor = call.given(input)?;
+    call.shape(input)?;
+    call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
+    let Some(Element::Int(position)) = tensor.single() else { return Ok(None) };
+    let position = cx.literal(position, "Sequence.C1")?;
+    let span = end as i64;
+    let items = match call.op() {
+        "SequenceInsert" => span - 1,
+        _ => span,
+    };
+    let fine = (-items..span).contains(&position);
+    call.check(fine, "Sequence.C2", || format!("position {position} of a sequence of {items}"))?;
+    Ok(Some(if position < 0 { position + items } else { position } as usize))
+}
+
+/// A tensor of unknown rank where nothing more is known of an item.
+fn item(dtype: Dtype) -> Value {
+    Tensor::unranked(dtype).into()
+}
+
+fn at(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sequence = sequence(call)?;
+    let Some(items) = &sequence.items else {
+        if let Some(count) = sequence.count {
+            placed(cx, call, 1, count)?;
+        }
+        return Ok(vec![item(sequence.dtype)]);
+    };
+    match place(cx, call, 1, items.len())? {
+        Some(place) => Ok(items.get(place).cloned().map(Value::from).into_iter().collect()),
+        None => Ok(vec![item(sequence.dtype)]),
+    }
+}
+
+fn construct(_: &mut Cx, call: &Checked) -> Outcome {
+    let items: Vec<Tensor> = (0..call.count()).map(|at| call.given(at).cloned()).collect::<Result<_, _>>()?;
+    let dtype = items[0].dtype;
+    Ok(vec![Value::Sequence(Sequence::of(dtype, items))])
+}
+
+/// (C1) The type is one that a sequence may have.
+fn empty(_: &mut Cx, call: &Checked) -> Outcome {
+    let dtype = Dtype::from_number(call.int("dtype", 1));
+    let dtype = dtype
+        .filter(|dtype| call.schema.outputs.formals[0].types.allow_name(&format!("seq({})", dtype.name())));
+    let refused = || KernelError::invalid("SequenceEmpty.C1", "no sequence has items of this type");
+    Ok(vec![Value::Sequence(Sequence::of(dtype.ok_or_else(refused)?, Vec::new()))])
+}
+
+fn erase(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut sequence = sequence(call)?.clone();
+    let before = count(cx, &sequence);
+    if let Some(items) = &mut sequence.items {
+        let place = match call.has(1) {
+            true => place(cx, call, 1, items.len())?,
+            false => {
+                call.check(!items.is_empty(), "Sequence.C2", || "the sequence is empty".to_owned())?;
+                Some(items.len() - 1)
+            }
+        };
+        match place {
+            Some(place) => drop(items.remove(place)),
+            None => sequence.items = None,
+        }
+    } else if let Some(count) = before {
+        placed(cx, call, 1, count)?;
+    }
+    sequence.count = before.filter(|_| sequence.items.is_none()).map(|count| cx.sub(count, 1));
+    Ok(vec![Value::Sequence(sequence)])
+}
+
+/// (C3) The tensor has the type of the items.
+fn insert(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut sequence = sequence(call)?.clone();
+    let tensor = call.given(1)?;
+    call.check(tensor.dtype == sequence.dtype, "Sequence.C3", || "the item is of another type".to_owned())?;
+    let before = count(cx, &sequence);
+    if let Some(items) = &mut sequence.items {
+        let place = match call.has(2) {
+            true => place(cx, call, 2, items.len() + 1)?,
+            false => Some(items.len()),
+        };
+        match place {
+            Some(place) => items.insert(place, tensor.clone()),
+            None => sequence.items = None,
+        }
+    } else if let Some(count) = before {
+        placed(cx, call, 2, count)?;
+    }
+    sequence.count = before.filter(|_| sequence.items.is_none()).map(|count| cx.add(count, 1));
+    Ok(vec![Value::Sequence(sequence)])
+}
+
+fn length(cx: &mut Cx, call: &Checked) -> Outcome {
+    let result = call.output(0, Vec::new())?;
+    Ok(vec![match count(cx, sequence(call)?) {
+        Some(count) => result.with(vec![Element::Int(count)]).into(),
+        None => result.into(),
+    }])
+}
+
+/// The items one behind the other, along a new axis with `new_axis`. (C1) There is an item. (C2) The axis is within the
+/// rank; ranks agree. (C3) Sizes beside the axis agree.
+fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sequence = sequence(call)?;
+    let axis = call.int("axis", 0);
+    let new = call.int("new_axis", 0) != 0;
+    let Some(items) = &sequence.items else {
+        if let Some(count) = sequence.count {
+            let some = cx.ge(count, 1);
+            cx.require(some, "ConcatFromSequence.C1", |_| "the sequence is empty".to_owned())?;
+        }
+        return Ok(vec![item(sequence.dtype)]);
+    };
+    call.check(!items.is_empty(), "ConcatFromSequence.C1", || "the sequence is empty".to_owned())?;
+    let shapes: Option<Vec<&Vec<Expr>>> = items.iter().map(|tensor| tensor.shape.as_ref()).collect();
+    let Some(shapes) = shapes else { return Ok(vec![item(sequence.dtype)]) };
+    // onnxruntime looks at the sizes of what is not empty.
+    let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
+    let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
+    let mut shape = shapes[lead].clone();
+    let at = call.axis(axis, shape.len() + usize::from(new), "ConcatFromSequence.C2")?;
+    let mut along = if new { cx.int(shapes.len() as i64) } else { shape[at] };
+    for (_, other) in shapes.iter().enumerate().filter(|(item, _)| *item != lead) {
+        call.check(other.len() == shape.len(), "ConcatFromSequence.C2", || "ranks differ".to_owned())?;
+        let skipped = cx.on_cpu() && is_empty(other);
+        for (dim, (&a, &b)) in shape.iter().zip(other.iter()).enumerate() {
+            if !new && dim == at {
+                along = cx.add(along, b);
+            } else if !skipped {
+                cx.require_eq(a, b, "ConcatFromSequence.C3", "sizes beside the axis")?;
+            }
+        }
+    }
+    if new {
+        shape.insert(at, along);
+    } else {
+        shape[at] = along;
+    }
+    let mut result = Tensor::new(sequence.dtype, shape);
+    let parts: Vec<&Tensor> = items.iter().collect();
+    result.elements = if new { stacked(&parts, at, &result) } else { joined(&parts, at, &result) };
+    Ok(vec![result.into()])
+}
+
+/// How a tensor is split along an axis.
+enum Cut {
+    /// Into parts of these sizes.
+    Into(Vec<Expr>),
+    /// Into so many parts, where this is known, which are not followed.
+    Open(Option<Expr>),
+}
+
+/// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension
+/// is dropped without `keepdims`. onnxruntime takes an empty list of sizes as none.
+///
+/// (C1) The axis is within the rank. (C2) Sizes are a scalar or a list; positive, and in a list they add up.
+fn split(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let dtype = call.given(0)?.dtype;
+    let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
+    let given = call.tensor(1).filter(|tensor| tensor.count() != Some(0));
+    let rank = given.and_then(|tensor| tensor.shape.as_ref()).map_or(0, Vec::len);
+    call.check(rank <= 1 || cx.on_cpu(), "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+    let is_stated = !cx.on_cpu() || given.is_some() || !call.is_in_file(1);
+    call.check(is_stated, "SplitToSequence.C2", || "the file has an empty list of sizes".to_owned())?;
+    let scalar = rank == 0;
+    let keep = !scalar || call.int("keepdims", 1) != 0;
+    let cut = match given {
+        None => match sizes[at].as_inline().filter(|&size| (0..=MAX_PARTS).contains(&size)) {
+            Some(size) => Cut::Into(vec![Expr::ONE; size as usize]),
+            None => Cut::Open(Some(sizes[at])),
+        },
+        Some(tensor) if call.shape(1)?.is_empty() => into_equal(cx, call, tensor, sizes[at], keep)?,
+        Some(tensor) => into_given(cx, call, tensor, sizes[at])?,
+    };
+    let lengths = match cut {
+        Cut::Into(lengths) => lengths,
+        Cut::Open(count) => return Ok(vec![Value::Sequence(Sequence::open(dtype, count))]),
+    };
+    let (x, mut from) = (Grid::new(call.given(0)?), Some(0));
+    let mut items = Vec::with_capacity(lengths.len());
+    for length in lengths {
+        let mut shape = sizes.clone();
+        shape[at] = length;
+        let elements = x.as_ref().zip(from).and_then(|(x, from)| x.part(at, from, &shape));
+        from = from.and_then(|from: usize| from.checked_add(usize::try_from(length.as_inline()?).ok()?));
+        if !keep {
+            shape.remove(at);
+        }
+        items.push(Tensor { elements, ..Tensor::new(dtype, shape) });
+    }
+    Ok(vec![Value::Sequence(Sequence::of(dtype, items))])
+}
+
+/// (C2) of [`split`] for parts of one size.
+fn into_equal(
+    cx: &mut Cx,
+    call: &Checked,
+    given: &Tensor,
+    size: Expr,
+    keep: bool,
+) -> Result<Cut, KernelError> {
+    let Some(step) = given.ints() else { return Ok(Cut::Open(None)) };
+    let step = cx.literal(step[0], "SplitToSequence.C2")?;
+    call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
+    call.check(keep || step == 1, "SplitToSequence.C2", || format!("parts of {step} have a dimension"))?;
+    let Some(literal) = size.as_inline().filter(|size| size / step <= MAX_PARTS) else {
+        let step = cx.int(step);
+        return Ok(Cut::Open(Some(cx.ceil_div(size, step))));
+    };
+    let starts = (0..literal).step_by(usize::try_from(step).unwrap_or(usize::MAX));
+    Ok(Cut::Into(starts.map(|start| cx.int(step.min(literal - start))).collect()))
+}
+
+/// (C2) of [`split`] for parts of given sizes.
+fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result<Cut, KernelError> {
+    let parts = cx.product(call.shape(1)?.to_vec());
+    let Some(count) = parts.as_inline().filter(|&count| count <= MAX_PARTS) else {
+        let none = cx.eq(parts, 0);
+        let sum = match &given.elements {
+            Some(Elements::Fill(Element::Int(part))) => cx.mul(*part, parts),
+            _ => cx.unbacked_size(0, None),
+        };
+        let adds_up = cx.eq(sum, size);
+        let fine = cx.any(&[none, adds_up]);
+        cx.require(fine, "SplitToSequence.C2", |cx| {
+            format!("the sum of the sizes and the dimension: {} != {}", cx.show(sum), cx.show(size))
+        })?;
+        return Ok(Cut::Open(Some(cx.pool().ite(none, size, parts))));
+    };
+    let list = given.list_of(count as usize).unwrap_or_else(|| vec![Element::Open; count as usize].into());
+    let list: Vec<Expr> =
+        list.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect();
+    let sum = cx.sum(list.clone());
+    cx.require_eq(sum, size, "SplitToSequence.C2", "the sum of the sizes and the dimension")?;
+    for &size in &list {
+        let natural = cx.ge(size, 0);
+        cx.require(natural, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(size)))?;
+    }
+    Ok(Cut::Into(list))
+}
+
+fn optional(_: &mut Cx, call: &Checked) -> Outcome {
+    let Some(value) = call.input(0) else { return Err(open(call.op(), "a type")) };
+    Ok(vec![Value::Optional(Some(Box::new(value.clone())), value.type_name().as_ref().into())])
+}
+
+fn optional_get(_: &mut Cx, call: &Checked) -> Outcome {
+    match call.input(0) {
+        Some(Value::Optional(Some(value), _)) => Ok(vec![(**value).clone()]),
+        Some(Value::Optional(None, _)) | None => {
+            Err(KernelError::invalid("OptionalGetElement.C1", "the optional value is not there"))
+        }
+        Some(value) => Ok(vec![value.clone()]),
+    }
+}
+
+fn optional_has(cx: &mut Cx, call: &Checked) -> Outcome {
+    let has = !matches!(call.input(0), None | Some(Value::Optional(None, _)));
+    let truth = cx.pool().bool(has);
+    Ok(vec![call.output(0, Vec::new())?.with(vec![Element::Bool(truth)]).into()])
+}

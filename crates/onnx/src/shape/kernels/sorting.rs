@@ -1,0 +1,75 @@
+//! The greatest elements, and distinct ones.
+use super::Family;
+use crate::shape::Dtype;
+use crate::shape::call::{Checked, Outcome};
+use crate::shape::value::{Element, Tensor};
+use sizewise_expr::Expr;
+use sizewise_kernels::Cx;
+
+pub(super) const KERNELS: Family = &[("TopK", top_k), ("Unique", unique)];
+
+/// The k greatest along an axis, and their indices. (C1) The axis is within the rank. (C2) k is one number, not
+/// negative. (C3) There are as many.
+fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let at = call.axis(call.int("axis", -1), shape.len(), "TopK.C1")?;
+    let k = if call.since() < 10 {
+        let k = call.int("k", 0);
+        call.check(k > 0, "TopK.C2", || format!("k is {k}"))?;
+        cx.int(k)
+    } else {
+        let count = call.shape(1)?.to_vec();
+        call.check(count.len() == 1, "TopK.C2", || format!("k has 1 dimension, not {}", count.len()))?;
+        cx.require_eq(count[0], Expr::ONE, "TopK.C2", "the number of k")?;
+        match call.given(1)?.single() {
+            Some(Element::Int(k)) => k,
+            _ => cx.unbacked_size(0, Some(shape[at])),
+        }
+    };
+    let (natural, enough) = (cx.ge(k, 0), cx.le(k, shape[at]));
+    cx.require(natural, "TopK.C2", |cx| format!("k is {}", cx.show(k)))?;
+    cx.require(enough, "TopK.C3", |cx| format!("k is {}", cx.show(k)))?;
+    shape[at] = k;
+    let indices = Tensor::new(Dtype::I64, shape.clone());
+    Ok(vec![call.output(0, shape)?.into(), indices.into()])
+}
+
+/// The distinct elements, or slices along an axis, with first indices, inverse indices and counts. (C1) The axis is
+/// within the rank.
+fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let at = match call.attribute("axis") {
+        Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), "Unique.C1")?),
+        None => None,
+    };
+    let along = at.map_or_else(|| cx.product(sizes.clone()), |at| sizes[at]);
+    let x = call.given(0)?;
+    let count = match (at, x.list(), &x.elements) {
+        (None, _, Some(crate::shape::Elements::Fill(element))) if *element != Element::Open => {
+            cx.min(along, 1)
+        }
+        (None, Some(list), _) if list.iter().all(|element| element.number().is_some()) => {
+            let mut seen: Vec<f64> = Vec::new();
+            for number in list.iter().filter_map(Element::number) {
+                if !seen.contains(&number) {
+                    seen.push(number);
+                }
+            }
+            cx.int(seen.len() as i64)
+        }
+        _ => {
+            let least = cx.min(along, 1).as_inline().unwrap_or(0);
+            cx.unbacked_size(least, Some(along))
+        }
+    };
+    let distinct = match at {
+        Some(at) => {
+            let mut shape = sizes;
+            shape[at] = count;
+            shape
+        }
+        None => vec![count],
+    };
+    let indices = |size: Expr| Tensor::new(Dtype::I64, vec![size]).into();
+    Ok(vec![call.output(0, distinct)?.into(), indices(count), indices(along), indices(count)])
+}

@@ -1,0 +1,182 @@
+//! Strings.
+use super::{Family, policy};
+use crate::shape::Dtype;
+use crate::shape::call::{Checked, Outcome};
+use crate::shape::value::{Element, Tensor};
+use sizewise_expr::Expr;
+use sizewise_kernels::{Cx, KernelError};
+
+pub(super) const KERNELS: Family = &[
+    ("RegexFullMatch", matches_all),
+    ("StringNormalizer", normalizer),
+    ("StringSplit", split),
+    ("TfIdfVectorizer", tf_idf),
+];
+
+pub(super) const CONTRIB: Family = &[("Tokenizer", tokenizer)];
+
+/// The parts of each string in a new dimension, padded. (C1) Strings stand in `[c]` or `[n, c]`. (C2) There are
+/// separators, or an expression that parts match, but not both. (C3) The least length is positive.
+fn tokenizer(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    call.check(matches!(shape.len(), 1 | 2), "Tokenizer.C1", || {
+        format!("strings have rank {}", shape.len())
+    })?;
+    let (separators, expression) = (call.attribute("separators"), call.attribute("tokenexp"));
+    let fine = separators.is_some() != expression.is_some();
+    let some = separators.is_none() || call.length("separators") > 0;
+    call.check(fine && some, "Tokenizer.C2", || "separators or an expression are to be given".to_owned())?;
+    call.check(call.int("mincharnum", 0) > 0, "Tokenizer.C3", || {
+        "the least length is not positive".to_owned()
+    })?;
+    let count = cx.product(shape.clone());
+    let none = cx.eq(count, 0);
+    if cx.surely(none) {
+        if let [_, strings] = shape.as_mut_slice() {
+            *strings = Expr::ZERO;
+        }
+        return call.one(shape);
+    }
+    let some = cx.gt(count, 0);
+    cx.require(some, "Tokenizer.C1", |_| "there is no string".to_owned())?;
+    let marks = if call.int("mark", 0) != 0 { 2 } else { 0 };
+    shape.push(cx.unbacked_size(marks, None));
+    call.one(shape)
+}
+
+/// (C1) There is a pattern.
+fn matches_all(_: &mut Cx, call: &Checked) -> Outcome {
+    call.check(call.attribute("pattern").is_some(), "RegexFullMatch.C1", || {
+        "there is no pattern".to_owned()
+    })?;
+    call.one(call.shape(0)?.to_vec())
+}
+
+/// The parts of each string, in a new dimension as long as the longest, and their numbers.
+fn split(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    let (delimiter, most) = (call.text("delimiter", ""), call.int("maxsplit", i64::MAX));
+    let parts = |text: &str| -> usize {
+        let count = if delimiter.is_empty() {
+            text.split_whitespace().count()
+        } else if text.is_empty() {
+            0
+        } else {
+            text.split(delimiter).count()
+        };
+        count.min(usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX))
+    };
+    let x = call.given(0)?;
+    let count = |element: &Element| match element {
+        Element::Text(text) => Some(parts(text)),
+        _ => None,
+    };
+    let longest = match (&x.elements, x.list()) {
+        (Some(crate::shape::Elements::Fill(element)), None) => {
+            // As many as in each text, where there is one.
+            let (each, numel) = (count(element), cx.product(sizes.clone()));
+            let some = cx.min(numel, 1);
+            let longest = each.map(|each| cx.mul(some, each as i32));
+            return split_into(cx, sizes, longest);
+        }
+        (_, Some(list)) => {
+            list.iter().map(count).collect::<Option<Vec<_>>>().map(|l| l.into_iter().max().unwrap_or(0))
+        }
+        _ => None,
+    };
+    let longest = longest.map(|longest| cx.int(longest as i64));
+    split_into(cx, sizes, longest)
+}
+
+fn split_into(cx: &mut Cx, sizes: Vec<Expr>, longest: Option<Expr>) -> Outcome {
+    let longest = longest.unwrap_or_else(|| cx.unbacked_size(0, None));
+    let shape = [sizes.as_slice(), &[longest]].concat();
+    Ok(vec![Tensor::new(Dtype::Str, shape).into(), Tensor::new(Dtype::I64, sizes).into()])
+}
+
+/// (C1) Strings stand in `[c]` or `[1, c]`. (C2) The case is named rightly. (C3) onnxruntime wants a string.
+/// What stop words leave depends on data.
+fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut shape = call.shape(0)?.to_vec();
+    let change = call.text("case_change_action", "NONE");
+    call.check(matches!(change, "NONE" | "LOWER" | "UPPER"), "StringNormalizer.C2", || {
+        format!("no change of case is named {change}")
+    })?;
+    match shape.len() {
+        1 => {}
+        2 => {
+            // The inference of shapes refuses a size that it does not know.
+            policy::onnxruntime_checks(cx, !call.is_open_at_load(0), "StringNormalizer.C1", || {
+                "the first size is not known".to_owned()
+            })?;
+            cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?;
+        }
+        rank => {
+            call.check(false, "StringNormalizer.C1", || format!("it takes 1 or 2 dimensions, not {rank}"))?
+        }
+    }
+    let last = shape.len() - 1;
+    if cx.on_cpu() || shape.len() == 2 {
+        let some = cx.ge(shape[last], 1);
+        cx.require(some, "StringNormalizer.C3", |_| "there is no string".to_owned())?;
+    }
+    if call.length("stopwords") > 0 {
+        // An empty result has one empty string.
+        let most = cx.at_least_one(shape[last]);
+        shape[last] = cx.unbacked_size(1, Some(most));
+    } else {
+        shape[last] = cx.at_least_one(shape[last]);
+    }
+    call.one(shape)
+}
+
+/// A count for each n-gram. (C1) The input is `[c]` or `[n, c]`. (C2) Attributes fit each other. (C3) See
+/// [`whole_grams`].
+fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
+    let mut sizes = call.shape(0)?.to_vec();
+    if sizes.is_empty() && cx.on_cpu() && !call.is_ranked_at_load(0) {
+        sizes.push(Expr::ONE);
+    }
+    let indexes = call.ints("ngram_indexes").unwrap_or_default();
+    let mode = call.text("mode", "");
+    call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), "TfIdfVectorizer.C2", || {
+        format!("no mode is named {mode}")
+    })?;
+    let (least, most, skip) =
+        (call.int("min_gram_length", 0), call.int("max_gram_length", 0), call.int("max_skip_count", 0));
+    call.check(least > 0 && most >= least && skip >= 0, "TfIdfVectorizer.C2", || {
+        format!("n-grams from {least} to {most} with {skip} skips")
+    })?;
+    let counts = call.ints("ngram_counts").unwrap_or_default();
+    call.check(counts.len() as i64 >= most && !indexes.is_empty(), "TfIdfVectorizer.C2", || {
+        "there are too few counts or indexes".to_owned()
+    })?;
+    call.check(indexes.iter().all(|&index| index >= 0), "TfIdfVectorizer.C2", || {
+        "an index is negative".to_owned()
+    })?;
+    call.check((1..=2).contains(&sizes.len()), "TfIdfVectorizer.C1", || {
+        format!("it takes 1 or 2 dimensions, not {}", sizes.len())
+    })?;
+    whole_grams(call, counts)?;
+    if let [batch, _] = sizes[..] {
+        let some = cx.gt(batch, 0);
+        cx.require(some, "TfIdfVectorizer.C1", |_| "the batch is empty".to_owned())?;
+    }
+    let width = indexes.iter().max().map_or(0, |most| most.saturating_add(1));
+    let width = cx.int(width);
+    let shape = if sizes.len() == 2 { vec![sizes[0], width] } else { vec![width] };
+    call.one(shape)
+}
+
+/// (C3) of [`tf_idf`]: the pool has whole n-grams of each length.
+fn whole_grams(call: &Checked, counts: &[i64]) -> Result<(), KernelError> {
+    let items = call.length("pool_int64s").max(call.length("pool_strings")) as i64;
+    for (at, &start) in counts.iter().enumerate() {
+        let end = counts.get(at + 1).copied().unwrap_or(items);
+        let whole = 0 <= start && start <= end && end <= items && (end - start) % (at as i64 + 1) == 0;
+        call.check(whole, "TfIdfVectorizer.C3", || {
+            format!("from {start} to {end} are no whole {}-grams", at + 1)
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! The schemas of operators: what a call has to look like before its shapes matter.
+mod text;
+
+use super::dtype::Dtype;
+use super::kernels::{Kernel, kernel};
+use super::value::Value;
+use std::sync::OnceLock;
+pub use text::operators;
+
+/// How often a formal parameter stands in a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occurs {
+    /// Once.
+    Once,
+    /// Once or not at all.
+    Optional,
+    /// Any number of times, with one type.
+    Variadic,
+    /// Any number of times, with types that may differ.
+    Mixed,
+}
+
+/// The types that an input or an output may have.
+#[derive(Clone, Copy, Debug)]
+pub struct Types {
+    /// Their names, with commas between.
+    names: &'static str,
+    /// A bit for each element type of tensors.
+    tensors: u32,
+}
+
+const _: () = assert!(Dtype::ALL.len() <= u32::BITS as usize);
+
+impl Types {
+    fn new(names: &'static str) -> Types {
+        let bits = names.split(',').filter_map(Dtype::from_name).map(|dtype| 1 << dtype as u32);
+        Types { names, tensors: bits.fold(0, |all, bit: u32| all | bit) }
+    }
+
+    /// Whether a value has one of them.
+    pub fn allow(self, value: &Value) -> bool {
+        match value {
+            Value::Tensor(tensor) => self.allow_tensor(tensor.dtype),
+            other => self.allow_name(&other.type_name()),
+        }
+    }
+
+    /// Whether a tensor of this element type has one of them.
+    pub fn allow_tensor(self, dtype: Dtype) -> bool {
+        self.tensors & (1 << dtype as u32) != 0
+    }
+
+    /// Whether a type of this name is one of them.
+    pub fn allow_name(self, name: &str) -> bool {
+        self.names.split(',').any(|allowed| allowed == name)
+    }
+
+    /// The element type of tensors if they allow nothing else.
+    pub fn only(self) -> Option<Dtype> {
+        Dtype::from_name(self.names)
+    }
+}
+
+/// An input or an output.
+#[derive(Clone, Debug)]
+pub struct Formal {
+    /// Its name.
+    pub name: &'static str,
+    /// The types that it may have.
+    pub types: Types,
+    /// The number of its type constraint: what shares it has one type. None where the schema says one type.
+    pub constraint: Option<usize>,
+    /// How often it stands in a call.
+    pub occurs: Occurs,
+}
+
+/// Inputs or outputs.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// The least number of them.
+    pub least: usize,
+    /// The greatest number of them, if there is one.
+    pub most: Option<usize>,
+    /// The formal parameters.
+    pub formals: Vec<Formal>,
+}
+
+/// A version of an operator.
+#[derive(Clone, Debug)]
+pub struct Schema {
+    /// The first version of its domain that has it.
+    pub since: i64,
+    /// Its inputs.
+    pub inputs: Side,
+    /// Its outputs.
+    pub outputs: Side,
+    /// The kernel of the operator, if there is one.
+    pub(super) kernel: Option<Kernel>,
+    /// Its attributes: name, kind (a letter), whether it has to be given.
+    pub attributes: Vec<(&'static str, char, bool)>,
+    /// Whether the version only says that the operator is gone.
+    pub deprecated: bool,
+}
+
+impl Side {
+    /// The formal parameter at a position.
+    pub fn formal(&self, at: usize) -> Option<&Formal> {
+        let last = self.formals.last().filter(|f| matches!(f.occurs, Occurs::Variadic | Occurs::Mixed));
+        self.formals.get(at).or(last)
+    }
+
+    /// Whether there may be so many.
+    pub fn takes(&self, count: usize) -> bool {
+        count >= self.least && self.most.is_none_or(|most| count <= most)
+    }
+}
+
+/// A version of an operator.
+struct Version {
+    since: i64,
+    /// What its line says behind that.
+    line: &'static str,
+    /// Read when it is first needed.
+    schema: OnceLock<Option<Schema>>,
+}
+
+/// Whether any version of the operator exists.
+pub fn is_known(domain: &str, op: &str) -> bool {
+    text::number(domain, op).is_some()
+}
+
+/// The schema of an operator in a version of its domain.
+pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
+    static READ: [OnceLock<Vec<Version>>; text::MOST_OPERATORS] =
+        [const { OnceLock::new() }; text::MOST_OPERATORS];
+    let number = text::number(domain, op)?;
+    let versions = READ[number].get_or_init(|| {
+        let versions = text::versions(number, domain, op).filter_map(|line| {
+            let (since, line) = line.split_once('|')?;
+            Some(Version { since: since.parse().ok()?, line, schema: OnceLock::new() })
+        });
+        versions.collect()
+    });
+    let found = versions.iter().rev().find(|one| one.since <= version)?;
+    let read = || schema(found.since, found.line, kernel(domain, op));
+    found.schema.get_or_init(read).as_ref()
+}
+
+fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
+    let mut parts = line.split('|');
+    let (inputs, outputs) = (parts.next()?, parts.next()?);
+    let constraints = parts.next()?.split_whitespace().filter_map(|bound| {
+        let (name, number) = bound.split_once('=')?;
+        Some((name, Types::new(text::set(number.strip_prefix('#')?.parse().ok()?)?)))
+    });
+    let constraints: Vec<(&str, Types)> = constraints.collect();
+    let attributes = parts.next()?.split_whitespace().filter_map(|attribute| {
+        let (name, kind) = attribute.rsplit_once(':')?;
+        Some((name, kind.chars().next()?, kind.ends_with('!')))
+    });
+    let attributes = attributes.collect();
+    let (inputs, outputs) = (side(inputs, &constraints)?, side(outputs, &constraints)?);
+    let deprecated = parts.next() == Some("deprecated");
+    Some(Schema { since, inputs, outputs, kernel, attributes, deprecated })
+}
+
+fn side(text: &'static str, constraints: &[(&str, Types)]) -> Option<Side> {
+    let mut words = text.split_whitespace();
+    let (least, most) = words.next()?.split_once("..")?;
+    let formals = words.filter_map(|word| {
+        let (name, kind) = word.split_once(':')?;
+        let (kind, occurs) = match kind.as_bytes().last()? {
+            b'?' => (&kind[..kind.len() - 1], Occurs::Optional),
+            b'*' => (&kind[..kind.len() - 1], Occurs::Variadic),
+            b'+' => (&kind[..kind.len() - 1], Occurs::Mixed),
+            _ => (kind, Occurs::Once),
+        };
+        let constraint = constraints.iter().position(|(name, _)| *name == kind);
+        let types = constraint.map_or_else(|| Types::new(kind), |at| constraints[at].1);
+        Some(Formal { name, types, constraint, occurs })
+    });
+    Some(Side { least: least.parse().ok()?, most: most.parse().ok(), formals: formals.collect() })
+}
