@@ -18,7 +18,7 @@ pub(super) enum Value {
     /// `factor*root + offset` of a dimension; the dimension itself is `1*root + 0`.
     Dim { root: Rc<Named>, factor: Int, offset: Int },
     /// A sum of several dimensions, each times its factor, and a number.
-    Sum { terms: Rc<Vec<(Rc<Named>, Int)>>, offset: Int },
+    Sum { terms: Rc<Terms>, offset: Int },
     /// `Dim.AUTO` and the like, with a range.
     Hint { word: &'static str, min: Option<Int>, max: Option<Int> },
     /// A list or a tuple.
@@ -26,6 +26,9 @@ pub(super) enum Value {
     /// A dictionary.
     Dict(Rc<Vec<(String, Value)>>),
 }
+
+/// Dimensions with their factors.
+type Terms = Vec<(Rc<Named>, Int)>;
 
 /// A sum has at most this many dimensions.
 const MAX_SUMMANDS: usize = 8;
@@ -54,7 +57,7 @@ impl Value {
     }
 
     /// The dimensions of a sum with their factors, and the number; of an integer there are none.
-    fn terms(&self) -> Option<(Vec<(Rc<Named>, Int)>, Int)> {
+    fn terms(&self) -> Option<(Terms, Int)> {
         match self {
             Value::Int(value) => Some((Vec::new(), value.clone())),
             Value::Dim { root, factor, offset } => {
