@@ -18,6 +18,10 @@ const THERE_AND_BACK: &str = "g (float[batch, seq] x) => (float[n, k] z) {
     s = Shape(x)
     z = Reshape(r, s)
 }";
+const SUM: &str = "g (float[p] a, float[q] b, float[t] c) => (float[n] z) {
+    j = Concat<axis = 0>(a, b)
+    z = Mul(j, c)
+}";
 const RANK: &str = "g (float[] x) => (float[n, k] z) { z = MatMul(x, x) }";
 
 #[test]
@@ -65,6 +69,23 @@ fn a_check_is_under_the_spec() {
             "  for example   x: f32[",
         ),
         (RANK, r#"{"x": [{"dim": "n"}, {"dim": "n"}]}"#, 0, "model.onnx: ok"),
+        // A size that is the sum of others.
+        (SUM, "p = Dim('p', max=7)\nq = Dim('q')\n{'a': [p], 'b': [q], 'c': [p + q]}", 0, "model.onnx: ok"),
+        (
+            SUM,
+            "p, q = dims('p', 'q', min=3)\n{'a': [p], 'b': [q], 'c': [q + p + 1]}",
+            1,
+            "your spec allows shapes that",
+        ),
+        (
+            SUM,
+            r#"{"a": [{"dim": "p"}], "b": [{"dim": "q"}], "c": [{"derived": "q + p", "roots": [{"dim": "p"}, {"dim": "q"}]}]}"#,
+            0,
+            "model.onnx: ok",
+        ),
+        (SUM, "p, q = dims('p', 'q', min=0)\n{'a': [2*p], 'b': [q], 'c': [q + 2*p]}", 0, "model.onnx: ok"),
+        // A fix keeps it.
+        (KERNEL, "p, q, r = dims('p', 'q', 'r', min=3)\n{'x': [p + q, None, r, p + r]}", 1, "fix 1         "),
         // A size of 0 in a target of `Reshape` is that of the input.
         (THERE_AND_BACK, r#"{"x": [{"dim": "b"}, 9]}"#, 0, "model.onnx: ok"),
         (THERE_AND_BACK, r#"{"x": [{"dim": "b", "min": 0}, 9]}"#, 1, "fix 1         b = Dim('b', min=1)"),

@@ -66,6 +66,8 @@ fn a_wrong_spec_is_told_where_and_what_was_expected() {
         ("product_over_100", r#"{"x": [{"hint": "DYNAMIC", "min": 5, "max": 3}], "y": [null]}"#, r#"x.shape[0]: the range is empty: from 5 to 3"#),
         ("product_over_100", r#"{"x": [{"hint": "DYNAMIC", "min": 20}], "y": [null]}"#, r#"x.shape[0]: the traced example has 12, outside the range of the hint"#),
         ("product_over_100", r#"{"x": [{"derived": "2*a"}], "y": [null]}"#, r#"x.shape[0].root: expected the object of a named dimension"#),
+        ("product_over_100", r#"{"x": [{"derived": "a + b", "roots": [{"dim": "a"}, {"dim": "b"}]}], "y": [null]}"#, r#"x.shape[0]: `a + b` is of several dimensions: torch derives `a*dim + b` of one dimension"#),
+        ("product_over_100", r#"{"x": [{"derived": "2*a", "roots": [{"dim": "a"}]}], "y": [null]}"#, r#"x.shape[0].roots: expected a list of several named dimensions, and no `root`"#),
         ("product_over_100", r#"{"x": [{"derived": "2*a", "root": {"min": 3}}], "y": [null]}"#, r#"x.shape[0].root: expected `dim`, the root's name"#),
         ("product_over_100", r#"{"x": [{"derived": "2*a", "root": {"dim": "b", "min": 0, "max": null}}], "y": [null]}"#, r#"x.shape[0]: `2*a` may only use its root b, not a"#),
         ("product_over_100", r#"{"x": [{"derived": "2*(a", "root": {"dim": "a", "min": 0, "max": null}}], "y": [null]}"#, r#"x.shape[0]: in `2*(a`: line 1, column 5: expected `)`, found the end"#),

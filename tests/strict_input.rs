@@ -175,9 +175,10 @@ fn keys_of_a_spec_are_known_ones() {
         (json!({"x": [{"dim": "b", "mn": 2}]}), &["no field `mn`", "nearest is `min`"][..]),
         (json!({"x": [{"dmi": "b"}]}), &["no field `dmi`", "nearest is `dim`"]),
         (json!({"x": [{"hint": "AUTO", "maximum": 2}]}), &["no field `maximum`", "nearest is `max`"]),
+        (json!({"x": [{"derived": "2*b", "rot": {"dim": "b"}}]}), &["no field `rot`", "nearest is `root`"]),
         (
             json!({"x": [{"derived": "2*b", "roots": {"dim": "b"}}]}),
-            &["no field `roots`", "nearest is `root`"],
+            &["x.shape[0].roots", "several", "no `root`"],
         ),
         (torch(json!({"b": {"mni": 2}})), &["no field `mni`", "nearest is `min`"]),
         (json!({"dynamic_shapes": {"x": ["AUTO"]}, "dim": {}}), &["no field `dim`", "nearest is `dims`"]),

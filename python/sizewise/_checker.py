@@ -136,7 +136,7 @@ class ModelChecker(ShapeChecker):
 
 def _sizes(name: str, value: Any) -> Any:
     """The shape of a tensor of any library."""
-    shape = getattr(value, "shape", None)
+    shape: Any = getattr(value, "shape", None)
     if callable(shape):
         shape = shape()
     if shape is None:

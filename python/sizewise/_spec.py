@@ -114,6 +114,8 @@ class Dims:
             return getattr(self.dim, entry)
         if "hint" in entry:
             return getattr(self.dim, entry["hint"])(min=entry.get("min"), max=entry.get("max"))
+        if "roots" in entry:
+            raise SpecError(f"{entry['derived']!r} is of several dimensions, which torch.export takes none of")
         if "derived" in entry:
             root = self.entry(entry["root"])
             a, b = linear(entry["derived"], entry["root"]["dim"])
@@ -158,7 +160,7 @@ def is_entry(tree: Any) -> bool:
         return isinstance(tree.get("hint"), str)
     if tree.keys() <= {"dim", "min", "max"}:
         return isinstance(tree.get("dim"), str) and tree["dim"] not in _HINTS
-    return tree.keys() == {"derived", "root"} and isinstance(tree["derived"], str)
+    return tree.keys() in ({"derived", "root"}, {"derived", "roots"}) and isinstance(tree["derived"], str)
 
 
 def rebuilt(tree: Any, template: Any, entry: Callable[[Any], Any]) -> Any:
@@ -223,7 +225,8 @@ def to_code(tree: Any, template: Any = None) -> str:
             bounds = ", ".join(f"{key}={e[key]}" for key in ("min", "max") if e.get(key) is not None)
             return _Code(f"Dim.{e['hint']}({bounds})")
         if "derived" in e:
-            declare(e["root"])
+            for root in e.get("roots") or [e["root"]]:
+                declare(root)
             return _Code(e["derived"])
         return _Code(declare(e))
 

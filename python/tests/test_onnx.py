@@ -113,6 +113,20 @@ def test_a_spec_for_a_model(tmp_path: Path) -> None:
     assert [violation.expr for violation in refused.violations] == ["x.shape[1] == 3"]
 
 
+def test_a_spec_with_a_sum(tmp_path: Path) -> None:
+    joined = b"""<ir_version: 8, opset_import: ["" : 18]>
+    g (float[p, 2] a, float[q, 2] b, float[t, 2] c) => (z) { j = Concat <axis = 0> (a, b) z = Add (j, c) }"""
+    roots = [{"dim": name, "min": 1, "max": 9} for name in "pq"]
+    tree = {"a": [roots[0], None], "b": [roots[1], None], "c": [{"derived": "p + q", "roots": roots}, None]}
+    assert sizewise.check(joined, tree).ok
+    python = tmp_path / "spec.py"
+    python.write_text("p, q = dims('p', 'q', max=9)\nspec = p + q\n{'a': [p, None], 'b': [q, None], 'c': [spec, None]}")
+    assert sizewise.check(joined, python).ok
+    from sizewise._spec import to_code
+
+    assert to_code(tree).endswith("'c': [p + q, None]}") and "q = Dim('q', min=1, max=9)" in to_code(tree)
+
+
 def test_the_widest_spec_and_a_checker() -> None:
     widest = sizewise.widest_spec(TEXT)
     assert widest.tree["y"][0]["dim"] == widest.tree["x"][0]["dim"] == "batch"

@@ -255,6 +255,7 @@ impl<'p> Binder<'_, 'p> {
                 None => place.recorded,
             },
             Entry::Dim(dim) => self.dims.get(&dim.name).and_then(|d| d.variable).unwrap_or(place.recorded),
+            Entry::Sum { .. } => place.recorded,
             Entry::Derived { expression, root } => {
                 let e = self.derived(expression, root, &place.path)?;
                 let variable = self.dims.get(&root.name).and_then(|d| d.variable).unwrap_or(e);

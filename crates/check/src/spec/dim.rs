@@ -46,4 +46,11 @@ pub enum Entry {
         /// The named dimension; it need not be one of any input.
         root: DimSpec,
     },
+    /// It is computed from several named dimensions; only ONNX models take such.
+    Sum {
+        /// The expression over the roots' names, such as `past + q`.
+        expression: String,
+        /// The named dimensions.
+        roots: Vec<DimSpec>,
+    },
 }

@@ -46,7 +46,7 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
             InputKind::Scalar(e) => {
                 let path = input.path();
                 let entry = spec.entry(json, &path)?;
-                if matches!(entry, Entry::Dim(_) | Entry::Derived { .. }) {
+                if matches!(entry, Entry::Dim(_) | Entry::Derived { .. } | Entry::Sum { .. }) {
                     return Err(SpecError::new(&path, NUMBER_ENTRIES));
                 }
                 let example = contract.example_int(*e);
@@ -61,7 +61,16 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
             }
         }
     }
-    Ok(places)
+    match places.iter().find_map(|place| match &place.entry {
+        Entry::Sum { expression, .. } => Some((expression, &place.path)),
+        _ => None,
+    }) {
+        Some((expression, path)) => Err(SpecError::new(
+            path,
+            format!("`{expression}` is of several dimensions: torch derives `a*dim + b` of one dimension"),
+        )),
+        None => Ok(places),
+    }
 }
 
 /// Whether a spec says nothing of an input that has no dimensions.
@@ -86,7 +95,7 @@ fn constant(
     match (value, input.burned_in) {
         (Constant::Int(value), Some(recorded)) => {
             let entry = spec.entry(json, &path)?;
-            if matches!(entry, Entry::Dim(_) | Entry::Derived { .. }) {
+            if matches!(entry, Entry::Dim(_) | Entry::Derived { .. } | Entry::Sum { .. }) {
                 return refuse(NUMBER_ENTRIES.to_string());
             }
             Ok(Some(Place { input: at, path, recorded, example: Some(Int::from(*value)), entry }))

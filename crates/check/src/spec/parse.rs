@@ -214,11 +214,24 @@ impl Spec {
         let mut entry = self.entry(json, path)?;
         let is_written = |root: &str| {
             let fields = match json {
-                Json::Object(fields) => fields.get("root").or(Some(json)),
+                Json::Object(fields) => match fields.get("roots").and_then(Json::as_array) {
+                    Some(roots) => roots.iter().find(|fields| fields["dim"] == root),
+                    None => fields.get("root").or(Some(json)),
+                },
                 _ => self.dims.get(root),
             };
             fields.and_then(|fields| fields.get("min")).is_some_and(|min| !min.is_null())
         };
+        if let Entry::Sum { roots, .. } = &mut entry {
+            for dim in roots.iter_mut().filter(|dim| !is_written(&dim.name) && dim.min < *least) {
+                dim.min = least.clone();
+                if dim.max.as_ref().is_some_and(|max| *max < dim.min) {
+                    let message =
+                        format!("the range of {} is empty: a size is at least {least} here", dim.name);
+                    return Err(SpecError::new(path, message));
+                }
+            }
+        }
         let range = match &mut entry {
             Entry::Inferred { min, max, .. } => {
                 min.get_or_insert_with(|| least.clone());
@@ -230,7 +243,7 @@ impl Spec {
                 }
                 Some(&dim.min).zip(dim.max.as_ref())
             }
-            Entry::Static | Entry::Size(_) => None,
+            Entry::Static | Entry::Size(_) | Entry::Sum { .. } => None,
         };
         match range {
             Some((min, max)) if max < min => {
@@ -299,18 +312,19 @@ impl Spec {
             let expression = expression
                 .as_str()
                 .ok_or_else(|| SpecError::new(path, "`derived` must be the text of an expression"))?;
-            let place = format!("{path}.root");
-            let root = match fields.get("root") {
-                Some(Json::Object(root)) => root,
-                _ => return Err(SpecError::new(&place, "expected the object of a named dimension")),
-            };
-            let name = root.get("dim").and_then(Json::as_str);
-            let name = name.ok_or_else(|| SpecError::new(&place, "expected `dim`, the root's name"))?;
-            only(root, DIM_FIELDS, &place)?;
-            return Ok(Entry::Derived {
-                expression: expression.to_string(),
-                root: dim_spec(name, root, &place)?,
-            });
+            let expression = expression.to_string();
+            if let Some(roots) = fields.get("roots") {
+                let place = format!("{path}.roots");
+                let roots = roots.as_array().filter(|roots| roots.len() > 1 && !fields.contains_key("root"));
+                let roots = roots.ok_or_else(|| {
+                    SpecError::new(&place, "expected a list of several named dimensions, and no `root`")
+                })?;
+                let at = |(i, root): (usize, &Json)| root_spec(Some(root), &format!("{place}[{i}]"));
+                let roots = roots.iter().enumerate().map(at).collect::<Result<_, _>>()?;
+                return Ok(Entry::Sum { expression, roots });
+            }
+            let root = root_spec(fields.get("root"), &format!("{path}.root"))?;
+            return Ok(Entry::Derived { expression, root });
         }
         if let Some(hint) = fields.get("hint") {
             let (min, max) = (bound(fields, "min", path)?, bound(fields, "max", path)?);
@@ -347,7 +361,7 @@ fn is_torch_form(fields: &Map<String, Json>) -> bool {
 
 /// The fields of a named dimension, a derived one and a hint.
 const DIM_FIELDS: &[&str] = &["dim", "min", "max"];
-const DERIVED_FIELDS: &[&str] = &["derived", "root"];
+const DERIVED_FIELDS: &[&str] = &["derived", "root", "roots"];
 const HINT_FIELDS: &[&str] = &["hint", "min", "max"];
 
 /// Refuses unknown fields.
@@ -385,6 +399,17 @@ fn dim_spec(name: &str, fields: &Map<String, Json>, path: &str) -> Result<DimSpe
         return Err(SpecError::new(path, format!("the range of {name} is empty: from {min} to {max}")));
     }
     Ok(DimSpec { name: name.to_string(), min, max })
+}
+
+/// The named dimension from which others are computed.
+fn root_spec(root: Option<&Json>, place: &str) -> Result<DimSpec, SpecError> {
+    let Some(Json::Object(root)) = root else {
+        return Err(SpecError::new(place, "expected the object of a named dimension"));
+    };
+    let name = root.get("dim").and_then(Json::as_str);
+    let name = name.ok_or_else(|| SpecError::new(place, "expected `dim`, the root's name"))?;
+    only(root, DIM_FIELDS, place)?;
+    dim_spec(name, root, place)
 }
 
 /// The identifiers in an expression's text.

@@ -50,6 +50,8 @@ pub(super) enum Allowed {
         /// What is added.
         offset: Int,
     },
+    /// It is the sum of named dimensions, each times its factor, and of a number.
+    Sum(Vec<(String, Int)>, Int),
 }
 
 impl Limits {
@@ -126,6 +128,11 @@ impl Limits {
                 let (factor, offset) = linear(&expression, &root.name)?;
                 Allowed::Derived { root: root.name, factor, offset }
             }
+            Entry::Sum { expression, roots } => {
+                roots.iter().try_for_each(|root| self.add(root))?;
+                let (terms, offset) = sum(&expression, &roots)?;
+                Allowed::Sum(terms, offset)
+            }
         })
     }
 
@@ -179,6 +186,27 @@ fn linear(expression: &str, root: &str) -> Result<(Int, Int), String> {
         };
     }
     Err(format!("`{expression}` is not of the form k*{root} + c with integers k and c, k at least 1"))
+}
+
+/// The roots with their factors, and the number, of `k*root + l*other + c`.
+fn sum(expression: &str, roots: &[DimSpec]) -> Result<(Vec<(String, Int)>, Int), String> {
+    let mut pool = Pool::new();
+    let read = read::closed(&mut pool, expression).map_err(|error| format!("in `{expression}`: {error}"))?;
+    let poly = pool.poly(read.expr);
+    let mut terms = Vec::new();
+    for (term, factor) in &poly.terms {
+        let name = pool.as_symbol(*term).map(|symbol| pool.symbol_name(symbol));
+        let root = name.and_then(|name| roots.iter().find(|root| root.name == name));
+        match root.filter(|_| factor.is_positive()) {
+            Some(root) => terms.push((root.name.clone(), factor.clone())),
+            None => {
+                return Err(format!(
+                    "`{expression}` is no sum of its roots, each times a number of at least 1"
+                ));
+            }
+        }
+    }
+    Ok((terms, poly.constant.clone()))
 }
 
 fn shown((min, max): &Bounds) -> String {

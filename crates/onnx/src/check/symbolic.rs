@@ -256,6 +256,17 @@ impl Symbolic {
                 self.restrict(size, &Int::ZERO, None);
                 size
             }
+            Allowed::Sum(terms, offset) => {
+                let mut size = self.env.pool.int(offset.clone());
+                for (root, factor) in terms {
+                    let root = self.dim(root, None, dims, hint);
+                    let factor = self.env.pool.int(factor.clone());
+                    let product = self.env.pool.mul(factor, root);
+                    size = self.env.pool.add(size, product);
+                }
+                self.restrict(size, &Int::ZERO, None);
+                size
+            }
         })
     }
 

@@ -1,4 +1,5 @@
 //! The sizes of a model's inputs as a spec.
+use super::names::has_operator;
 use super::symbolic::{Named, Symbolic};
 use crate::walk::Given;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -85,7 +86,14 @@ pub(super) fn written(symbolic: &Symbolic, changes: &FxHashMap<Symbol, Change>) 
         let entry = |((dim, &size), given): ((usize, &Expr), &Given)| match (symbolic.varied(at, dim), given)
         {
             (None, Given::Size(_)) => Some(Json::Null),
-            (varied, _) => entry(symbolic, &names, changes, varied.unwrap_or(size)),
+            (varied, given) => {
+                let size = varied.unwrap_or(size);
+                // What the model itself declares as an expression stays so.
+                let is_own = matches!(given, Given::Name(text) if has_operator(text));
+                sum(symbolic, &names, changes, size)
+                    .filter(|_| !is_own)
+                    .or_else(|| entry(symbolic, &names, changes, size))
+            }
         };
         let entries = match &input.shape {
             Some(_) => sizes.iter().enumerate().zip(declared).map(entry).collect::<Option<Json>>()?,
@@ -94,6 +102,37 @@ pub(super) fn written(symbolic: &Symbolic, changes: &FxHashMap<Symbol, Change>) 
         tree.insert(input.name.clone(), entries);
     }
     Some(tree.into())
+}
+
+/// A size that is a sum of several symbols which no change replaces.
+fn sum(
+    symbolic: &Symbolic,
+    names: &FxHashMap<Symbol, String>,
+    changes: &FxHashMap<Symbol, Change>,
+    e: Expr,
+) -> Option<Json> {
+    let poly = symbolic.env.pool.poly(e);
+    if poly.terms.len() < 2 {
+        return None;
+    }
+    let (mut parts, mut roots) = (Vec::new(), Vec::new());
+    for (term, factor) in &poly.terms {
+        let symbol = symbolic.env.pool.as_symbol(*term).filter(|_| factor.is_positive())?;
+        let Size::Linear { root, factor: 1, offset: 0, min, max } =
+            size(symbolic, names, changes, symbol, 0)?
+        else {
+            return None;
+        };
+        parts.push(if factor.is_one() { root.clone() } else { format!("{factor}*{root}") });
+        roots.push(json!({"dim": root, "min": min, "max": max}));
+    }
+    let mut text = parts.join(" + ");
+    match poly.constant.to_i64()? {
+        0 => {}
+        offset if offset > 0 => text += &format!(" + {offset}"),
+        offset => text += &format!(" - {}", offset.unsigned_abs()),
+    }
+    Some(json!({"derived": text, "roots": roots}))
 }
 
 /// What a size is in the spec. A size that several symbols make is left as the model declares it.

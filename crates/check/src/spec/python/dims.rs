@@ -17,6 +17,8 @@ pub(super) enum Value {
     Text(Rc<str>),
     /// `factor*root + offset` of a dimension; the dimension itself is `1*root + 0`.
     Dim { root: Rc<Named>, factor: Int, offset: Int },
+    /// A sum of several dimensions, each times its factor, and a number.
+    Sum { terms: Rc<Terms>, offset: Int },
     /// `Dim.AUTO` and the like, with a range.
     Hint { word: &'static str, min: Option<Int>, max: Option<Int> },
     /// A list or a tuple.
@@ -24,6 +26,12 @@ pub(super) enum Value {
     /// A dictionary.
     Dict(Rc<Vec<(String, Value)>>),
 }
+
+/// Dimensions with their factors.
+type Terms = Vec<(Rc<Named>, Int)>;
+
+/// A sum has at most this many dimensions.
+const MAX_SUMMANDS: usize = 8;
 
 /// `Dim("batch", min=2, max=64)`.
 #[derive(Debug)]
@@ -41,9 +49,22 @@ impl Value {
             Value::Int(_) => "an integer",
             Value::Text(_) => "a string",
             Value::Dim { .. } => "a dimension",
+            Value::Sum { .. } => "a sum of dimensions",
             Value::Hint { .. } => "a hint such as Dim.AUTO",
             Value::List(_) => "a list or tuple",
             Value::Dict(_) => "a dictionary",
+        }
+    }
+
+    /// The dimensions of a sum with their factors, and the number; of an integer there are none.
+    fn terms(&self) -> Option<(Terms, Int)> {
+        match self {
+            Value::Int(value) => Some((Vec::new(), value.clone())),
+            Value::Dim { root, factor, offset } => {
+                Some((vec![(root.clone(), factor.clone())], offset.clone()))
+            }
+            Value::Sum { terms, offset } => Some((terms.to_vec(), offset.clone())),
+            _ => None,
         }
     }
 
@@ -72,6 +93,10 @@ impl Value {
         }
     }
 
+    fn named(root: &Named) -> Json {
+        json!({"dim": root.name, "min": bound(&root.min), "max": bound(&root.max)})
+    }
+
     /// The value as the JSON of a spec has it.
     pub(super) fn to_json(&self) -> Json {
         match self {
@@ -79,11 +104,17 @@ impl Value {
             Value::Int(value) => number(value),
             Value::Text(text) => Json::from(&**text),
             Value::Dim { root, factor, offset } => {
-                let named = json!({"dim": root.name, "min": bound(&root.min), "max": bound(&root.max)});
+                let named = Value::named(root);
                 if *factor == Int::ONE && offset.is_zero() {
                     return named;
                 }
                 json!({"derived": linear(&root.name, factor, offset), "root": named})
+            }
+            Value::Sum { terms, offset } => {
+                let one = |(root, factor): &(Rc<Named>, Int)| linear(&root.name, factor, &Int::ZERO);
+                let sum = terms.iter().map(one).collect::<Vec<_>>().join(" + ");
+                let roots = terms.iter().map(|(root, _)| Value::named(root));
+                json!({"derived": linear(&sum, &Int::ONE, offset), "roots": roots.collect::<Vec<Json>>()})
             }
             Value::Hint { word, min: None, max: None } => Json::from(*word),
             Value::Hint { word, min, max } => json!({"hint": word, "min": bound(min), "max": bound(max)}),
@@ -135,13 +166,39 @@ pub(super) fn added(left: Value, right: Value, minus: bool, place: Place) -> Res
         (Value::Int(a), Value::Dim { root, factor, offset }) if !minus => {
             Ok(Value::Dim { root, factor, offset: bounded(&offset + &a, place)? })
         }
+        (left, right) if !minus && left.terms().is_some() && right.terms().is_some() => {
+            summed(&left, &right, place)
+        }
+        (Value::Sum { terms, offset }, Value::Int(b)) => {
+            Ok(Value::Sum { terms, offset: bounded(&offset + &signed(&b), place)? })
+        }
         (left, right) => Err(place.error(format!(
-            "{} and {} do not add up to a derived dimension: a spec has `a*dim + b` of one dimension, as torch does (an \
-             ONNX model may itself declare a size as a sum of names, which None in the spec keeps)",
+            "{} and {} do not add up to a derived dimension: that is `a*dim + b`, or a sum of such for an ONNX model",
             left.kind(),
             right.kind()
         ))),
     }
+}
+
+/// The sum of two values of which each is of dimensions, or a number beside one.
+fn summed(left: &Value, right: &Value, place: Place) -> Result<Value, Wrong> {
+    let (Some((mut terms, a)), Some((others, b))) = (left.terms(), right.terms()) else {
+        return Err(place.error("no sum of dimensions"));
+    };
+    for (root, factor) in others {
+        match terms.iter_mut().find(|(known, _)| known.name == root.name) {
+            Some((_, known)) => *known = bounded(&*known + &factor, place)?,
+            None => terms.push((root, factor)),
+        }
+    }
+    if terms.len() > MAX_SUMMANDS {
+        return Err(place.error(format!("a sum of more than {MAX_SUMMANDS} dimensions")));
+    }
+    let offset = bounded(&a + &b, place)?;
+    Ok(match terms.as_slice() {
+        [(root, factor)] => Value::Dim { root: root.clone(), factor: factor.clone(), offset },
+        _ => Value::Sum { terms: Rc::new(terms), offset },
+    })
 }
 
 /// `left * right`.
@@ -160,6 +217,13 @@ pub(super) fn multiplied(left: Value, right: Value, place: Place) -> Result<Valu
                 factor: bounded(&factor * &by, place)?,
                 offset: bounded(&offset * &by, place)?,
             })
+        }
+        (Value::Sum { terms, offset }, Value::Int(by)) | (Value::Int(by), Value::Sum { terms, offset })
+            if by.is_positive() =>
+        {
+            let one = |(root, factor): &(Rc<Named>, Int)| Ok((root.clone(), bounded(factor * &by, place)?));
+            let terms = terms.iter().map(one).collect::<Result<Vec<_>, Wrong>>()?;
+            Ok(Value::Sum { terms: Rc::new(terms), offset: bounded(&offset * &by, place)? })
         }
         (left, right) => Err(place.error(format!(
             "{} times {} is no derived dimension: torch derives `a*dim + b` of one dimension",

@@ -39,6 +39,15 @@ fn what_torch_takes_is_read() {
             "{'x': [Dim.DYNAMIC(min=4), Dim.STATIC, 'AUTO']}",
             json!({"x": [{"hint": "DYNAMIC", "min": 4, "max": null}, "STATIC", "AUTO"]}),
         ),
+        (
+            "b, c = dims('b', 'c', min=2, max=64)\n{'x': [b + c, 2*(1 + c + b + c) - 1, b + 2*b, b + c + 3*c]}",
+            json!({"x": [
+                {"derived": "b + c", "roots": [b, named("c", Some(2), Some(64))]},
+                {"derived": "4*c + 2*b + 1", "roots": [named("c", Some(2), Some(64)), b]},
+                {"derived": "3*b", "root": b},
+                {"derived": "b + 4*c", "roots": [b, named("c", Some(2), Some(64))]},
+            ]}),
+        ),
         ("{'x': [Dim('b')]}; ", json!({"x": [named("b", None, None)]})),
         ("[1, 2, 1_000,]", json!([1, 2, 1000])),
         ("{}", json!({})),
@@ -129,7 +138,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "b = Dim('b')\n{'x': [1 - b]}",
-            "line 2, column 10: an integer and a dimension do not add up to a derived dimension: a spec has `a*dim + b` of one dimension, as torch does (an ONNX model may itself declare a size as a sum of names, which None in the spec keeps)",
+            "line 2, column 10: an integer and a dimension do not add up to a derived dimension: that is `a*dim + b`, or a sum of such for an ONNX model",
         ),
         (
             "def f():\n    dynamic_shapes = {'x': [3]}",
@@ -261,6 +270,7 @@ fn what_is_written_is_read_back() {
         r#"{"kw": {"0": [null], "a b": {"1": {"dim": "class", "min": 0, "max": 9}}}}"#,
         r#"{"x": [{"derived": "3*from - 1", "root": {"dim": "from", "min": 1, "max": 5}}]}"#,
         r#"{"dynamic_shapes": {"x": ["b", "2*b"]}, "dims": {"b": {"min": 1, "max": 8, "derived": ["2*b"]}}}"#,
+        r#"[[{"derived": "b + 2*class - 3", "roots": [{"dim": "b", "min": 0}, {"dim": "class", "max": 4}]}]]"#,
         "[]",
         "{}",
     ] {

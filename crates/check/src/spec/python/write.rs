@@ -57,6 +57,9 @@ impl Writer {
                     }
                 }
                 (_, Some(root)) if fields.contains_key("derived") => self.collect(root),
+                _ if fields.contains_key("derived") => {
+                    fields.get("roots").into_iter().for_each(|roots| self.collect(roots));
+                }
                 _ => fields.values().for_each(|item| self.collect(item)),
             },
             _ => {}
@@ -132,6 +135,10 @@ fn entry(fields: &Map<String, Json>) -> Option<String> {
     if let (Some(derived), Some(root)) = (text("derived"), fields.get("root")) {
         let name = root.get("dim").and_then(Json::as_str).unwrap_or_default();
         return Some(renamed(derived, name, &variable(name)));
+    }
+    if let (Some(derived), Some(roots)) = (text("derived"), fields.get("roots").and_then(Json::as_array)) {
+        let names = roots.iter().filter_map(|root| root.get("dim")?.as_str());
+        return Some(names.fold(derived.to_owned(), |text, name| renamed(&text, name, &variable(name))));
     }
     let hint = text("hint")?;
     let range = range(fields);
