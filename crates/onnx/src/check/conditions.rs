@@ -283,10 +283,18 @@ impl Check<'_> {
     }
 
     fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<Given>) {
-        let shown = self.first_refused(&condition, tried).or_else(|| {
+        let is_own = |(_, refused, _): &(Given, Refused, Option<Data>)| {
+            condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node)
+        };
+        let mut shown = self.first_refused(&condition, tried);
+        // Sizes that broadcast another way than the example are refused elsewhere, if at all.
+        if !shown.as_ref().is_some_and(is_own) {
             let wide = self.breaking_wide(broken);
-            self.first_refused(&condition, wide)
-        });
+            let other = self.first_refused(&condition, wide);
+            if shown.is_none() || other.as_ref().is_some_and(is_own) {
+                shown = other;
+            }
+        }
         if let Some((sizes, refused, data)) = shown {
             self.lower(Verdict::Violated);
             if let Some(node) = self.wide.get(&broken).map(|_| condition.node.clone()) {

@@ -450,7 +450,8 @@ fn unmade(env: &mut ShapeEnv, graph: &GraphProto, at: usize, row: &Value) -> Val
 
 fn without_rank_at_load(mut value: Value) -> Value {
     if let Value::Tensor(tensor) = &mut value {
-        (tensor.is_ranked_at_load, tensor.is_sized_at_load, tensor.is_in_file) = (false, false, false);
+        (tensor.is_ranked_at_load, tensor.is_unranked_at_load) = (false, false);
+        (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
     }
     value
 }
