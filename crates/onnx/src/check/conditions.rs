@@ -90,7 +90,8 @@ pub fn check_within(model: &Model, limits: Option<&Limits>, budget: &Budget) -> 
 /// A check without what is said beside its verdict.
 fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Check<'m> {
     let Walked { symbolic, walk, results } = walked(model, limits);
-    let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
+    let visits = walk.visits.max(model.graph.node.len()).max(1);
+    let tries = (MAX_VISITED / visits).clamp(MIN_TRIES, MAX_TRIES);
     let mut check = Check {
         model,
         symbolic,

@@ -77,6 +77,10 @@ fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'
     if once.results.is_some() && once.walk.failures.is_empty() && once.walk.unknown.is_empty() {
         return once;
     }
+    // What has too many nodes to visit has them at every example.
+    if once.walk.visits > once.walk.most_visits {
+        return once;
+    }
     if !keeps {
         once.symbolic = Symbolic::new(model, limits, &hint(0));
     }

@@ -187,7 +187,7 @@ pub struct Walk<'m> {
     /// The degrees of sizes.
     degrees: Degrees,
     /// How many nodes were visited, those of attempts that were taken back included.
-    visits: usize,
+    pub(crate) visits: usize,
     /// How many may be.
     pub(crate) most_visits: usize,
 }
