@@ -17,6 +17,10 @@ const VARIATIONS_AT_ONCE: usize = 16;
 const MAX_IN_LINE: usize = 16;
 /// The most values of each symbol that they combine.
 const MAX_VALUES: usize = 40;
+/// The most values that all variations write, so that those of many symbols are fewer.
+const MAX_WRITTEN: usize = 100_000;
+/// The fewest variations of many symbols.
+const MIN_VARIATIONS: usize = 16;
 
 /// One satisfying assignment.
 #[derive(Clone, Debug)]
@@ -51,8 +55,31 @@ struct Variation {
     /// Assignments that may still be tried.
     left: usize,
     rng: Rng,
-    /// Values by slot; to be made anew after a change of the facts.
+    /// Values for each range of symbols; to be made anew after a change of the facts.
     values: Vec<Vec<i128>>,
+    /// Which of them are those of each slot.
+    of: Vec<usize>,
+}
+
+impl Variation {
+    /// The values of a slot.
+    fn values(&self, slot: usize) -> &[i128] {
+        &self.values[self.of[slot]]
+    }
+
+    /// Makes the values for symbols of these ranges.
+    fn fill(&mut self, constants: &Constants, ranges: &[(Option<i128>, Option<i128>)]) {
+        let mut known: FxHashMap<(Option<i128>, Option<i128>), usize> = FxHashMap::default();
+        self.values.clear();
+        self.of.clear();
+        for &(low, high) in ranges {
+            let at = *known.entry((low, high)).or_insert_with(|| {
+                self.values.push(constants.values_between(low, high, MAX_VALUES));
+                self.values.len() - 1
+            });
+            self.of.push(at);
+        }
+    }
 }
 
 /// What a search came to.
@@ -69,7 +96,7 @@ impl Models {
     /// Adds a symbol, or changes the range of one.
     pub fn declare(&mut self, symbol: Symbol, range: &ValueRange) {
         let slot = self.program.slot(symbol) as usize;
-        self.variation.values.clear();
+        self.variation.of.clear();
         let (range, exact) = machine_range(range.lo.finite(), range.hi.finite());
         self.inexact |= !exact;
         if slot == self.ranges.len() {
@@ -109,7 +136,7 @@ impl Models {
 
     fn rerun(&mut self, from: Mark) {
         self.constants = None;
-        self.variation.values.clear();
+        self.variation.of.clear();
         let program = &self.program;
         self.models.retain_mut(|m| program.run(from.code(), &m.point, &mut m.regs) == Checked::Passed);
     }
@@ -177,7 +204,8 @@ impl Models {
             return;
         };
         if self.keep(&point, &mut Vec::new()) {
-            self.variation = Variation { left: VARIATIONS, ..Variation::default() };
+            let affordable = (MAX_WRITTEN / self.ranges.len().max(1)).max(MIN_VARIATIONS);
+            self.variation = Variation { left: VARIATIONS.min(affordable), ..Variation::default() };
         }
     }
 
@@ -208,31 +236,33 @@ impl Models {
             return;
         }
         let mut variation = std::mem::take(&mut self.variation);
-        if variation.values.len() != self.ranges.len() {
-            let constants = self.constants(pool).clone();
-            let between = |&(low, high): &(_, _)| constants.values_between(low, high, MAX_VALUES);
-            variation.values = self.ranges.iter().map(between).collect();
+        if variation.of.len() != self.ranges.len() {
+            self.constants(pool);
+            if let Some(constants) = &self.constants {
+                variation.fill(constants, &self.ranges);
+            }
         }
-        let slots = variation.values.len();
+        let slots = variation.of.len();
         let (mut next, mut regs) = (Vec::new(), Vec::new());
         for _ in 0..most {
             if variation.left == 0 || self.models.len() >= MAX_MODELS || slots == 0 {
                 break;
             }
-            let Variation { left, rng, values } = &mut variation;
-            next.clone_from(&self.models[rng.below(self.models.len())].point);
+            next.clone_from(&self.models[variation.rng.below(self.models.len())].point);
             // One symbol, then two, then all.
-            let changes = match (VARIATIONS - *left) % 4 {
+            let changes = match (VARIATIONS - variation.left) % 4 {
                 0 | 1 => 1,
                 2 => 2,
                 _ => slots,
             };
-            *left -= 1;
+            variation.left -= 1;
             self.variations += 1;
             for change in 0..changes {
-                let slot = if changes == slots { change } else { rng.below(slots) };
-                if !values[slot].is_empty() {
-                    next[slot] = values[slot][rng.early(values[slot].len())];
+                let slot = if changes == slots { change } else { variation.rng.below(slots) };
+                let count = variation.values(slot).len();
+                if count > 0 {
+                    let at = variation.rng.early(count);
+                    next[slot] = variation.values(slot)[at];
                 }
             }
             self.keep(&next, &mut regs);

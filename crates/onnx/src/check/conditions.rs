@@ -95,7 +95,8 @@ pub fn check_within(model: &Model, limits: Option<&Limits>, budget: &Budget) -> 
 /// A check without what is said beside its verdict.
 fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Check<'m> {
     let Walked { symbolic, walk, results } = walked(model, limits);
-    let tries = (MAX_VISITED / model.graph.node.len().max(1)).clamp(MIN_TRIES, MAX_TRIES);
+    let visits = walk.visits.max(model.graph.node.len()).max(1);
+    let tries = (MAX_VISITED / visits).clamp(MIN_TRIES, MAX_TRIES);
     let mut check = Check {
         model,
         symbolic,
@@ -298,10 +299,18 @@ impl Check<'_> {
     }
 
     fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<Given>) {
-        let shown = self.first_refused(&condition, tried).or_else(|| {
+        let is_own = |(_, refused, _): &(Given, Refused, Option<Data>)| {
+            condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node)
+        };
+        let mut shown = self.first_refused(&condition, tried);
+        // Sizes that broadcast another way than the example are refused elsewhere, if at all.
+        if !shown.as_ref().is_some_and(is_own) {
             let wide = self.breaking_wide(broken);
-            self.first_refused(&condition, wide)
-        });
+            let other = self.first_refused(&condition, wide);
+            if shown.is_none() || other.as_ref().is_some_and(is_own) {
+                shown = other;
+            }
+        }
         if let Some((mut sizes, mut refused, data)) = shown {
             self.lower(Verdict::Violated);
             if data.is_none()

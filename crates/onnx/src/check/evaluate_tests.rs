@@ -175,3 +175,15 @@ fn sizes_that_chance_decides_are_not_known_to_suit() {
         assert!(found.err().is_none_or(|refused| refused.is_unsupported), "{graph}");
     }
 }
+
+#[test]
+fn nothing_is_said_of_a_row_of_which_the_rank_is_not_known() {
+    let graph = "(float[2,2] w, float[2,2,n] x) => (y) { k = Constant<value_int = 0>() v, r = Loop(k, , w)<body = b \
+                 (int64 i, bool c, float[] p) => (bool d, float[] o, float[] q) { d = Identity(c) o = Neg(p) q = Abs(p) }> \
+                 s = Shape(r) y = Expand(x, s) }";
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\ng {graph}");
+    let model = Model::read(text.into_bytes()).expect(graph);
+    let sizes = [("w".to_owned(), vec![2, 2]), ("x".to_owned(), vec![2, 2, 1])];
+    let found = evaluate(&model, &FxHashMap::from_iter(sizes), &FxHashMap::default());
+    assert!(found.is_err_and(|refused| refused.is_unsupported));
+}

@@ -42,7 +42,7 @@ pub(super) fn sampled(symbolic: &Symbolic, (first, step): (i64, i64), symbol: Sy
 
 /// A walk over symbols for the sizes of inputs.
 pub(crate) struct Walked<'m> {
-    pub symbolic: Symbolic,
+    pub(super) symbolic: Symbolic,
     pub walk: Walk<'m>,
     /// The values of the outputs, if the walk came to its end.
     pub results: Option<Vec<Value>>,
@@ -75,6 +75,10 @@ fn found<'m>(model: &'m Model, limits: Option<&Limits>, keeps: bool) -> Walked<'
     let mut once = walked(Symbolic::new(model, limits, &hint(0)), keeps);
     // Most models accept the first example.
     if once.results.is_some() && once.walk.failures.is_empty() && once.walk.unknown.is_empty() {
+        return once;
+    }
+    // What has too many nodes to visit has them at every example.
+    if once.walk.visits > once.walk.most_visits {
         return once;
     }
     if !keeps {

@@ -270,7 +270,7 @@ fn constants_of_random_numbers_and_of_dropping_are_checked() {
 
 #[test]
 fn ranks_that_branches_and_loops_make_are_known_at_load_only_if_they_are_inferred() {
-    let inputs = "float[2,n] x, float[2,n] w, float[3,2,n] y";
+    let inputs = "float[2,n] x, float[2,n] w, float[3,2,n] y, bool i";
     let scan = "v = Scan<num_scan_inputs = 1, body = s (float[] l) => (float[] m) { m = Relu(l) }>";
     let branches = |of: &str| {
         format!(
@@ -298,6 +298,14 @@ fn ranks_that_branches_and_loops_make_are_known_at_load_only_if_they_are_inferre
         ("(v)", within.replace("Relu(y)", "Relu(x)"), Verdict::Ok),
         ("(v)", within, Verdict::Unknown),
         ("(v)", format!("{carried} {scan}(q)"), Verdict::Unknown),
+        (
+            "(v)",
+            format!(
+                "{} {scan}(q)",
+                branches("w").replace("(float[] p)", "(float[a] p)").replace("If(c)", "If(i)")
+            ),
+            Verdict::Unknown,
+        ),
         // Where the model or a graph states another rank than is inferred, none is known.
         ("(v) <float[a,b] q>", format!("q = Relu(x) {scan}(q)"), Verdict::Ok),
         ("(v) <float[a] q>", format!("q = Relu(x) {scan}(q)"), Verdict::Unknown),

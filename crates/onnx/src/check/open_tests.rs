@@ -331,3 +331,29 @@ fn an_index_from_a_branch_that_is_not_followed_is_not_within_its_dimension() {
     let report = checked(&graph);
     assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
 }
+
+#[test]
+fn conditions_on_parts_and_subscripts_are_as_wide_as_the_operators() {
+    let cut = "h = Shape<start = 1, end = 2>(x) k = Squeeze(h) s = SplitToSequence<axis = 0>(x, k) \
+               i = Constant<value_int = AT>() y = SequenceAt(s, i)";
+    let scores = "s = Einsum<equation = \"bsd,btd->bst\">(q, k) p = Constant<value_ints = [2, 4]>() y, z = Split<axis = 2>(v, p)";
+    for (graph, expected) in [
+        (format!("(float[n,m] x) => (y) {{ {} }}", cut.replace("AT", "1")), "m < n"),
+        (format!("(float[n,m] x) => (y) {{ {} }}", cut.replace("AT", "-3")), "n > 2*m"),
+        (
+            "(float[n,m] x) => (y) { y = Einsum<equation = \"ij,jk->ik\">(x, x) }".to_owned(),
+            "m == 1 or m == n or n == 1",
+        ),
+        (
+            format!("(float[b,s,d] q, float[b,t,c] k, float[b,t,e] v) => (y, s) {{ {scores} }}"),
+            "c == 1 or c == d or d == 1",
+        ),
+    ] {
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 17]>\ng {graph}");
+        let report = check(&Model::read(text.into_bytes()).expect(&graph));
+        let found = report.violations.iter().find(|found| found.condition.shown == expected);
+        let found = found.unwrap_or_else(|| panic!("{graph}\n{:?}", report.violations));
+        // The example breaks this condition.
+        assert!(!found.message.starts_with("at "), "{graph}: {found:?}");
+    }
+}

@@ -129,6 +129,20 @@ fn operands_of_other_shapes_are_as_onnxruntime_takes_them() {
 }
 
 #[test]
+fn whether_a_rank_is_known_at_load_may_be_open() {
+    // The rank of what a loop makes is inferred.
+    let rows = "k = Constant<value_int = 0>() w, v = Loop(k, , x)<body = b (int64 i, bool c, float[] p) => \
+                (bool d, float[] o, float[] r) { d = Identity(c) o = Neg(p) r = Relu(u) }>";
+    let model = model(&format!(
+        "(float[2] x) => (y) {{ a = Constant<value_ints = [0]>() u = Unsqueeze(x, a) {rows} y = Concat<axis = 0>(v, x) }}"
+    ));
+    let given = FxHashMap::from_iter([("x".to_owned(), vec![2])]);
+    let found = evaluate(&model, &given, &FxHashMap::default());
+    assert!(found.is_err_and(|refused| refused.is_unsupported));
+    assert_eq!(check(&model).verdict, Verdict::Unknown);
+}
+
+#[test]
 fn an_axis_of_several_numbers_is_the_first() {
     let text = "<ir_version: 10, opset_import: [\"\" : 20]>\ng (float[1,4,1] x, int64[2] n) => (y) { y = DFT(x, , n) }";
     let model = Model::read(text.as_bytes().to_vec()).expect("a model");

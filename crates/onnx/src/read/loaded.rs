@@ -13,7 +13,7 @@ pub struct Loaded {
     pub rows: FxHashMap<usize, Vec<Row>>,
     /// Which results of a node `If` have a rank that is inferred.
     pub ranks: FxHashMap<usize, Vec<bool>>,
-    /// Whether the model states another rank than is inferred of some value: then none is known.
+    /// Whether the model may state another rank than is inferred of some value: then none is known.
     pub is_misstated: bool,
     /// The graphs within nodes, with the first refusal that sizes of inputs do not change.
     pub graphs: FxHashMap<usize, Option<KernelError>>,

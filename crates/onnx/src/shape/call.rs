@@ -279,6 +279,19 @@ impl<'c, 'a> Checked<'c, 'a> {
         !self.is_in_model() || self.tensor(at).is_some_and(is_known)
     }
 
+    /// Whether the rank of an input is known when the model loads.
+    ///
+    /// # Errors
+    /// Where that is not sure.
+    pub fn infers_rank(&self, at: usize) -> Result<bool, KernelError> {
+        let is_unknown = self.tensor(at).is_some_and(|tensor| tensor.is_unranked_at_load);
+        if is_unknown || self.is_ranked_at_load(at) {
+            return Ok(!is_unknown);
+        }
+        let message = format!("{}: whether the rank is known when the model loads is not known", self.op());
+        Err(KernelError::Unsupported(message))
+    }
+
     /// Whether the file has the elements of an input, so that the inference of shapes reads them.
     pub fn is_in_file(&self, at: usize) -> bool {
         let is_in_file = |tensor: &Tensor| tensor.is_in_file || tensor.constant && !self.is_in_model();

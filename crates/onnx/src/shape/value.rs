@@ -45,6 +45,8 @@ pub struct Tensor {
     pub constant: bool,
     /// Whether onnxruntime is sure to know its rank when it loads the model.
     pub is_ranked_at_load: bool,
+    /// Whether onnxruntime is sure not to know its rank then.
+    pub is_unranked_at_load: bool,
     /// Whether onnxruntime is sure to know all its sizes as numbers when it loads the model.
     pub is_sized_at_load: bool,
     /// Whether the file has its elements: an initializer, or what a `Constant` makes.
@@ -152,6 +154,7 @@ impl Tensor {
             elements: None,
             constant: false,
             is_ranked_at_load: false,
+            is_unranked_at_load: false,
             is_sized_at_load: false,
             is_in_file: false,
             from_sizes: false,

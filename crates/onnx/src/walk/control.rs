@@ -101,7 +101,7 @@ impl<'m> Walk<'m> {
             self.unsupported.get_or_insert((step, reason.to_owned()));
         }
         let pairs = first.into_iter().zip(second);
-        Ok(pairs
+        let mut joined: Vec<Value> = pairs
             .map(|(a, b)| {
                 let of_sizes = of_sizes && are_sizes(&a) && are_sizes(&b);
                 let mut joined = self.either(condition, a, b);
@@ -110,7 +110,9 @@ impl<'m> Walk<'m> {
                 }
                 joined
             })
-            .collect())
+            .collect();
+        self.mark_inferred(node, &mut joined);
+        Ok(joined)
     }
 
     /// Requires that a node has an output for each of a graph within, but for some that the graph has before; and, for

@@ -96,6 +96,7 @@ pub(super) fn mark_controlled(op: &str, values: &mut [Value]) {
         if let Value::Tensor(tensor) = value {
             (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
             tensor.is_ranked_at_load &= op != "Loop";
+            tensor.is_unranked_at_load = false;
         }
     }
 }
@@ -180,6 +181,7 @@ pub(super) fn mark_ranks(
     for value in values.iter_mut().flatten() {
         if let Value::Tensor(tensor) = value {
             tensor.is_ranked_at_load = known && tensor.shape.is_some();
+            tensor.is_unranked_at_load &= domain.is_empty() && op == "Identity";
             tensor.is_sized_at_load = infers_sizes(domain, op, inputs, tensor);
             tensor.is_in_file = domain.is_empty() && op == "Constant";
         }

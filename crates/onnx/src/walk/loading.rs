@@ -40,12 +40,15 @@ fn loaded(model: &Model) -> Loaded {
     }
     walk.run(values);
     let mut found = walk.finding.take().unwrap_or_default();
+    let is_refused = !walk.failures.is_empty();
     let stated = model.graph.value_info.iter().chain(&model.graph.output);
     found.is_misstated =
         stated.filter_map(|stated| Some((stated, model.number(&stated.name)?))).any(|(stated, number)| {
             let made = walk.values.get(number).and_then(|made| made.as_ref()?.tensor()?.shape.as_ref());
             let stated = declared("", stated.r#type.as_ref()).shape;
-            made.zip(stated).is_some_and(|(made, stated)| made.len() != stated.len())
+            // Of what is refused at the example, nothing is known.
+            let is_other = |stated: usize| made.map_or(is_refused, |made| made.len() != stated);
+            stated.is_some_and(|stated| is_other(stated.len()))
         });
     found
 }
@@ -161,6 +164,10 @@ impl<'m> Walk<'m> {
 
     /// Marks the results of the branch that runs: a rank is inferred if it is for both branches.
     pub(super) fn mark_inferred(&self, node: &NodeProto, values: &mut [Value]) {
+        let is_ranked = |value: &Value| value.tensor().is_some_and(|tensor| tensor.is_ranked_at_load);
+        if !values.iter().any(is_ranked) {
+            return;
+        }
         let known = self.at_load().ranks.get(&place(node));
         for (at, value) in values.iter_mut().enumerate() {
             if let Value::Tensor(tensor) = value {

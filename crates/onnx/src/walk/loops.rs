@@ -297,13 +297,15 @@ impl<'m> Walk<'m> {
             self.failures.truncate(failures);
             self.unknown.truncate(unknown);
             let rows = made?.into_iter().skip(1 + results.len()).collect::<Vec<_>>();
-            let stated = graph.output.iter().skip(1 + results.len());
-            if !rows.iter().zip(stated).all(|(row, output)| has_known_rank(output, row)) {
-                let message = "the rank of a row that no round makes may not be known when the model loads";
-                self.failed(self.steps.len() - 1, KernelError::Unsupported(message.to_owned()))?;
-            }
             let before = graph.output.len().saturating_sub(rows.len());
             for (at, row) in rows.iter().enumerate() {
+                if !graph.output.get(before + at).is_some_and(|output| has_known_rank(output, row)) {
+                    let message =
+                        "the rank of a row that no round makes may not be known when the model loads";
+                    self.failed(self.steps.len() - 1, KernelError::Unsupported(message.to_owned()))?;
+                    results.push(Value::Unknown);
+                    continue;
+                }
                 let row = self.unmade_row(node, graph, at, row, before);
                 results.push(stacked(Expr::ZERO, &row));
             }
@@ -450,7 +452,8 @@ fn unmade(env: &mut ShapeEnv, graph: &GraphProto, at: usize, row: &Value) -> Val
 
 fn without_rank_at_load(mut value: Value) -> Value {
     if let Value::Tensor(tensor) = &mut value {
-        (tensor.is_ranked_at_load, tensor.is_sized_at_load, tensor.is_in_file) = (false, false, false);
+        (tensor.is_ranked_at_load, tensor.is_unranked_at_load) = (false, false);
+        (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
     }
     value
 }

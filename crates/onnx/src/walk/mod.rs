@@ -189,7 +189,7 @@ pub struct Walk<'m> {
     /// The degrees of sizes.
     degrees: Degrees,
     /// How many nodes were visited, those of attempts that were taken back included.
-    visits: usize,
+    pub(crate) visits: usize,
     /// How many may be.
     pub(crate) most_visits: usize,
 }
@@ -254,6 +254,9 @@ impl<'m> Walk<'m> {
         for (input, &number) in model.graph.input.iter().zip(of_inputs) {
             if let Some(mut value) = by_name.remove(&input.name) {
                 mark_declared(&mut value, input);
+                if let Value::Tensor(tensor) = &mut value {
+                    tensor.is_unranked_at_load = !tensor.is_ranked_at_load;
+                }
                 values[number] = Some(value);
             }
         }

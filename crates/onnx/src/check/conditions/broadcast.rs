@@ -6,7 +6,8 @@ use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Func, Node, Value};
 
 /// The clauses of operators whose operands broadcast.
-const BROADCASTS: &[&str] = &["Broadcast.C1", "MatMul.C3", "Expand.C3", "Quantized.C3", "Einsum.C4"];
+const BROADCASTS: &[&str] =
+    &["Broadcast.C1", "MatMul.C3", "Expand.C3", "Quantized.C3", "Einsum.C3", "Einsum.C4"];
 
 impl Check<'_> {
     /// A condition of a broadcast with the sizes of 1 that the walk has left out, for it took the way of the example.

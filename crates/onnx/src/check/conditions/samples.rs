@@ -10,7 +10,7 @@ use crate::walk::{Given, Input, Step, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Pool, Symbol, Value};
 
-/// The most nodes of the main graph that are visited for samples.
+/// The most nodes that are visited for samples.
 const MAX_SAMPLED: usize = 20_000;
 /// The least number of samples, for models of any size.
 const MIN_SAMPLES: usize = 2;
@@ -19,7 +19,8 @@ impl Check<'_> {
     /// Evaluates the model at a few declared inputs, and says what is wrong with the first that is not as declared. If
     /// the model is violated anyway, those are evaluated at which all its conditions hold.
     pub(super) fn samples(&mut self) {
-        let count = (MAX_SAMPLED / self.model.graph.node.len().max(1)).max(MIN_SAMPLES);
+        let visits = self.walk.visits.max(self.model.graph.node.len()).max(1);
+        let count = (MAX_SAMPLED / visits).max(MIN_SAMPLES);
         let mut left_open = Vec::new();
         for &sample in SAMPLES.iter().take(count) {
             let is_violated = self.report.verdict == Verdict::Violated;

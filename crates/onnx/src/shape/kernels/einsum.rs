@@ -25,9 +25,9 @@ fn term(call: &Checked, text: &str) -> Result<Term, KernelError> {
 }
 
 /// (C1) The equation is one, with as many operands as there are inputs. (C2) Each operand has a dimension for each
-/// subscript, and an ellipsis stands for the others. (C3) A subscript has one size, or 1; in one operand it has one.
-/// (C4) The sizes of ellipses meet, in a result that has one, too. (C5) Subscripts of the result occur in an operand,
-/// each once.
+/// subscript, and an ellipsis stands for the others. (C3) The sizes of a subscript meet. (C4) The sizes of ellipses
+/// meet, in a result that has one, too. (C5) Subscripts of the result occur in an operand, each once. (C6) In one operand
+/// a subscript has one size.
 fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let equation: String = call.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
@@ -51,7 +51,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
         let mut inside: Vec<(char, Expr)> = Vec::new();
         for (&letter, &size) in term.before.iter().chain(&term.behind).zip(own) {
             match inside.iter().find(|(known, _)| *known == letter) {
-                Some((_, known)) => cx.require_eq(*known, size, "Einsum.C3", "the sizes of a diagonal")?,
+                Some((_, known)) => cx.require_eq(*known, size, "Einsum.C6", "the sizes of a diagonal")?,
                 None => inside.push((letter, size)),
             }
             match counts.iter_mut().find(|(known, _)| *known == letter) {

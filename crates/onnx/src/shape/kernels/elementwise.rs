@@ -318,8 +318,8 @@ fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
         if call.has(at) {
             let shape = call.shape(at)?.to_vec();
             // Only the inference of shapes looks at the ranks.
-            let is_any = cx.on_cpu() && !call.is_ranked_at_load(at);
-            call.check(shape.is_empty() || is_any, "Dropout.C1", || {
+            let is_any = shape.is_empty() || cx.on_cpu() && !call.infers_rank(at)?;
+            call.check(is_any, "Dropout.C1", || {
                 format!("its ratio and mode are scalars, not of rank {}", shape.len())
             })?;
             if at == 1 {

@@ -71,10 +71,11 @@ pub(super) fn sizes_of(
     let tensor = call.given(at)?;
     let shape = call.shape(at)?;
     // Where nothing is inferred of the rank, onnxruntime takes the elements of another one, too.
-    let is_inferred = !tensor.constant && call.is_ranked_at_load(at);
+    let is_inferred = || if tensor.constant { Ok(false) } else { call.infers_rank(at) };
     let is_any = match call.op() {
-        "Expand" => !is_inferred && (call.since() >= 13 || !call.is_in_file(at)),
-        "ConstantOfShape" => !is_inferred && !shape.is_empty(),
+        _ if shape.len() == 1 => true,
+        "Expand" => (call.since() >= 13 || !call.is_in_file(at)) && !is_inferred()?,
+        "ConstantOfShape" => !shape.is_empty() && !is_inferred()?,
         "Resize" => tensor.constant,
         "CenterCropPad" => shape.is_empty(),
         _ => false,
@@ -352,14 +353,11 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut along = vec![shape[at]];
     for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
         let skipped = is_empty(next);
-        call.check(
-            next.len() == shape.len()
-                || skipped
-                    && (call.since() < 11 && !call.is_in_model() || !call.is_ranked_at_load(input))
-                    && at < next.len(),
-            "Concat.C1",
-            || format!("ranks {} and {} differ", shape.len(), next.len()),
-        )?;
+        let is_open =
+            |input: usize| Ok(call.since() < 11 && !call.is_in_model() || !call.infers_rank(input)?);
+        let fine =
+            next.len() == shape.len() || skipped && at < next.len() && (is_open(input)? || is_open(lead)?);
+        call.check(fine, "Concat.C1", || format!("ranks {} and {} differ", shape.len(), next.len()))?;
         along.insert(if input < lead { along.len() - 1 } else { along.len() }, next[at]);
         if skipped {
             continue;

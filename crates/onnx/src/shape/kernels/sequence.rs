@@ -4,7 +4,7 @@ use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::elements::{Grid, joined, stacked};
 use crate::shape::value::{Element, Elements, Sequence, Tensor, Value};
-use sizewise_expr::Expr;
+use sizewise_expr::{Expr, Func, Node};
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
@@ -58,13 +58,33 @@ fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), 
     // A number is of one sign.
     let negative = cx.lt(position, 0);
     let fine = match cx.known(negative) {
-        Some(true) => low,
+        Some(true) => {
+            parts_beyond(cx, items, position.as_inline().map(|at| at.saturating_neg() - 1)).unwrap_or(low)
+        }
+        Some(false) if end == items => parts_beyond(cx, items, position.as_inline()).unwrap_or(high),
         Some(false) => high,
         None => cx.all(&[low, high]),
     };
     cx.require(fine, "Sequence.C2", |cx| {
         format!("position {} of a sequence of {}", cx.show(position), cx.show(items))
     })
+}
+
+/// That a tensor is cut into more parts than `least`, where their number is that of parts of a positive size: then the
+/// tensor is larger than so many of them.
+fn parts_beyond(cx: &mut Cx, parts: Expr, least: Option<i64>) -> Option<Expr> {
+    let pool = cx.pool();
+    let poly = pool.poly(parts);
+    let [(quotient, factor)] = poly.terms.as_slice() else { return None };
+    let is_rounded_up = poly.constant.is_zero() && *factor == (-1).into();
+    let (less, size) = match pool.node(*quotient) {
+        Some(Node::Call(Func::FloorDiv, args)) if is_rounded_up => (*args.first()?, *args.get(1)?),
+        _ => return None,
+    };
+    let (whole, least) = (cx.mul(less, -1), cx.int(least?));
+    let positive = cx.ge(size, 1);
+    let taken = cx.mul(size, least);
+    cx.surely(positive).then(|| cx.gt(whole, taken))
 }
 
 /// A position in a sequence, or `None` where it is not known: counted from the end when negative. (C1) It is one number,
@@ -243,7 +263,7 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
             Some(size) => Cut::Into(vec![Expr::ONE; size as usize]),
             None => Cut::Open(Some(sizes[at])),
         },
-        Some(tensor) if call.shape(1)?.is_empty() => into_equal(cx, call, tensor, sizes[at], keep)?,
+        Some(tensor) if call.shape(1)?.is_empty() => into_equal(cx, tensor, sizes[at], keep)?,
         Some(tensor) => into_given(cx, call, tensor, sizes[at])?,
     };
     let lengths = match cut {
@@ -266,19 +286,17 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// (C2) of [`split`] for parts of one size.
-fn into_equal(
-    cx: &mut Cx,
-    call: &Checked,
-    given: &Tensor,
-    size: Expr,
-    keep: bool,
-) -> Result<Cut, KernelError> {
+fn into_equal(cx: &mut Cx, given: &Tensor, size: Expr, keep: bool) -> Result<Cut, KernelError> {
     let Some(step) = given.ints() else { return Ok(Cut::Open(None)) };
-    let step = cx.literal(step[0], "SplitToSequence.C2")?;
-    call.check(step > 0, "SplitToSequence.C2", || format!("a size is {step}"))?;
-    call.check(keep || step == 1, "SplitToSequence.C2", || format!("parts of {step} have a dimension"))?;
-    let Some(literal) = size.as_inline().filter(|size| size / step <= MAX_PARTS) else {
-        let step = cx.int(step);
+    let step = step[0];
+    let positive = cx.ge(step, 1);
+    cx.require(positive, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(step)))?;
+    if !keep {
+        let one = cx.eq(step, 1);
+        cx.require(one, "SplitToSequence.C2", |cx| format!("parts of {} have a dimension", cx.show(step)))?;
+    }
+    let sizes = step.as_inline().zip(size.as_inline());
+    let Some((step, literal)) = sizes.filter(|(step, size)| size / step <= MAX_PARTS) else {
         return Ok(Cut::Open(Some(cx.ceil_div(size, step))));
     };
     let starts = (0..literal).step_by(usize::try_from(step).unwrap_or(usize::MAX));

@@ -174,7 +174,7 @@ fn stft(cx: &mut Cx, call: &Checked) -> Outcome {
     cx.require(positive, "STFT.C2", |cx| format!("the step is {}", cx.show(step)))?;
     let window = if call.has(2) { Some(call.shape(2)?.to_vec()) } else { None };
     // Where it is not inferred how many dimensions a window has, the inference of shapes finds a wrong number.
-    let is_ranked = !call.has(2) || call.is_ranked_at_load(2);
+    let is_ranked = !call.has(2) || call.infers_rank(2)?;
     policy::onnxruntime_checks(cx, is_ranked, "STFT.C3", || {
         "the rank of the window is not known".to_owned()
     })?;

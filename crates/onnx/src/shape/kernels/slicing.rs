@@ -337,7 +337,7 @@ fn padded_axes(cx: &mut Cx, call: &Checked, rank: usize, pads: Option<&[Expr]>) 
     let axes = call.shape(3)?.len();
     call.check(axes == 1, "Pad.C1", || format!("axes are to have 1 dimension, not {axes}"))?;
     let is_all = pads.filter(|_| call.is_in_file(1)).is_none_or(|pads| pads.len() == 2 * rank);
-    policy::onnxruntime_checks(cx, is_all || call.is_ranked_at_load(3), "Pad.C1", || {
+    policy::onnxruntime_checks(cx, is_all || call.infers_rank(3)?, "Pad.C1", || {
         "the rank of the axes is not known".to_owned()
     })
 }

@@ -134,7 +134,7 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
 /// [`whole_grams`].
 fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sizes = call.shape(0)?.to_vec();
-    if sizes.is_empty() && cx.on_cpu() && !call.is_ranked_at_load(0) {
+    if sizes.is_empty() && cx.on_cpu() && !call.infers_rank(0)? {
         sizes.push(Expr::ONE);
     }
     let indexes = call.ints("ngram_indexes").unwrap_or_default();
