@@ -46,8 +46,9 @@ const PASS_FIRST: &str = "\
 
 /// Operators of onnxruntime's own domain that read no elements.
 const PASS_ALL_CONTRIB: &str = "\
-    BiasGelu FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
-    SkipSimplifiedLayerNormalization";
+    BiasGelu BranchwiseRMSNorm EngramGate FastGelu FusedMatMul GatedRMSNorm Gelu HyperConnectionPostMix \
+    HyperConnectionPreMix LinearAttention LinearAttentionGate QMoE QuickGelu ScaledSiLU \
+    SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization";
 
 /// What an operator does with elements.
 #[derive(Clone, Copy, PartialEq, Eq)]

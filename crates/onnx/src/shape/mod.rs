@@ -10,20 +10,28 @@ mod schema;
 mod value;
 
 mod attention;
+mod attention_lstm;
+mod branches;
 mod contrib;
 mod convolution;
 mod creation;
+mod decoder_attention;
+#[cfg(test)]
+mod decoder_tests;
 mod decoding;
 mod einsum;
 mod elements;
 mod elementwise;
+mod engram;
 mod gather;
+mod generation;
 mod image;
 #[cfg(test)]
 mod layer_tests;
 mod layout;
 mod learning;
 mod linear;
+mod linear_attention;
 mod loss;
 mod meeting;
 mod normalization;
@@ -32,6 +40,7 @@ mod packed;
 mod policy;
 mod pooling;
 mod quantization;
+mod quantized_experts;
 mod recurrent;
 mod reduction;
 mod rotary;
@@ -49,6 +58,7 @@ mod tests;
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
 pub use elements::stacked;
+pub use generation::graphs_left_out;
 #[cfg(test)]
 pub(crate) use run_time::conditions_on_elements;
 pub use run_time::{RunTime, is_drawn_at_random, left_to_run_time};
@@ -102,10 +112,17 @@ const FAMILIES: &[(&str, &[Family])] = &[
         &[
             contrib::KERNELS,
             attention::CONTRIB,
+            attention_lstm::CONTRIB,
+            branches::CONTRIB,
+            decoder_attention::CONTRIB,
             decoding::CONTRIB,
+            engram::CONTRIB,
+            generation::CONTRIB,
+            linear_attention::CONTRIB,
             packed::CONTRIB,
             pooling::CONTRIB,
             quantization::CONTRIB,
+            quantized_experts::CONTRIB,
             recurrent::CONTRIB,
             rotary::CONTRIB,
             strings::CONTRIB,

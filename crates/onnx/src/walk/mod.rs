@@ -16,7 +16,8 @@ pub use untracked::NOT_FOLLOWED;
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Model, attribute, domain_of, graphs_of, tensor};
 use crate::shape::{
-    Attribute, Call, Dtype, RunTime, Tensor, Value, infer, left_to_run_time, mark_spans, unknown_outputs,
+    Attribute, Call, Dtype, RunTime, Tensor, Value, graphs_left_out, infer, left_to_run_time, mark_spans,
+    unknown_outputs,
 };
 use large::Degrees;
 use load::{mark_controlled, mark_declared, mark_ranks};
@@ -392,7 +393,7 @@ impl<'m> Walk<'m> {
                 unknown_outputs(&call)
             }
         };
-        if let Some(error) = self.uncounted_sizes(&call) {
+        for error in [self.uncounted_sizes(&call), graphs_left_out(&call)].into_iter().flatten() {
             self.failed(step, error)?;
         }
         mark_ranks((domain, version), node, inputs, &mut values);
