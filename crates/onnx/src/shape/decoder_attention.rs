@@ -207,14 +207,14 @@ fn beams(cx: &mut Cx, call: &Checked, batch: Expr, most: Expr) -> Result<(), Ker
 ///
 /// (C1) Queries are `[batch, length, heads * size]`, with keys and values behind those of each token where these
 /// are not given; the heads are a multiple of those of the keys. (C2) Keys and values are
-/// `[batch, length, kv heads * size]`. (C3) Caches are `[batch, kv heads, most, size]`. (C4)
-/// Layouts are `[layouts, blocks + 1]` and `[layouts, entries]`, of at most as
-/// many entries as there are pairs of blocks, and share the heads. (C5) There is a length for each batch, and one total length, for which the caches and the blocks have room. (C6) Tables of
-/// cosines and sines have a row for each position and the same shape. (C7) onnxruntime takes heads whose sizes are
-/// multiples of 8, or of 16 with rotation, and tables with a multiple of 8 columns, at most half the size of a
-/// head, of batches that are not empty. (C8) The rows of a layout rise from 0 to the number of its entries, which
-/// are blocks. (C9) For onnxruntime the lengths are at least 1 and that of the queries, which is no matter in a
-/// prompt, and at most the total one.
+/// `[batch, length, kv heads * size]`. (C3) Caches are `[batch, kv heads, most, size]`. (C4) Layouts are
+/// `[layouts, blocks + 1]` and `[layouts, entries]`, of at most as many entries as there are pairs of blocks, and
+/// share the heads. (C5) There is a length for each batch, and one total length, for which the caches and the
+/// blocks have room. (C6) Tables of cosines and sines have a row for each position and the same shape. (C7)
+/// onnxruntime takes heads whose sizes are multiples of 8, or of 16 with rotation, and tables with a multiple of 8
+/// columns, at most half the size of a head, of batches that are not empty. (C8) The rows of a layout rise from 0
+/// to the number of its entries, which are blocks. (C9) For onnxruntime the lengths are at least 1 and that of the
+/// queries, which is no matter in a prompt, and at most the total one.
 fn to_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
     const LAYOUT: &str = "SparseAttention.C1";
     let query = call.shape(0)?.to_vec();

@@ -1,7 +1,7 @@
 //! onnxruntime's operators for attention with a recurrent state, and for its gates.
 use super::attention::exactly;
 use super::call::{Checked, Outcome};
-use super::value::Value;
+use super::value::{Tensor, Value};
 use super::{Family, policy};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -52,10 +52,7 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let most = cx.int(asked.max(kept));
     let hidden = cx.mul(most, value_size);
     let state_type = call.tensor(3).map_or(call.given(0)?.dtype, |state| state.dtype);
-    Ok(vec![
-        call.output(0, vec![query[0], query[1], hidden])?.into(),
-        super::Tensor::new(state_type, state).into(),
-    ])
+    Ok(vec![call.output(0, vec![query[0], query[1], hidden])?.into(), Tensor::new(state_type, state).into()])
 }
 
 /// (C4) and (C5) of [`attention`].
