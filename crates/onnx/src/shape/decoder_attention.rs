@@ -37,13 +37,7 @@ fn of_one_token(cx: &mut Cx, call: &Checked) -> Outcome {
     })?;
     cx.require_eq(query[1], Expr::ONE, "DecoderMaskedAttention.C1", "the number of tokens")?;
     let heads = cx.int(count);
-    let hidden = if is_packed {
-        let three = cx.int(3);
-        exactly(cx, query[2], three, "DecoderMaskedAttention.C1")?
-    } else {
-        query[2]
-    };
-    let size = exactly(cx, hidden, heads, "DecoderMaskedAttention.C1")?;
+    let (hidden, size) = hidden_and_head(cx, query[2], heads, is_packed)?;
     let batch = query[0];
     if call.has(10) {
         let all = cx.mul(hidden, 3);
@@ -98,6 +92,18 @@ fn of_one_token(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let present = Tensor::new(call.given(5)?.dtype, present);
     Ok(vec![result.into(), present.clone().into(), present.into(), products(total)])
+}
+
+/// The sizes of all heads and of one, (C1) of [`of_one_token`].
+fn hidden_and_head(
+    cx: &mut Cx,
+    last: Expr,
+    heads: Expr,
+    is_packed: bool,
+) -> Result<(Expr, Expr), KernelError> {
+    let three = cx.int(3);
+    let hidden = if is_packed { exactly(cx, last, three, "DecoderMaskedAttention.C1")? } else { last };
+    Ok((hidden, exactly(cx, hidden, heads, "DecoderMaskedAttention.C1")?))
 }
 
 /// The length of keys and values of other inputs, (C2) of [`of_one_token`].
