@@ -53,8 +53,9 @@ const PASS_ALL_CONTRIB: &str = "\
     PackedMultiHeadAttention PagedAttention QLinearReduceMean QOrderedAttention QOrderedGelu \
     QOrderedLayerNormalization QOrderedLongformerAttention QOrderedMatMul QuantizeBFP QuantizeWithOrder \
     ReduceSumInteger RemovePadding RestorePadding Rfft SkipGroupNorm VarlenCausalConvWithState \
-    FastGelu FusedMatMul Gelu QuickGelu SimplifiedLayerNormalization SkipLayerNormalization \
-    SkipSimplifiedLayerNormalization";
+    BranchwiseRMSNorm EngramGate FastGelu FusedMatMul GatedRMSNorm Gelu HyperConnectionPostMix \
+    HyperConnectionPreMix LinearAttention LinearAttentionGate QMoE QuickGelu ScaledSiLU \
+    SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization";
 
 /// What an operator does with elements.
 #[derive(Clone, Copy, PartialEq, Eq)]

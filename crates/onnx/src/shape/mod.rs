@@ -19,6 +19,7 @@ mod value;
 pub use call::{Attribute, Call, Checked};
 pub use dtype::Dtype;
 pub use elements::stacked;
+pub use kernels::graphs_left_out;
 #[cfg(test)]
 pub(crate) use run_time::conditions_on_elements;
 pub use run_time::{RunTime, is_drawn_at_random, left_to_run_time};

@@ -92,6 +92,7 @@ const INDICES: &str = "every index in {} lies within a dimension of size #";
 const TUPLES: &str = "every index in {} lies within the dimension that it is for";
 const NATURAL: &str = "no number in {} is negative";
 const LENGTHS: &str = "no length in {} is negative or exceeds the length of the sequence";
+const COUNTED: &str = "every length in {} is at least 1, and does not exceed that of the sequence";
 const POSITION: &str = "the position {} lies within the sequence";
 
 /// The conditions, as onnxruntime's kernels check them.
@@ -255,6 +256,92 @@ const RULES: &[Rule] = &[
     in_domain(
         MICROSOFT,
         rule(&["WordConvEmbedding"], 0, "WordConvEmbedding.C3", About::Dimension(3, 0), INDICES),
+    ),
+    in_domain(MICROSOFT, rule(&["AttnLSTM"], 4, "AttnLSTM.C4", About::Values, COUNTED)),
+    in_domain(MICROSOFT, rule(&["AttnLSTM"], 12, "AttnLSTM.C4", About::Values, COUNTED)),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["DecoderMaskedMultiHeadAttention"],
+            7,
+            "DecoderMaskedAttention.C3",
+            About::Values,
+            "the length {} is not negative and less than that of the caches",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["DecoderMaskedMultiHeadAttention"],
+            8,
+            "DecoderMaskedAttention.C5",
+            About::Values,
+            "{} is the number of beams",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["NGramHashMapping", "VarlenNGramHashMapping"],
+            2,
+            "NGramHash.C2",
+            About::Values,
+            "every size in {} is positive",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["VarlenNGramHashMapping"],
+            3,
+            "NGramHash.C7",
+            About::Values,
+            "the numbers in {} rise from 0 to the number of tokens",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["SparseAttention"],
+            3,
+            "SparseAttention.C3",
+            About::Values,
+            "the cache that is returned takes the memory of {}",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["SparseAttention"],
+            5,
+            "SparseAttention.C8",
+            About::Values,
+            "each row of {} rises from 0 to at most the number of entries",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(&["SparseAttention"], 6, "SparseAttention.C8", About::Values, "every entry of {} is a block"),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["SparseAttention"],
+            7,
+            "SparseAttention.C5",
+            About::Values,
+            "the caches and the blocks have room for the length {}",
+        ),
+    ),
+    in_domain(
+        MICROSOFT,
+        rule(
+            &["SparseAttention"],
+            8,
+            "SparseAttention.C9",
+            About::Values,
+            "every length in {} is from that of the queries, or 1 in a prompt, to the total one",
+        ),
     ),
     in_domain(MICROSOFT, rule(&["GroupQueryAttention"], 5, "GroupQueryAttention.C5", About::Values, LENGTHS)),
     in_domain(MICROSOFT, rule(&["Attention", "QAttention"], 3, "Attention.C4", About::Lengths, NATURAL)),

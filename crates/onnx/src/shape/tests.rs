@@ -1,8 +1,8 @@
 //! Statements about shape functions: a call, and the values and guards that it gives.
 //!
 //! A call is `OP-VERSION` or `DOMAIN::OP-VERSION`, attributes as `name=value` (lists are `name=1,2`), and inputs as
-//! `f32[s0,3]`, with elements behind an equals sign (two for an initializer), or `-` for one that is left out. The symbols
-//! have the hints 4, 6, 8 and so on.
+//! `f32[s0,3]`, with elements behind an equals sign (two for an initializer), or `-` for one that is left out; `outs=2` asks for two
+//! outputs. The symbols have the hints 4, 6, 8 and so on.
 use super::*;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
@@ -38,6 +38,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
 fn attribute(text: &str) -> (&str, Attribute) {
     let (name, value) = text.split_once('=').expect(text);
     let value = match value.parse() {
+        _ if value == "graph" => Attribute::Other('g'),
         Ok(value) => Attribute::Int(value),
         Err(_) if value.contains(',') && !value.starts_with(|c: char| c.is_alphabetic()) => {
             Attribute::Ints(list(value).map(|item| item.parse().expect(item)).collect())
@@ -68,7 +69,7 @@ fn shown(pool: &Pool, value: &Tensor) -> String {
 }
 
 /// What a call gives: its values, and behind `if` the guards; or the clause that refuses it.
-pub(super) fn outcome(text: &str, outputs: usize) -> String {
+pub(super) fn outcome(text: &str, mut outputs: usize) -> String {
     let mut env = ShapeEnv::new();
     for at in 0..6 {
         let hint = Some(Number::Int((4 + 2 * at).into()));
@@ -79,6 +80,7 @@ pub(super) fn outcome(text: &str, outputs: usize) -> String {
     let (mut attributes, mut inputs) = (Vec::new(), Vec::new());
     for word in words {
         match word.find(['=', '[']) {
+            Some(4) if word.starts_with("outs=") => outputs = word[5..].parse().expect(word),
             None => inputs.push(None),
             Some(at) if word[at..].starts_with('=') => attributes.push(attribute(word)),
             Some(_) => inputs.push(Some(Value::from(tensor(&mut env.pool, word)))),
@@ -112,8 +114,8 @@ pub(super) fn outcome(text: &str, outputs: usize) -> String {
 
 pub(super) fn expect(cases: &[(&str, &str)]) {
     for (call, expected) in cases {
-        let outputs = if call.starts_with("Split-") || call.starts_with("TopK-") { 2 } else { 1 };
-        assert_eq!(&outcome(call, outputs), expected, "{call}");
+        let pair = call.starts_with("Split-") || call.starts_with("TopK-");
+        assert_eq!(&outcome(call, if pair { 2 } else { 1 }), expected, "{call}");
     }
 }
 

@@ -3,7 +3,9 @@ use super::load::mark_ranks;
 use super::untracked::mark_untracked;
 use super::{Ended, Walk};
 use crate::read::message::NodeProto;
-use crate::shape::{Call, Dtype, RunTime, Value, infer, left_to_run_time, mark_spans, unknown_outputs};
+use crate::shape::{
+    Call, Dtype, RunTime, Value, graphs_left_out, infer, left_to_run_time, mark_spans, unknown_outputs,
+};
 use sizewise_kernels::{Cx, KernelError};
 
 impl Walk<'_> {
@@ -38,7 +40,7 @@ impl Walk<'_> {
                 unknown_outputs(call)
             }
         };
-        if let Some(error) = self.uncounted_sizes(call) {
+        for error in [self.uncounted_sizes(call), graphs_left_out(call)].into_iter().flatten() {
             self.failed(step, error)?;
         }
         mark_ranks((call.domain, call.version), node, call.inputs, &mut values);

@@ -1,19 +1,25 @@
 //! The shape functions, by family.
 mod attention;
+mod attention_lstm;
 mod boxes;
+mod branches;
 mod channels_last;
 mod contrib;
 mod convolution;
 mod creation;
+mod decoder_attention;
 mod decoding;
 mod einsum;
 mod elementwise;
+mod engram;
 mod fused;
 mod gather;
+mod generation;
 mod image;
 mod layout;
 mod learning;
 mod linear;
+mod linear_attention;
 mod loss;
 mod meeting;
 mod normalization;
@@ -22,6 +28,7 @@ mod packed;
 mod policy;
 mod pooling;
 mod quantization;
+mod quantized_experts;
 mod ragged;
 mod recurrent;
 mod reduction;
@@ -35,9 +42,13 @@ mod sorting;
 mod strings;
 
 #[cfg(test)]
+mod decoder_tests;
+#[cfg(test)]
 mod fused_tests;
 #[cfg(test)]
 mod layer_tests;
+
+pub use generation::graphs_left_out;
 
 use super::call::{Checked, Outcome};
 use sizewise_kernels::Cx;
@@ -86,13 +97,20 @@ const FAMILIES: &[(&str, &[Family])] = &[
         &[
             contrib::KERNELS,
             attention::CONTRIB,
+            attention_lstm::CONTRIB,
+            branches::CONTRIB,
             channels_last::CONTRIB,
+            decoder_attention::CONTRIB,
             decoding::CONTRIB,
+            engram::CONTRIB,
             fused::CONTRIB,
+            generation::CONTRIB,
+            linear_attention::CONTRIB,
             ordered::CONTRIB,
             packed::CONTRIB,
             pooling::CONTRIB,
             quantization::CONTRIB,
+            quantized_experts::CONTRIB,
             ragged::CONTRIB,
             relative::CONTRIB,
             recurrent::CONTRIB,

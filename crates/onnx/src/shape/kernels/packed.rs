@@ -1,4 +1,5 @@
 //! Products and slices of weights that are packed in a few bits.
+use super::linear::product;
 use super::normalization::vector;
 use super::{Family, gather, policy};
 use crate::shape::Dtype;
@@ -9,11 +10,12 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const CONTRIB: Family = &[
     ("GatherBlockQuantized", gather_blocks),
     ("MatMulBnb4", matmul_four_bits),
+    ("MatMulFpQ4", matmul_blob),
     ("MatMulNBits", matmul_bits),
 ];
 
-/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale for
-/// each block. (C3) Bits and block size are possible.
+/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale
+/// for each block. (C3) Bits and block size are possible.
 fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let (k, n, bits) = (call.int("K", 0), call.int("N", 0), call.int("bits", 4));
@@ -82,8 +84,8 @@ fn each_block(cx: &mut Cx, call: &Checked, at: usize, rows: Expr, blocks: i64) -
     cx.require_same_shape(&given, &[all], "MatMulNBits.C2")
 }
 
-/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) There are `N * K` weights, two in a byte, and a scale for
-/// each block. (C3) The kind of numbers and the block size are possible.
+/// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) There are `N * K` weights, two in a byte, and a scale
+/// for each block. (C3) The kind of numbers and the block size are possible.
 fn matmul_four_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let (k, n, block) = (call.int("K", 0), call.int("N", 0), call.int("block_size", 0));
@@ -115,9 +117,36 @@ fn matmul_four_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one([&sizes[..sizes.len() - 1], &[columns]].concat())
 }
 
-/// The slices of quantized data at indices. (C1) The axes are within the rank. (C2) Bits and block size are possible.
-/// (C3) There is a scale for each block along an axis, (C4) and a zero point for each scale. (C5) Indices are within
-/// the dimension.
+/// The product of `A` and a packed matrix of the sizes that the third input holds. (C1) The second input has 1
+/// dimension; the third holds 2 sizes, of at least 1. (C2) onnxruntime packs 32 weights of a column into 20 bytes,
+/// or 21 with a zero point.
+fn matmul_blob(cx: &mut Cx, call: &Checked) -> Outcome {
+    let bytes = call.shape(1)?.to_vec();
+    call.check(bytes.len() == 1, "MatMulFpQ4.C1", || {
+        format!("a packed matrix has 1 dimension, not {}", bytes.len())
+    })?;
+    let rank = call.shape(2)?.len();
+    call.check(rank == 1, "MatMulFpQ4.C1", || format!("two sizes have 1 dimension, not {rank}"))?;
+    let sizes = call.input_ints(cx, 2, "MatMulFpQ4.C1")?.unwrap_or_default();
+    let &[inner, columns] = sizes.as_slice() else {
+        return Err(KernelError::invalid("MatMulFpQ4.C1", format!("a matrix has {} sizes", sizes.len())));
+    };
+    call.check(inner > 0 && columns > 0, "MatMulFpQ4.C1", || format!("a matrix of {inner} by {columns}"))?;
+    let each = if call.int("blk_quant_type", 1) == 0 { 20 } else { 21 };
+    let blocks = inner / 32 + i64::from(inner % 32 != 0);
+    let needed = cx.int(columns.saturating_mul(blocks).saturating_mul(each));
+    let fits = cx.eq(bytes[0], needed);
+    policy::onnxruntime(cx, fits, "MatMulFpQ4.C2", |cx| {
+        format!("{} bytes, where {} are needed", cx.show(bytes[0]), cx.show(needed))
+    })?;
+    let matrix = [cx.int(inner), cx.int(columns)];
+    let shape = product(cx, call, call.shape(0)?, &matrix)?;
+    call.one(shape)
+}
+
+/// The slices of quantized data at indices. (C1) The axes are within the rank. (C2) Bits and block size are
+/// possible. (C3) There is a scale for each block along an axis, (C4) and a zero point for each scale. (C5) Indices
+/// are within the dimension.
 fn gather_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
     let (data, taken) = (call.given(0)?.clone(), call.shape(1)?.to_vec());
     let sizes = call.shape(0)?.to_vec();
