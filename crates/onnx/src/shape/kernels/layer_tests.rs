@@ -1,5 +1,5 @@
 //! Statements about the shape functions of layers: convolution, pooling, normalization, attention and their kin.
-use crate::shape::tests::expect;
+use crate::shape::tests::{expect, outcome};
 
 #[test]
 fn windows_are_counted() {
@@ -95,6 +95,37 @@ fn heads_divide() {
         ),
         ("com.microsoft::MultiHeadAttention-1 num_heads=2 f32[1,3,8] f32[1,5,8]", "refused: Attention.C1"),
     ]);
+}
+
+#[test]
+fn masks_and_biases_of_attention_fit() {
+    let heads = "com.microsoft::MultiHeadAttention-1 num_heads=2 f32[2,3,8] f32[2,5,8] f32[2,5,8]";
+    let past = "f32[2,2,4,4] f32[2,2,4,4]";
+    let table = [
+        ("- i32[2]", "f32[2,3,8]"),
+        ("- i32[8]", "f32[2,3,8]"),
+        ("- i32[2,5]", "f32[2,3,8]"),
+        ("- i32[2,3,5]", "f32[2,3,8]"),
+        ("- i32[4]", "refused: Attention.C5"),
+        ("- i32[2,1]", "refused: Attention.C5"),
+        ("- - f32[1,1,3,5]", "f32[2,3,8]"),
+        ("- - f32[2,2,3,5]", "f32[2,3,8]"),
+        ("- - f32[1,1,1,5]", "refused: Attention.C5"),
+        ("- - f32[2,2,3,1]", "refused: Attention.C5"),
+    ];
+    for (operands, expected) in table {
+        assert_eq!(outcome(&format!("{heads} {operands}"), 1), expected, "{operands}");
+    }
+    assert_eq!(outcome(&format!("{heads} - i32[2,9] - {past}"), 1), "f32[2,3,8]");
+    assert_eq!(outcome(&format!("{heads} - i32[2,5] - {past}"), 1), "refused: Attention.C5");
+    let packed = "com.microsoft::Attention-1 num_heads=2 f32[2,3,6] f32[6,24] f32[24]";
+    for (operands, expected) in [
+        ("- - f32[1,2,3,3]", "f32[2,3,8]"),
+        ("- - f32[1,2,1,3]", "refused: Attention.C5"),
+        ("- f32[2,2,2,4,4] f32[1,2,3,7]", "refused: Attention.C8"),
+    ] {
+        assert_eq!(outcome(&format!("{packed} {operands}"), 1), expected, "{operands}");
+    }
 }
 
 #[test]

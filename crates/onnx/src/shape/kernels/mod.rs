@@ -22,6 +22,7 @@ mod linear;
 mod linear_attention;
 mod loss;
 mod meeting;
+mod multi_head;
 mod normalization;
 mod ordered;
 mod packed;
@@ -106,6 +107,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
             fused::CONTRIB,
             generation::CONTRIB,
             linear_attention::CONTRIB,
+            multi_head::CONTRIB,
             ordered::CONTRIB,
             packed::CONTRIB,
             pooling::CONTRIB,

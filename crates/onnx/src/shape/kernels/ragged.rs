@@ -1,6 +1,7 @@
 //! Sequences of several lengths without padding: all tokens one behind the other, with the places where sequences begin.
 use super::Family;
 use super::attention::{exactly, hidden_sizes};
+use super::multi_head::added_bias;
 use super::normalization::vector;
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
@@ -44,7 +45,7 @@ fn restore_padding(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The sizes of a batch from the places of tokens `[batch, length]`. (C5) Sequences begin at `batch + 1` places, and a
-/// bias of attention broadcasts to `[batch, heads, length, length]`.
+/// bias of attention is `[batch, heads, length, length]`, or with 1 for the first two.
 fn batched(cx: &mut Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
     let &[batch, length] = call.shape(at)? else {
         return Err(KernelError::invalid("Attention.C5", "the places of tokens have 2 dimensions"));
@@ -53,7 +54,7 @@ fn batched(cx: &mut Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
     vector(cx, call, at + 1, begins, "Attention.C5")?;
     if call.has(at + 2) {
         let heads = cx.int(call.int("num_heads", 0));
-        cx.require_expandable(call.shape(at + 2)?, &[batch, heads, length, length], "Attention.C5")?;
+        added_bias(cx, call, at + 2, &[batch, heads, length, length])?;
     }
     Ok(())
 }
