@@ -17,6 +17,7 @@ mod run_time;
 mod samples;
 mod simple;
 mod smaller;
+mod value_info;
 
 pub use narrow::{declared_spec, widen};
 
@@ -87,6 +88,7 @@ pub fn check_within(model: &Model, limits: Option<&Limits>, budget: &Budget) -> 
     if check.report.verdict == Verdict::Violated {
         check.fixes(limits.is_some());
     }
+    check.value_info();
     check.contract();
     check.report.shapes = shapes_of(model, &check.symbolic, &mut check.walk);
     check.report

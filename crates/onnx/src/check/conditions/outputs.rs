@@ -17,7 +17,7 @@ const MAX_DECLARED: usize = 60;
 const NOT_KNOWN: &str = "the shape that the model computes is not known";
 
 /// The sizes as they are declared.
-fn texts(sizes: &[Given]) -> String {
+pub(super) fn texts(sizes: &[Given]) -> String {
     let text = |given: &Given| match given {
         Given::Size(number) => number.to_string(),
         Given::Name(name) => name.clone(),
