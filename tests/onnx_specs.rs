@@ -191,6 +191,15 @@ fn a_fix_is_written_and_checked() {
     assert_eq!(code, 0, "{text}");
     assert!(text.starts_with("fixed.onnx: ok"), "{text}");
     assert!(error.contains("what it declares also rejects sizes at which the model runs: x ["), "{error}");
+    // A model cannot have the first fix, which is a spec.
+    let small =
+        "g (float[1, 1, h, 8] x) => (float[a, b, c, d] y) <float[1, 1, 2, 1] w = {1, 1}> { y = Conv(x, w) }";
+    let (code, _, error) = run(small, "", &["check", "model.onnx", "--fix", "fixed.onnx"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        error.contains("fixed.onnx has fix 2: the first is a spec, which `--fix SPEC.json` writes"),
+        "{error}"
+    );
     // What is right is written as it is, and a spec is none for a model.
     let (code, text, error) = run(ROWS, "", &["check", "model.onnx", "--fix", "fixed.onnx"]);
     assert_eq!(code, 0, "{text}{error}");

@@ -101,6 +101,7 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
             true => declared(&report, loaded.bytes(), path)?
                 .map(|bytes| {
                     let name = files::name(path);
+                    warn_of_weights(model, loaded.name(), path);
                     let mut fixed = read(&name, &bytes)?;
                     fixed.backend = model.backend;
                     Ok(onnx::report::report(&fixed, &name, &bytes, spec.as_ref(), &budget))
@@ -149,8 +150,8 @@ fn narrowed(report: &Report, spec: Option<&Spec>, model: &Model, path: &Path) ->
 /// Writes the model with the declarations of the first fix that has any, or as it is where it is right. `None` if there
 /// is no such fix.
 fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Vec<u8>>> {
-    let mut fixes = report.fixes.iter().filter(|fix| !fix.declarations.is_empty());
-    let fix = fixes.next();
+    let place = report.fixes.iter().position(|fix| !fix.declarations.is_empty());
+    let fix = place.map(|place| &report.fixes[place]);
     if fix.is_none() && report.verdict != Outcome::Ok {
         let why = match report.fixes.is_empty() {
             true => "no fix was found",
@@ -167,6 +168,12 @@ fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Vec<u8>
     let bytes = redeclare(model, &changes).map_err(Failure::internal)?;
     files::write_bytes(Some(path), &bytes)?;
     let name = files::shown(path);
+    if let Some(place) = place.filter(|&place| place > 0) {
+        files::complain(&format!(
+            "{name} has fix {}: the first is a spec, which `--fix SPEC.json` writes",
+            place + 1
+        ));
+    }
     if let Some(cost) = fix.and_then(|fix| fix.cost.as_ref()) {
         files::complain(&format!("{name}: what it declares {}", cost.trim_start_matches("it ")));
     }
@@ -176,6 +183,19 @@ fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Vec<u8>
         ));
     }
     Ok(Some(bytes))
+}
+
+/// Says that weights in other files are looked for beside the model that is written.
+fn warn_of_weights(model: &Model, source: &str, path: &Path) {
+    let weights = model.external_files();
+    let folder = |path: &Path| path.parent().map(Path::to_path_buf).unwrap_or_default();
+    if let Some(first) = weights.first().filter(|_| folder(Path::new(source)) != folder(path)) {
+        let others = if weights.len() > 1 { ", ..." } else { "" };
+        files::complain(&format!(
+            "{}: its weights are in other files ({first}{others}), which have to be beside it",
+            files::shown(path)
+        ));
+    }
 }
 
 /// Refuses options that are about exported programs.

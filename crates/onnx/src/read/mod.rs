@@ -130,6 +130,16 @@ pub fn message(bytes: impl Into<Bytes>) -> Result<ModelProto, ReadError> {
 }
 
 impl Model {
+    /// The files beside the model that hold weights of its graph, each once.
+    pub fn external_files(&self) -> Vec<&str> {
+        let entries = self.graph.initializer.iter().flat_map(|weight| &weight.external_data);
+        let mut files: Vec<&str> =
+            entries.filter(|entry| entry.key == "location").map(|entry| entry.value.as_str()).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
+    }
+
     /// Reads a file.
     ///
     /// # Errors
