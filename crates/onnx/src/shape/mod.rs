@@ -62,6 +62,13 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
         ));
     }
     let checked = Checked::new(call, schema)?;
+    if cx.on_cpu() && !checked.has_kernel() {
+        let mut types: Vec<_> = call.inputs.iter().flatten().map(|value| value.type_name()).collect();
+        types.dedup();
+        let message =
+            format!("onnxruntime's CPU provider has no kernel of {} for {}", name(), types.join(", "));
+        return Err(KernelError::invalid("schema.S4", message));
+    }
     let Some(kernel) = schema.kernel else {
         return Err(KernelError::Unsupported(format!("there is no shape function for {}", name())));
     };

@@ -100,6 +100,9 @@ pub struct Schema {
     pub attributes: Vec<(&'static str, char, bool)>,
     /// Whether the version only says that the operator is gone.
     pub deprecated: bool,
+    /// The kernels of onnxruntime's CPU provider, by the types for which they are: of each, type constraints by number.
+    /// `None` if they are for all types, or if it has none for any version.
+    pub cpu: Option<Vec<Vec<(usize, Types)>>>,
 }
 
 impl Side {
@@ -149,11 +152,11 @@ pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
 fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
     let mut parts = line.split('|');
     let (inputs, outputs) = (parts.next()?, parts.next()?);
-    let constraints = parts.next()?.split_whitespace().filter_map(|bound| {
-        let (name, number) = bound.split_once('=')?;
+    let bound = |text: &'static str| {
+        let (name, number) = text.split_once('=')?;
         Some((name, Types::new(text::set(number.strip_prefix('#')?.parse().ok()?)?)))
-    });
-    let constraints: Vec<(&str, Types)> = constraints.collect();
+    };
+    let constraints: Vec<(&str, Types)> = parts.next()?.split_whitespace().filter_map(bound).collect();
     let attributes = parts.next()?.split_whitespace().filter_map(|attribute| {
         let (name, kind) = attribute.rsplit_once(':')?;
         Some((name, kind.chars().next()?, kind.ends_with('!')))
@@ -161,7 +164,15 @@ fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Sche
     let attributes = attributes.collect();
     let (inputs, outputs) = (side(inputs, &constraints)?, side(outputs, &constraints)?);
     let deprecated = parts.next() == Some("deprecated");
-    Some(Schema { since, inputs, outputs, kernel, attributes, deprecated })
+    let limited = |text: &'static str| {
+        let (name, types) = bound(text)?;
+        Some((constraints.iter().position(|(known, _)| *known == name)?, types))
+    };
+    let cpu = parts.next().map(|text| match text {
+        "none" => Vec::new(),
+        kernels => kernels.split(';').map(|of| of.split(',').filter_map(limited).collect()).collect(),
+    });
+    Some(Schema { since, inputs, outputs, kernel, attributes, deprecated, cpu })
 }
 
 fn side(text: &'static str, constraints: &[(&str, Types)]) -> Option<Side> {

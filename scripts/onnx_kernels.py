@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Adds to crates/onnx/data/schemas.txt the types for which onnxruntime's CPU provider has kernels.
+
+  onnx_kernels.py crates/onnx/data/schemas.txt > new.txt
+
+Needs `onnx` and a build of `onnxruntime`. A last field holds the kernels of a version, with `;` between: for each the types
+of its constraints, as in the field of the schema, with `,` between. `none` says that there is no kernel, nor a function body
+in its place, while other versions have one; a version without the field has kernels for all its types, or the operator has
+none at all. Constraints that a kernel does not limit are left out.
+"""
+import collections, sys
+import onnx
+import onnxruntime.capi.onnxruntime_pybind11_state as state
+from onnx_schemas import short
+
+
+def kernels():
+    """The types of constraints of each kernel, with the versions that it is for."""
+    found = collections.defaultdict(list)
+    for kernel in state.get_all_opkernel_def():
+        if "CPU" in kernel.provider:
+            types = {name: frozenset(map(short, types)) for name, types in kernel.type_constraints.items()}
+            found[kernel.domain, kernel.op_name].append((*kernel.version_range, types))
+    return found
+
+
+def has_body(domain, op, since):
+    try: schema = onnx.defs.get_schema(op, since, domain)
+    except onnx.defs.SchemaError: return False
+    return schema.has_function or schema.has_context_dependent_function
+
+
+def limits(of, allowed):
+    """What kernels limit of the types that a schema allows; None where one limits nothing."""
+    rows = []
+    for types in of:
+        limited = [name for name in types if name in allowed and not allowed[name] <= types[name]]
+        row = {name: types[name] & allowed[name] for name in limited}
+        if not row: return None
+        if row not in rows: rows.append(row)
+    names = {name for row in rows for name in row}
+    if len(names) == 1 and all(len(row) == 1 for row in rows):
+        (name,) = names
+        merged = frozenset().union(*(row[name] for row in rows))
+        return None if allowed[name] <= merged else [{name: merged}]
+    return rows
+
+
+def main():
+    lines = open(sys.argv[1], encoding="utf8").read().splitlines()
+    sets = {}
+    for line in lines[1:]:
+        if line.startswith("#"):
+            number, names = line.split(" ")
+            sets[number] = names.split(",")
+    numbers = {frozenset(names): number for number, names in sets.items()}
+    order = ["f16", "f32", "f64", "bf16"]
+
+    def number(names):
+        if names not in numbers:
+            numbers[names] = f"#{len(sets)}"
+            sets[numbers[names]] = sorted(names, key=lambda name: (name not in order, name))
+        return numbers[names]
+
+    of, rows = kernels(), []
+    for line in lines:
+        if line.startswith("#"): continue
+        fields = line.split("|")[:8]
+        domain, op, since = fields[0], fields[1], int(fields[2])
+        fields += [""] * (8 - len(fields))
+        allowed = {name: frozenset(sets[kind]) for name, kind in (bound.split("=") for bound in fields[5].split())}
+        fit = [types for first, last, types in of.get((domain, op), [])
+               if first == since or first < since <= last < 2**31 - 1]
+        if has_body(domain, op, since) or fields[7] == "deprecated" or not fit and (domain, op) not in of: found = None
+        else: found = limits(fit, allowed) if fit else []
+        if found is not None:
+            alternatives = (",".join(f"{name}={number(row[name])}" for name in sorted(row)) for row in found)
+            fields.append(";".join(alternatives) if found else "none")
+        rows.append("|".join(fields))
+    print(lines[0])
+    for key, names in sets.items(): print(key, ",".join(names))
+    print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()
