@@ -168,6 +168,19 @@ fn nested_loops_are_given_up_in_time() {
 }
 
 #[test]
+fn versions_that_onnxruntime_does_not_load_are_refused() {
+    for (version, verdict) in [(26, Verdict::Ok), (27, Verdict::Violated)] {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\" : {version}]>\ng (float[N] x) => (float[N] y) {{ y = Relu(x) }}"
+        );
+        let mut model = Model::read(text.into_bytes()).expect("a model");
+        assert_eq!(check(&model).verdict, verdict, "{version}");
+        model.backend = sizewise_kernels::Backend::Any;
+        assert_eq!(check(&model).verdict, Verdict::Ok, "{version}");
+    }
+}
+
+#[test]
 fn operators_of_a_domain_that_is_not_imported_are_refused() {
     let text =
         "<ir_version: 8, opset_import: [\"shop\" : 1]>\ng (float[N] x) => (float[N] y) { y = Relu(x) }";

@@ -27,7 +27,17 @@ pub use schema::{is_known, operators};
 pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Backend, Cx, KernelError};
+
+/// The newest version of `ai.onnx` that onnxruntime 1.31 loads.
+const NEWEST: i64 = 26;
+
+/// (S5) The refusal of a version of `ai.onnx` that onnxruntime does not load: versions after 26.
+pub fn unsupported_version(version: i64, backend: Backend) -> Option<KernelError> {
+    let is_new = version > NEWEST && backend != Backend::Any;
+    let message = || format!("onnxruntime 1.31 loads ai.onnx up to version {NEWEST}, not {version}");
+    is_new.then(|| KernelError::invalid("schema.S5", message()))
+}
 
 /// The outputs of a call of which no more is known than their types.
 pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {

@@ -16,7 +16,7 @@ pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::{Imports, Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
-use crate::shape::{Attribute, Call, Dtype, RunTime, Value};
+use crate::shape::{Attribute, Call, Dtype, RunTime, Value, unsupported_version};
 use large::Degrees;
 use load::{mark_controlled, mark_declared};
 use repeats::Repeats;
@@ -351,6 +351,10 @@ impl<'m> Walk<'m> {
             self.unsupported.get_or_insert((step, message.clone()));
             self.unknown.push((step, message));
             return if self.visits > self.most_visits { Err(Ended) } else { Ok(unknown()) };
+        }
+        let newest = self.version("", frame).filter(|_| step == 0);
+        if let Some(error) = newest.and_then(|version| unsupported_version(version, self.model.backend)) {
+            self.failed(step, error)?;
         }
         let inputs = scope.inputs(at, node);
         if let Some(at) = self.model.function(domain, &node.op_type) {
