@@ -1,5 +1,4 @@
 //! Attention.
-use super::multi_head::added_bias;
 use super::{Family, gather, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
@@ -177,6 +176,19 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
         added_bias(cx, call, 5, &[batch, *count, length, *total])?;
     }
     Ok(outputs)
+}
+
+/// (C5) What is added to the products `[batch, heads, length, total]` has their last two sizes; the first two may be 1.
+pub(super) fn added_bias(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    products: &[Expr; 4],
+) -> Result<(), KernelError> {
+    let bias = call.shape(at)?.to_vec();
+    call.check(bias.len() == 4, "Attention.C5", || format!("a bias has 4 dimensions, not {}", bias.len()))?;
+    cx.require_expandable(&bias[..2], &products[..2], "Attention.C5")?;
+    cx.require_same_shape(&bias[2..], &products[2..], "Attention.C5")
 }
 
 /// [`packed_attention`] with scales. (C6) Those of the input are single, those of the weights may be one for each

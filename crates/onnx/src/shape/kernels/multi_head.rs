@@ -1,5 +1,5 @@
 //! Attention of several heads with queries, keys and values apart, as onnxruntime fuses it.
-use super::attention::exactly;
+use super::attention::{added_bias, exactly};
 use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::value::Tensor;
@@ -94,17 +94,4 @@ fn key_padding(cx: &mut Cx, call: &Checked, [batch, length, total]: [Expr; 3]) -
         &[_, _, _] => cx.require_same_shape(&mask, &[batch, length, total], "Attention.C5"),
         _ => call.check(false, "Attention.C5", || format!("the mask is of rank {}", mask.len())),
     }
-}
-
-/// (C5) What is added to the products `[batch, heads, length, total]` has their last two sizes; the first two may be 1.
-pub(super) fn added_bias(
-    cx: &mut Cx,
-    call: &Checked,
-    at: usize,
-    products: &[Expr; 4],
-) -> Result<(), KernelError> {
-    let bias = call.shape(at)?.to_vec();
-    call.check(bias.len() == 4, "Attention.C5", || format!("a bias has 4 dimensions, not {}", bias.len()))?;
-    cx.require_expandable(&bias[..2], &products[..2], "Attention.C5")?;
-    cx.require_same_shape(&bias[2..], &products[2..], "Attention.C5")
 }

@@ -1,7 +1,6 @@
 //! Sequences of several lengths without padding: all tokens one behind the other, with the places where sequences begin.
 use super::Family;
-use super::attention::{exactly, hidden_sizes};
-use super::multi_head::added_bias;
+use super::attention::{added_bias, exactly, hidden_sizes};
 use super::normalization::vector;
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
