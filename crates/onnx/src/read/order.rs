@@ -39,12 +39,25 @@ pub(super) fn nodes(
             return Err(wrong(place(&list[*user]), message));
         }
         links.reorder(&order);
-        let mut taken: Vec<Option<NodeProto>> = std::mem::take(list).into_iter().map(Some).collect();
-        // Each is taken once.
-        list.extend(order.into_iter().map(|at| taken[at].take().unwrap_or_default()));
+        put_in_order(list, &order);
     }
     within(list, links.with_graphs(), known)?;
     Ok(links)
+}
+
+/// Puts at each place the node whose position `order` says, by as many exchanges as there are nodes at most.
+fn put_in_order(list: &mut [NodeProto], order: &[usize]) {
+    let mut places = vec![0; order.len()];
+    for (place, &at) in order.iter().enumerate() {
+        places[at] = place;
+    }
+    for at in 0..list.len() {
+        while places[at] != at {
+            let place = places[at];
+            list.swap(at, place);
+            places.swap(at, place);
+        }
+    }
 }
 
 /// An order of nodes in which each comes after those that make what it uses, given as pairs of maker and user.
