@@ -25,7 +25,7 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Lin
 /// any order, as onnxruntime takes them; subgraphs and functions have to be
 /// sorted topologically, as the specification says.
 pub(super) fn nodes(
-    list: &mut Vec<NodeProto>,
+    list: &mut [NodeProto],
     known: &Scope,
     results: &[ValueInfoProto],
     graph_name: &str,

@@ -19,7 +19,7 @@ use crate::read::{Imports, Loaded, Model, attribute, domain_of, graphs_of, spars
 use crate::shape::{Attribute, Call, Dtype, RunTime, Value, unsupported_version};
 use large::Degrees;
 use load::{mark_controlled, mark_declared};
-use repeats::Repeats;
+use repeats::{Asked, Repeats};
 
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
@@ -368,8 +368,6 @@ impl<'m> Walk<'m> {
             }
             return Ok(values);
         }
-        let is_filler = matches!((domain, node.op_type.as_str()), ("", "Constant" | "ConstantOfShape"));
-        let attributes = self.attributes(node, is_needed || !is_filler, frame);
         let Some(version) = self.version(domain, frame) else {
             let message = "the model does not import the operators of ai.onnx";
             self.failed(step, KernelError::invalid("schema.S0", message))?;
@@ -381,20 +379,24 @@ impl<'m> Walk<'m> {
             self.unknown.push((step, "nothing is known of one of its inputs".to_owned()));
         }
         let outputs: SmallVec<[bool; 4]> = node.output.iter().map(|name| !name.is_empty()).collect();
-        let (op, attributes, inputs, outputs) = (node.op_type.as_str(), &attributes, &inputs, &outputs);
+        let (op, inputs, outputs) = (node.op_type.as_str(), &inputs, &outputs);
+        let is_filler = matches!((domain, op), ("", "Constant" | "ConstantOfShape"));
+        let asked = Asked { node, version, inputs, outputs };
+        let may_repeat = frame.depth == 0 && is_known && !is_filler;
+        let hash = if may_repeat { self.repeatable(&asked) } else { None };
+        if let Some(made) = hash.and_then(|hash| self.made_before(hash, &asked)) {
+            return Ok(made);
+        }
+        let attributes = &self.attributes(node, is_needed || !is_filler, frame);
         let (is_static, is_run) = (true, !self.keeps);
         let call = Call { domain, op, version, attributes, inputs, outputs, is_static, is_run };
         if let Some(error) = self.disagreement_at_load(node, &call) {
             self.failed(step, error)?;
         }
-        let hash = if frame.depth == 0 && is_known { self.repeatable(&call) } else { None };
         let Some(hash) = hash else { return self.called(node, &call, is_known) };
-        if let Some(made) = self.made_before(hash, &call) {
-            return Ok(made);
-        }
         let before = self.known();
         let made = self.called(node, &call, is_known)?;
-        self.keep_for_repeats(hash, &call, before, &made);
+        self.keep_for_repeats(hash, &asked, before, &made);
         Ok(made)
     }
 

@@ -1,8 +1,10 @@
 //! Calls of the main graph that a walk has seen before. Layers of a model repeat their nodes on equal values: what a call
 //! made then is what it makes now, if nothing new is in the environment.
-use super::{Step, Walk};
+use super::Walk;
+use super::unmade::compares_at_load;
 use crate::read::domain_of;
-use crate::shape::{Attribute, Call, Element, Elements, Value};
+use crate::read::message::NodeProto;
+use crate::shape::{Element, Elements, Value};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
 use std::hash::{Hash, Hasher};
@@ -26,12 +28,22 @@ struct Slot<'m> {
     kept: Option<Box<Kept<'m>>>,
 }
 
+/// A call of a node outside functions, so that its attributes are its own.
+pub(super) struct Asked<'m, 'a> {
+    pub node: &'m NodeProto,
+    /// The version of its domain.
+    pub version: i64,
+    /// Its inputs; `None` where one is left out.
+    pub inputs: &'a [Option<&'a Value>],
+    /// For each output whether it is asked for.
+    pub outputs: &'a [bool],
+}
+
 /// A call, and what it made.
 struct Kept<'m> {
     hash: u64,
-    step: Step<'m>,
+    node: &'m NodeProto,
     version: i64,
-    attributes: Vec<(String, Attribute)>,
     inputs: Vec<Option<Value>>,
     outputs: SmallVec<[bool; 4]>,
     known: Known,
@@ -57,18 +69,14 @@ impl Known {
 }
 
 impl Kept<'_> {
-    fn is(&self, call: &Call) -> bool {
+    fn is(&self, asked: &Asked) -> bool {
         let same = |(kept, given): (&Option<Value>, &Option<&Value>)| kept.as_ref() == *given;
-        let same_attribute = |((kept, value), (name, given)): (&(String, Attribute), &(&str, Attribute))| {
-            kept == name && value == given
-        };
-        let Step(node) = self.step;
-        (domain_of(node), node.op_type.as_str(), self.version) == (call.domain, call.op, call.version)
-            && self.attributes.len() == call.attributes.len()
-            && self.attributes.iter().zip(call.attributes).all(same_attribute)
-            && self.outputs.as_slice() == call.outputs
-            && self.inputs.len() == call.inputs.len()
-            && self.inputs.iter().zip(call.inputs).all(same)
+        (domain_of(self.node), &self.node.op_type) == (domain_of(asked.node), &asked.node.op_type)
+            && self.version == asked.version
+            && self.node.attribute == asked.node.attribute
+            && self.outputs.as_slice() == asked.outputs
+            && self.inputs.len() == asked.inputs.len()
+            && self.inputs.iter().zip(asked.inputs).all(same)
     }
 }
 
@@ -83,10 +91,10 @@ fn hash_element(element: &Element, hasher: &mut FxHasher) {
 }
 
 /// The hash of a call on tensors; `None` for one that is not kept.
-fn hash(call: &Call) -> Option<u64> {
+fn hash(asked: &Asked) -> Option<u64> {
     let mut hasher = FxHasher::default();
-    (call.op, call.version, call.attributes.len()).hash(&mut hasher);
-    for input in call.inputs {
+    (&asked.node.op_type, asked.version, asked.node.attribute.len()).hash(&mut hasher);
+    for input in asked.inputs {
         match input {
             None => hasher.write_u8(0),
             Some(Value::Tensor(tensor)) => {
@@ -120,40 +128,42 @@ impl<'m> Walk<'m> {
 
     /// The hash of a call whose repeats are looked for. Calls without inputs are quick, and those of what is not known say
     /// so each time.
-    pub(super) fn repeatable(&self, call: &Call) -> Option<u64> {
-        if self.steps.len() < FIRST || call.inputs.is_empty() { None } else { hash(call) }
+    pub(super) fn repeatable(&self, asked: &Asked) -> Option<u64> {
+        let is_left_out = self.steps.len() < FIRST || asked.inputs.is_empty() || compares_at_load(asked.node);
+        if is_left_out { None } else { hash(asked) }
     }
 
     /// What an equal call made, if it would make the same now.
-    pub(super) fn made_before(&self, hash: u64, call: &Call) -> Option<Vec<Value>> {
+    pub(super) fn made_before(&self, hash: u64, asked: &Asked) -> Option<Vec<Value>> {
         let kept = self.repeats.slots.get(hash as usize % SLOTS)?.kept.as_deref()?;
-        let is_same = kept.hash == hash && kept.known.has_environment_of(self.known()) && kept.is(call);
+        let is_same = kept.hash == hash && kept.known.has_environment_of(self.known()) && kept.is(asked);
         is_same.then(|| kept.made.clone())
     }
 
     /// Keeps what a call made that came for the second time, unless the walk learned or noted something. `before`: what
     /// it knew before the call.
-    pub(super) fn keep_for_repeats(&mut self, hash: u64, call: &Call, before: Known, made: &[Value]) {
+    pub(super) fn keep_for_repeats(
+        &mut self,
+        hash: u64,
+        asked: &Asked<'m, '_>,
+        before: Known,
+        made: &[Value],
+    ) {
         if self.repeats.slots.is_empty() {
             self.repeats.slots.resize_with(SLOTS, Slot::default);
         }
-        let (known, Some(&step)) = (self.known(), self.steps.last()) else { return };
+        let known = self.known();
         let slot = &mut self.repeats.slots[hash as usize % SLOTS];
         if std::mem::replace(&mut slot.hash, hash) != hash || known != before {
             return;
         }
-        let inputs = call.inputs.iter().map(|value| value.cloned()).collect();
+        let inputs = asked.inputs.iter().map(|value| value.cloned()).collect();
         slot.kept = Some(Box::new(Kept {
             hash,
-            step,
-            version: call.version,
-            attributes: call
-                .attributes
-                .iter()
-                .map(|(name, value)| ((*name).to_owned(), value.clone()))
-                .collect(),
+            node: asked.node,
+            version: asked.version,
             inputs,
-            outputs: call.outputs.into(),
+            outputs: asked.outputs.into(),
             known,
             made: made.to_vec(),
         }));
@@ -162,9 +172,11 @@ impl<'m> Walk<'m> {
 
 #[cfg(test)]
 mod tests {
+    use super::Asked;
     use crate::check::{Verdict, check, evaluate, shapes, walked};
     use crate::read::Model;
-    use crate::shape::{Call, Dtype, Element, Tensor, Value};
+    use crate::read::message::NodeProto;
+    use crate::shape::{Dtype, Element, Tensor, Value};
     use rustc_hash::FxHashMap;
 
     /// A model of a body, so many nodes behind that repeat nothing of it, and the body's end.
@@ -240,18 +252,8 @@ mod tests {
     fn zeros_of_either_sign_are_told_apart() {
         let hash_of = |number: f64| {
             let zero = Tensor::new(Dtype::F32, Vec::new()).filled(Element::Float(number)).into();
-            let (inputs, outputs) = (&[Some(&zero)], &[true]);
-            let (domain, op, version, attributes) = ("", "Reciprocal", 13, &[]);
-            super::hash(&Call {
-                domain,
-                op,
-                version,
-                attributes,
-                inputs,
-                outputs,
-                is_static: true,
-                is_run: false,
-            })
+            let node = &NodeProto { op_type: "Reciprocal".to_owned(), ..NodeProto::default() };
+            super::hash(&Asked { node, version: 13, inputs: &[Some(&zero)], outputs: &[true] })
         };
         assert_ne!(hash_of(0.0), hash_of(-0.0));
         assert_eq!(hash_of(0.5), hash_of(0.5));

@@ -19,6 +19,11 @@ fn row(value: &Value) -> Row {
     is_sure.then_some(sizes)
 }
 
+/// Whether sizes that are known when the model loads are compared with those of a run.
+pub(super) fn compares_at_load(node: &NodeProto) -> bool {
+    COMPARED.contains(&node.op_type.as_str())
+}
+
 impl<'m> Walk<'m> {
     /// Takes from results the elements that are not known when the model loads.
     pub(super) fn forget_elements(&self, values: &mut [Option<Value>]) {
