@@ -11,6 +11,8 @@ pub type Row = Option<Vec<Option<i64>>>;
 pub struct Loaded {
     /// The rows of loops and the inputs of losses.
     pub rows: FxHashMap<usize, Vec<Row>>,
+    /// The results of branches and of bodies of scans, by the address of the graph.
+    pub results: FxHashMap<usize, Vec<Row>>,
     /// Which results of a node `If` have a rank that is inferred.
     pub ranks: FxHashMap<usize, Vec<bool>>,
     /// Whether the model may state another rank than is inferred of some value: then none is known.

@@ -88,7 +88,7 @@ fn rank(output: &ValueInfoProto, value: &Value) -> Option<usize> {
     if has_known_rank(output, value) { stated().or(made) } else { None }
 }
 
-fn address(graph: &GraphProto) -> usize {
+pub(super) fn address(graph: &GraphProto) -> usize {
     std::ptr::from_ref(graph) as usize
 }
 
@@ -136,6 +136,8 @@ impl<'m> Walk<'m> {
     ) -> Results {
         let first = self.inferred(then, Vec::new(), scope, frame)?;
         let second = self.inferred(other, Vec::new(), scope, frame)?;
+        self.note_results(then, &first);
+        self.note_results(other, &second);
         let (mut joined, mut ranks) = (Vec::new(), Vec::new());
         for (at, (a, b)) in first.into_iter().zip(second).enumerate() {
             let types = [&a, &b].map(|value| value.tensor().map(|tensor| tensor.dtype));

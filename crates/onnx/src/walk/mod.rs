@@ -8,6 +8,7 @@ mod loading;
 mod loops;
 mod repeats;
 mod scan;
+mod stated;
 mod unmade;
 mod untracked;
 

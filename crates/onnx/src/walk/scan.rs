@@ -84,9 +84,8 @@ impl<'m> Walk<'m> {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
         }
-        let rows =
-            (graph.output.get(states..).unwrap_or_default(), results.get(states..).unwrap_or_default());
-        self.expect_stated(step, "Scan.C5", rows.0, rows.1)?;
+        self.note_results(graph, &results);
+        self.expect_stated(step, "Scan.C5", graph, (states, &results))?;
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {

@@ -12,7 +12,7 @@ use sizewise_kernels::{Backend, KernelError};
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
 
-fn row(value: &Value) -> Row {
+pub(super) fn row(value: &Value) -> Row {
     let tensor = value.tensor()?;
     let sizes: Vec<Option<i64>> = tensor.shape.as_ref()?.iter().map(|size| size.as_inline()).collect();
     let is_sure = tensor.is_ranked_at_load || tensor.constant || sizes.iter().all(Option::is_none);
