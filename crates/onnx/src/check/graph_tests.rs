@@ -1,7 +1,7 @@
 //! Graphs within nodes, as onnxruntime loads and runs them.
 use super::{Verdict, check, evaluate};
 use crate::read::Model;
-use crate::read::message::ModelProto;
+use crate::read::message::{AttributeProto, ModelProto, SparseTensorProto, TensorProto};
 use prost::Message;
 use rustc_hash::FxHashMap;
 
@@ -51,5 +51,36 @@ fn results_are_held_to_declared_sizes_where_all_are_known_at_load() {
         assert_eq!(check(&model).verdict, expected, "{graph}");
         let c: &[i64] = if graph.contains("Scan") { &[1] } else { &[] };
         assert_eq!(runs(&model, &[("c", c), ("x", sizes)]), is_run, "{graph}");
+    }
+}
+
+#[test]
+fn graphs_within_have_sparse_initializers() {
+    let graph = "g (float[n] x, bool c) => (y) { y = If(c)<then_branch = b () => (float[] p) { p, q = Split<axis = 0>(x, s) }, \
+                 else_branch = e () => (float[] u) { u = Relu(x) }> }";
+    for (sizes, indices, is_read) in
+        [(&[2][..], &[0, 1][..], true), (&[2], &[1, 0], false), (&[2], &[1, 1], false), (&[2, 0], &[], false)]
+    {
+        let mut message = message(17, graph);
+        let tensor = |name: &str, data: &[i64]| TensorProto {
+            name: name.to_owned(),
+            dims: vec![data.len() as i64],
+            data_type: 7,
+            int64_data: data.to_vec(),
+            ..TensorProto::default()
+        };
+        let values = Some(tensor("s", &[2, 4][..indices.len()]));
+        let sparse = SparseTensorProto { values, indices: Some(tensor("", indices)), dims: sizes.to_vec() };
+        let node = message.graph.as_mut().and_then(|graph| graph.node.first_mut());
+        let mut attributes = node.map(|node| node.attribute.iter_mut()).expect("a node");
+        let then = attributes.find(|attribute: &&mut AttributeProto| attribute.name == "then_branch");
+        let then = then.and_then(|attribute| attribute.g.as_mut()).expect("a branch");
+        then.sparse_initializer.push(sparse);
+        let read = Model::read(message.encode_to_vec());
+        assert_eq!(read.is_ok(), is_read, "{indices:?}");
+        let Ok(model) = read else { continue };
+        assert!(runs(&model, &[("x", &[6]), ("c", &[])]));
+        assert!(!runs(&model, &[("x", &[8]), ("c", &[])]));
+        assert_eq!(check(&model).verdict, Verdict::Violated);
     }
 }

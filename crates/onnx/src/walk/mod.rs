@@ -286,6 +286,11 @@ impl<'m> Walk<'m> {
             let value = tensor(&mut self.env.pool, message, true).map_or(Value::Unknown, Value::from);
             values.insert(&message.name, value);
         }
+        for message in &graph.sparse_initializer {
+            let Some(name) = message.values.as_ref().map(|values| values.name.as_str()) else { continue };
+            let value = sparse_tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
+            values.insert(name, value);
+        }
         for (input, mut value) in graph.input.iter().zip(inputs) {
             mark_declared(&mut value, input);
             values.insert(&input.name, value);
