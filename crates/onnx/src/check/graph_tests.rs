@@ -84,3 +84,68 @@ fn graphs_within_have_sparse_initializers() {
         assert_eq!(check(&model).verdict, Verdict::Violated);
     }
 }
+
+#[test]
+fn slices_have_the_sizes_that_a_body_declares_if_they_are_known_at_load() {
+    for (rank, stated, axis, sizes, expected, is_run) in [
+        ("[n,1]", "[2]", 0, &[3, 1][..], Verdict::Violated, false),
+        ("[n,m]", "[2]", 0, &[3, 1], Verdict::Ok, true),
+        ("[n]", "[2]", 0, &[3], Verdict::Violated, false),
+        ("[n,3]", "[k,j]", 0, &[3, 3], Verdict::Violated, false),
+        ("[4,3]", "[3,1]", 0, &[4, 3], Verdict::Violated, false),
+        ("[2,n]", "[3]", 1, &[2, 4], Verdict::Violated, false),
+        ("[3,n]", "[3]", 1, &[3, 4], Verdict::Ok, true),
+        ("[]", "[2]", 0, &[3, 1], Verdict::Unknown, true),
+    ] {
+        let graph = format!(
+            "g (float[1] i, float{rank} x) => (f, z) {{ f, z = Scan<num_scan_inputs = 1, scan_input_axes = [{axis}], \
+             body = b (float[1] s, float{stated} e) => (float[1] t, float[1] o) \
+             {{ t = Identity(s) o = Identity(s) }}>(i, x) }}"
+        );
+        let model = model(17, &graph);
+        assert_eq!(check(&model).verdict, expected, "{graph}");
+        assert_eq!(runs(&model, &[("i", &[1]), ("x", sizes)]), is_run, "{graph}");
+    }
+}
+
+#[test]
+fn loops_have_carried_values_before_version_11() {
+    let graph = "g (float[3] x) => (y) { n = Constant<value = int64 {2}>() \
+                 y = Loop(n, \"\")<body = b (int64 i, bool q) => (bool w, float[] r) { w = Identity(q) r = Relu(x) }> }";
+    for (version, expected) in [(7, Verdict::Violated), (10, Verdict::Violated), (11, Verdict::Ok)] {
+        assert_eq!(check(&model(version, graph)).verdict, expected, "{version}");
+    }
+}
+
+#[test]
+fn branches_are_merged_before_version_11() {
+    let graph = |input: &str, other: &str| {
+        format!(
+            "g (float{input} x, bool c) => (y) {{ y = If(c)<then_branch = t () => (float[] p) {{ p = Relu(x) }}, \
+             else_branch = e () => (float[] r) {{ {other} }}> }}"
+        )
+    };
+    for (input, other, old, new) in [
+        ("[3,4]", "r = Transpose(x)", Verdict::Violated, Verdict::Ok),
+        ("[3,m]", "r = Transpose(x)", Verdict::Ok, Verdict::Ok),
+        ("[n,m]", "r = Flatten<axis = 1>(x)", Verdict::Ok, Verdict::Ok),
+        ("[n,m]", "s = Constant<value = int64[1] {-1}>() r = Reshape(x, s)", Verdict::Violated, Verdict::Ok),
+        ("[n,m]", "r = Constant<value = float[2] {5, 5}>()", Verdict::Violated, Verdict::Ok),
+        ("[n,m]", "r = Constant<value = float[1,2] {5, 5}>()", Verdict::Ok, Verdict::Ok),
+        ("[2,m]", "r = Constant<value = float[1,2] {5, 5}>()", Verdict::Violated, Verdict::Ok),
+        (
+            "[n]",
+            "s = Shape(x) t = Concat<axis = 0>(s, s) u = Expand(x, t) r = Identity(u)",
+            Verdict::Unknown,
+            Verdict::Ok,
+        ),
+    ] {
+        let graph = graph(input, other);
+        for (version, expected) in [(7, old), (10, old), (11, new)] {
+            // `Expand` came with version 8.
+            if version > 7 || !graph.contains("Expand") {
+                assert_eq!(check(&model(version, &graph)).verdict, expected, "{version}: {graph}");
+            }
+        }
+    }
+}

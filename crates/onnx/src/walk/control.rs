@@ -70,6 +70,9 @@ impl<'m> Walk<'m> {
         if self.finding.is_some() {
             return self.inferred_branches(node, [then, other], scope, frame);
         }
+        if self.version("", frame).is_some_and(|version| version < 11) {
+            self.expect_merged(node)?;
+        }
         self.expect_single(inputs.first().copied().flatten(), "If.C2", "the condition")?;
         let condition = match inputs.first() {
             Some(Some(Value::Tensor(tensor))) => tensor.single(),

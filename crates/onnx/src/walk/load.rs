@@ -84,6 +84,7 @@ pub(super) fn mark_declared(value: &mut Value, input: &ValueInfoProto) {
     if !tensor.is_ranked_at_load || !tensor.is_sized_at_load {
         let stated = declared(&input.name, input.r#type.as_ref()).shape;
         tensor.is_ranked_at_load |= stated.is_some();
+        tensor.is_unranked_at_load &= stated.is_none();
         tensor.is_sized_at_load |=
             stated.is_some_and(|stated| stated.iter().all(|size| matches!(size, Given::Size(_))));
     }

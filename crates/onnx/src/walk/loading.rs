@@ -138,6 +138,9 @@ impl<'m> Walk<'m> {
         let second = self.inferred(other, Vec::new(), scope, frame)?;
         self.note_results(then, &first);
         self.note_results(other, &second);
+        if self.version("", frame).is_some_and(|version| version < 11) {
+            self.note_merge(node, [(then, &first), (other, &second)]);
+        }
         let (mut joined, mut ranks) = (Vec::new(), Vec::new());
         for (at, (a, b)) in first.into_iter().zip(second).enumerate() {
             let types = [&a, &b].map(|value| value.tensor().map(|tensor| tensor.dtype));

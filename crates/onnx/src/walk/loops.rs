@@ -76,6 +76,11 @@ impl<'m> Walk<'m> {
         if node.input.len() < 2 {
             return self.missing(node, "two first inputs, which may be empty");
         }
+        let is_old = self.version("", frame).is_some_and(|version| version < 11);
+        if is_old && node.input.len() < 3 {
+            return self
+                .missing(node, "carried values, of which there are none: before version 11 it has some");
+        }
         self.expect_outputs(node, graph, 1)?;
         for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
             self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;

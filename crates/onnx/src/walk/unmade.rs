@@ -1,6 +1,7 @@
 //! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
 use super::control::{Results, place};
 use super::load::is_sized;
+use super::stated::shown;
 use super::untracked::without_elements;
 use super::{Frame, Given, Scope, Walk, declared};
 use crate::read::Row;
@@ -48,9 +49,7 @@ impl<'m> Walk<'m> {
             found.rows.insert(place(node), rows);
         } else if !self.keeps && disagree(&rows) {
             let rows = self.at_load().rows.get(&place(node)).filter(|rows| disagree(rows))?;
-            let known = |size: &Option<i64>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
-            let sizes = |row: &Vec<Option<i64>>| row.iter().map(known).collect::<Vec<_>>().join(", ");
-            let shown: Vec<String> = rows.iter().flatten().map(|row| format!("[{}]", sizes(row))).collect();
+            let shown: Vec<String> = rows.iter().flatten().map(|row| shown(row)).collect();
             let message = format!("{}: declared sizes disagree: {}", call.op, shown.join(" and "));
             return Some(KernelError::invalid("Loss.C2", message));
         }
