@@ -149,3 +149,24 @@ fn branches_are_merged_before_version_11() {
         }
     }
 }
+
+#[test]
+fn bodies_of_loops_load_with_the_ranks_that_they_declare() {
+    for (input, stated, body, expected) in [
+        ("[]", "", "w = Flatten(v)", Verdict::Unknown),
+        ("[n,3]", "", "w = Concat<axis = 0>(v, v)", Verdict::Unknown),
+        ("[n,3]", "[k]", "w = Transpose<perm = [1, 0]>(v)", Verdict::Unknown),
+        ("[n,3]", "[k]", "w = Concat<axis = 0>(v, v)", Verdict::Ok),
+        ("[n,3]", "[]", "w = Transpose<perm = [1, 0]>(v)", Verdict::Ok),
+        ("[n,3]", "[k,j]", "w = Transpose<perm = [1, 0]>(v)", Verdict::Ok),
+    ] {
+        for rounds in [0, 1] {
+            let graph = format!(
+                "g (float{input} x) => (y) {{ n = Constant<value_int = {rounds}>() \
+                 y = Loop(n, \"\", x)<body = l (int64 i, bool c, float{stated} v) => (bool d, float w) \
+                 {{ d = Identity(c) {body} }}> }}"
+            );
+            assert_eq!(check(&model(18, &graph)).verdict, expected, "{graph}");
+        }
+    }
+}

@@ -229,13 +229,13 @@ impl<'m> Walk<'m> {
             Some(None) => Ok(()),
             Some(Some(error)) => match error {
                 KernelError::Invalid { clause, .. } if !clause.name().starts_with("schema.") => {
-                    let message = "a graph that does not run refuses what it is given, so that onnxruntime may not load it";
+                    let message = "a graph within it refuses what it is declared or inferred to be given, so that onnxruntime may not load it";
                     self.failed(step, KernelError::Unsupported(message.to_owned()))
                 }
                 _ => self.failed(step, error.clone()),
             },
             None => {
-                let message = "whether onnxruntime loads a graph that does not run is not known";
+                let message = "whether onnxruntime loads a graph within it is not known";
                 self.failed(step, KernelError::Unsupported(message.to_owned()))
             }
         }

@@ -1,6 +1,7 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
 use super::control::Results;
 use super::load::has_known_rank;
+use super::stated::stated_row;
 use super::untracked::{are_sizes, mark, marked, without_elements};
 use super::{Ended, Frame, Given, Scope, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto};
@@ -105,6 +106,12 @@ impl<'m> Walk<'m> {
         };
         if self.finding.is_some() {
             return self.loaded(node, graph, &carried, scope, frame);
+        }
+        let of_rank = |value: &Value| value.tensor().and_then(|tensor| tensor.shape.as_ref()).map(Vec::len);
+        let mut pairs = graph.input.iter().skip(2).zip(&carried);
+        if pairs.any(|(input, value)| stated_row(input).is_some_and(|row| of_rank(value) != Some(row.len())))
+        {
+            self.expect_loaded(graph)?;
         }
         let first = self.first_round(trips, single(1));
         match literal {

@@ -1,7 +1,7 @@
 //! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
 use super::control::{Results, place};
 use super::load::is_sized;
-use super::stated::shown;
+use super::stated::{shown, stated_row};
 use super::untracked::without_elements;
 use super::{Frame, Given, Scope, Walk, declared};
 use crate::read::Row;
@@ -76,8 +76,13 @@ impl<'m> Walk<'m> {
         frame: &Frame<'m>,
     ) -> Results {
         let mut of_any_size = Vec::with_capacity(carried.len());
-        for value in carried {
+        for (at, value) in carried.iter().enumerate() {
+            let stated = graph.input.get(2 + at).and_then(stated_row);
             of_any_size.push(match without_elements(value) {
+                // Within the body, onnxruntime has the rank that is declared there.
+                Value::Tensor(Tensor { dtype, .. }) if stated.is_some() => {
+                    Tensor::new(dtype, stated.iter().flatten().map(|_| self.open_size()).collect()).into()
+                }
                 Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
                     Tensor::new(dtype, shape.iter().map(|_| self.open_size()).collect()).into()
                 }
