@@ -1,5 +1,5 @@
 //! Graphs within nodes, as onnxruntime loads and runs them.
-use super::{Verdict, check, evaluate};
+use super::{ShownSize, Verdict, check, evaluate};
 use crate::read::Model;
 use crate::read::message::{AttributeProto, ModelProto, SparseTensorProto, TensorProto};
 use prost::Message;
@@ -169,4 +169,35 @@ fn bodies_of_loops_load_with_the_ranks_that_they_declare() {
             assert_eq!(check(&model(18, &graph)).verdict, expected, "{graph}");
         }
     }
+}
+
+#[test]
+fn rows_that_no_round_makes_have_the_sizes_that_are_declared_and_inferred() {
+    for (input, stated, sizes, expected) in [
+        ("[k]", "[3]", &[5][..], Some(vec![0, 3])),
+        ("[k]", "[]", &[5], Some(vec![0, 0])),
+        ("[k]", "[j]", &[5], Some(vec![0, 0])),
+        ("[5]", "[3]", &[5], Some(vec![0, 0])),
+        ("[5]", "[j]", &[5], Some(vec![0, 5])),
+        ("[k,3]", "[2,j]", &[2, 3], Some(vec![0, 2, 3])),
+        ("[2,k]", "[3,3]", &[2, 3], Some(vec![0, 0, 0])),
+        ("[2,3]", "[3,3]", &[2, 3], Some(vec![0, 0, 3])),
+    ] {
+        for rounds in ["n = Constant<value_int = 0>()", "s = Size(x) n = Sub(s, s)"] {
+            let graph = format!(
+                "g (float{input} x) => (y) {{ {rounds} y = Loop(n, \"\")<body = l (int64 i, bool c) => \
+                 (bool d, float{stated} w) {{ d = Identity(c) w = Relu(x) }}> }}"
+            );
+            let given = [("x".to_owned(), sizes.to_vec())].into_iter().collect();
+            let made = evaluate(&model(18, &graph), &given, &FxHashMap::default());
+            let made = made.ok().and_then(|made| made.outputs[0].clone());
+            let expected: Option<Vec<ShownSize>> =
+                expected.as_ref().map(|sizes| sizes.iter().map(|&size| ShownSize::Number(size)).collect());
+            assert_eq!(made, expected, "{graph}");
+        }
+    }
+    // With an unknown number of rounds, the size of a row is not sure to be that of the value it is made of.
+    let graph = "g (float[k] x, int64 n) => (z) { y = Loop(n, \"\")<body = l (int64 i, bool c) => (bool d, float[] w) \
+                 { d = Identity(c) w = Relu(x) }> z = Add(y, x) }";
+    assert_ne!(check(&model(18, graph)).verdict, Verdict::Ok);
 }

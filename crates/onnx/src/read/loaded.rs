@@ -9,9 +9,9 @@ pub type Row = Option<Vec<Option<i64>>>;
 /// What is found when a model loads, by the addresses of nodes and graphs.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The rows of loops, the slices of scans and the inputs of losses.
+    /// The slices of scans and the inputs of losses.
     pub rows: FxHashMap<usize, Vec<Row>>,
-    /// The results of branches and of bodies of scans, by the address of the graph.
+    /// The results of branches and bodies, by the address of the graph.
     pub results: FxHashMap<usize, Vec<Row>>,
     /// The nodes `If` of which the branches make other sizes, with the refusal of versions that merge them.
     pub merges: FxHashMap<usize, KernelError>,

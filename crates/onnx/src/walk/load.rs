@@ -35,7 +35,20 @@ const BY_COUNT: &[(&str, i64)] = &[("ConstantOfShape", 13), ("Expand", 13), ("Re
 const LIKE_FIRST: &[&str] = &["Pad", "Resize", "Slice", "Tile"];
 
 /// Operators of which the rank of the result may not be inferred at all.
-const NEVER: &[&str] = &["ConcatFromSequence", "OptionalGetElement", "SequenceAt", "StringSplit"];
+const NEVER: &[&str] = &[
+    "BlackmanWindow",
+    "ConcatFromSequence",
+    "ConvTranspose",
+    "HammingWindow",
+    "HannWindow",
+    "MaxUnpool",
+    "MeanVarianceNormalization",
+    "MelWeightMatrix",
+    "OptionalGetElement",
+    "STFT",
+    "SequenceAt",
+    "StringSplit",
+];
 
 /// Operators of which the sizes of the result are inferred from those of all inputs.
 const LIKE_ALL: &[&str] = &[

@@ -34,16 +34,20 @@ fn merged(output: &ValueInfoProto, value: &Value) -> (Row, bool) {
         return (stated, true);
     };
     let made: Vec<Option<i64>> = shape.iter().map(|size| size.as_inline()).collect();
-    let row = match stated {
+    (declared_and_made(stated, made), *is_ranked_at_load || *constant)
+}
+
+/// The sizes that onnxruntime has of what is declared and what is inferred: where they disagree, only those on which
+/// both agree are left, and none if the ranks differ.
+pub(super) fn declared_and_made(stated: Row, made: Vec<Option<i64>>) -> Row {
+    match stated {
         None => Some(made),
         Some(stated) if agree(&made, &stated) => Some(united(&made, &stated)),
-        // Of what disagrees nothing is left.
         Some(stated) if made.len() == stated.len() => {
             Some(made.iter().zip(stated).map(|(made, stated)| made.filter(|_| *made == stated)).collect())
         }
         Some(_) => None,
-    };
-    (row, *is_ranked_at_load || *constant)
+    }
 }
 
 /// What onnxruntime has of an output of a graph when the model loads: what is declared and what is inferred. Where
