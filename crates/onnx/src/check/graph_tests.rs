@@ -1,7 +1,8 @@
 //! Graphs within nodes, as onnxruntime loads and runs them.
-use super::{ShownSize, Verdict, check, evaluate};
+use super::{Declaration, Declared, ShownSize, Verdict, check, evaluate};
 use crate::read::Model;
 use crate::read::message::{AttributeProto, ModelProto, SparseTensorProto, TensorProto};
+use crate::redeclare::redeclare;
 use prost::Message;
 use rustc_hash::FxHashMap;
 
@@ -200,4 +201,58 @@ fn rows_that_no_round_makes_have_the_sizes_that_are_declared_and_inferred() {
     let graph = "g (float[k] x, int64 n) => (z) { y = Loop(n, \"\")<body = l (int64 i, bool c) => (bool d, float[] w) \
                  { d = Identity(c) w = Relu(x) }> z = Add(y, x) }";
     assert_ne!(check(&model(18, graph)).verdict, Verdict::Ok);
+}
+
+#[test]
+fn a_model_that_does_not_import_ai_onnx_has_its_newest_operators() {
+    for (node, expected) in [
+        ("z = Relu(x)", Verdict::Ok),
+        ("z = ReduceSum<keepdims = 0>(x)", Verdict::Ok),
+        // Axes are an input since version 13.
+        ("z = ReduceSum<axes = [1]>(x)", Verdict::Violated),
+    ] {
+        let text = format!(
+            "<ir_version: 9, opset_import: [\"ai.onnx.ml\" : 1]>\ng (float[n,4] x) => (z) {{ {node} }}"
+        );
+        assert_eq!(check(&Model::read(text.into_bytes()).expect(node)).verdict, expected, "{node}");
+    }
+}
+
+#[test]
+fn inputs_are_declared_as_their_initializers_are() {
+    for (declared, is_read) in [
+        ("[3]", true),
+        ("[m]", true),
+        ("[?]", true),
+        ("[]", true),
+        ("[2]", false),
+        ("[m,2]", false),
+        ("", false),
+    ] {
+        let graph =
+            format!("g (float[n] x, float{declared} q) => (y) <float[3] q = {{1, 2, 3}}> {{ y = Neg(x) }}");
+        assert_eq!(Model::read(message(18, &graph).encode_to_vec()).is_ok(), is_read, "{graph}");
+    }
+}
+
+#[test]
+fn messages_that_come_twice_are_redeclared_as_one() {
+    let whole = message(18, "g (float[n] x) => (float[n] y) { y = Neg(x) }");
+    let (mut first, mut second) = (whole.clone(), ModelProto { graph: whole.graph, ..ModelProto::default() });
+    let graphs = first.graph.as_mut().zip(second.graph.as_mut());
+    if let Some((first, second)) = graphs {
+        first.input.clear();
+        first.node.clear();
+        second.output.clear();
+        second.name.clear();
+    }
+    let bytes = [first.encode_to_vec(), second.encode_to_vec()].concat();
+    let size = |is_output: bool| Declaration {
+        value: if is_output { "y" } else { "x" }.to_owned(),
+        is_output,
+        declared: Declared::Size(0, Some("3".to_owned())),
+    };
+    let changed = redeclare(&bytes, &[size(false), size(true)]).expect("a model");
+    let changed = crate::read::message(changed).expect("a model");
+    assert_eq!(changed, message(18, "g (float[3] x) => (float[3] y) { y = Neg(x) }"));
 }

@@ -25,11 +25,13 @@ use repeats::Repeats;
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::Expr;
-use sizewise_kernels::KernelError;
+use sizewise_kernels::{Backend, KernelError};
 use smallvec::SmallVec;
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 100_000;
+/// The version of `ai.onnx` that onnxruntime takes where a model imports none.
+const NEWEST: i64 = 26;
 /// The greatest nesting of graphs and function calls.
 const MAX_DEPTH: usize = 64;
 
@@ -409,7 +411,8 @@ impl<'m> Walk<'m> {
     /// have one version, without an import.
     fn version(&self, domain: &str, frame: &Frame) -> Option<i64> {
         let imported = frame.imports.get(domain).or_else(|| self.model.imports.get(domain)).copied();
-        imported.or((!domain.is_empty()).then_some(1))
+        let newest = || (self.model.backend == Backend::Cpu).then_some(NEWEST);
+        imported.or_else(|| if domain.is_empty() { newest() } else { Some(1) })
     }
 
     /// The attributes of a node, tensors without elements unless those are needed. Within a function some stand for those
