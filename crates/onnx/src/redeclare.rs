@@ -28,17 +28,19 @@ pub fn redeclare(bytes: &[u8], declarations: &[Declaration]) -> Result<Vec<u8>, 
     changed(&bytes, GRAPH, &of_graph).ok_or_else(|| wrong("the file", "a damaged ONNX model"))
 }
 
-/// The message with the first of its fields of this number changed. `None` if there is none.
+/// The message with its field of this number changed. `None` if there is none. A message that comes several times is all
+/// of them one behind the other, as protobuf merges them.
 fn changed(bytes: &[u8], number: u64, change: &dyn Fn(&[u8]) -> Option<Vec<u8>>) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len() + 64);
+    let own = fields(bytes)?;
+    let parts = own.iter().filter(|field| field.number == number).filter_map(|field| field.value);
+    let merged = parts.fold(Vec::new(), |merged, part| [&merged, part].concat());
     let mut is_done = false;
-    for field in fields(bytes)? {
-        match field.value {
-            Some(value) if !is_done && field.number == number => {
-                push(&mut out, number, &change(value)?);
-                is_done = true;
-            }
-            _ => out.extend_from_slice(field.whole),
+    for field in own {
+        if field.number != number || field.value.is_none() {
+            out.extend_from_slice(field.whole);
+        } else if !std::mem::replace(&mut is_done, true) {
+            push(&mut out, number, &change(&merged)?);
         }
     }
     is_done.then_some(out)

@@ -13,6 +13,8 @@ mod explain;
 mod findings;
 #[cfg(test)]
 mod fix_tests;
+#[cfg(test)]
+mod graph_tests;
 mod guards;
 mod integers;
 mod limits;

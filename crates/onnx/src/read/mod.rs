@@ -21,7 +21,7 @@ pub use tensor::{attribute, sparse, tensor};
 
 use crate::text;
 use loaded::Loading;
-use message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto};
+use message::{Dimension, FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, TypeValue};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
@@ -129,6 +129,31 @@ pub fn message(bytes: impl Into<Bytes>) -> Result<ModelProto, ReadError> {
         .map_err(|error| wrong("the file", format!("not an ONNX model, or a damaged one: {error}")))
 }
 
+/// Refuses inputs that are declared with other sizes than their initializers have, as onnxruntime does.
+fn initialized(graph: &GraphProto) -> Result<(), ReadError> {
+    if graph.input.is_empty() || graph.initializer.is_empty() {
+        return Ok(());
+    }
+    let sizes: FxHashMap<&str, &[i64]> =
+        graph.initializer.iter().map(|tensor| (tensor.name.as_str(), tensor.dims.as_slice())).collect();
+    for input in &graph.input {
+        let Some(own) = sizes.get(input.name.as_str()) else { continue };
+        let Some(TypeValue::Tensor(tensor)) = input.r#type.as_ref().and_then(|own| own.value.as_ref()) else {
+            continue;
+        };
+        let Some(shape) = &tensor.shape else { continue };
+        let differs = |(dim, size): (&message::DimensionProto, &i64)| match &dim.value {
+            Some(Dimension::Size(stated)) => stated != size && *stated >= 0,
+            _ => false,
+        };
+        if shape.dim.len() != own.len() || shape.dim.iter().zip(*own).any(differs) {
+            let message = "its declared sizes are not those of its initializer";
+            return Err(wrong(format!("input `{}`", input.name), message));
+        }
+    }
+    Ok(())
+}
+
 impl Model {
     /// The files beside the model that hold weights of its graph, each once.
     pub fn external_files(&self) -> Vec<&str> {
@@ -168,6 +193,7 @@ impl Model {
             _ => {}
         }
         let links = order::graph(&mut graph, None)?;
+        initialized(&graph)?;
         let mut functions = Vec::with_capacity(model.functions.len());
         for mut message in model.functions {
             let name = format!("function {}", message.name);

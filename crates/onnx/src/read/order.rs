@@ -2,6 +2,7 @@
 use super::links::{Links, names_before};
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
 use super::scope::{Scope, place};
+use super::tensor::misplaced;
 use super::{Model, ReadError, domain_of, graphs_of, wrong};
 use rustc_hash::FxHashSet;
 use std::cmp::Reverse;
@@ -9,6 +10,13 @@ use std::collections::BinaryHeap;
 
 /// Orders the nodes of a graph.
 pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Links, ReadError> {
+    if outer.is_some()
+        && let Some((sparse, why)) =
+            graph.sparse_initializer.iter().find_map(|own| Some((own, misplaced(own)?)))
+    {
+        let name = sparse.values.as_ref().map_or("", |values| values.name.as_str());
+        return Err(wrong(format!("sparse initializer `{name}`"), why));
+    }
     let mut nodes = std::mem::take(&mut graph.node);
     let scope = Scope::new(names_before(graph), outer);
     let mut seen = FxHashSet::default();

@@ -1,5 +1,6 @@
 //! Which values a graph sees, and what graphs within a node use of them.
 use super::graphs_of;
+use super::links::names_before;
 use super::message::{GraphProto, NodeProto};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -60,8 +61,7 @@ pub(super) fn captured(node: &NodeProto) -> Vec<&str> {
     let mut graphs: Vec<(&GraphProto, FxHashSet<&str>)> =
         graphs_of(node).map(|graph| (graph, FxHashSet::default())).collect();
     while let Some((graph, mut own)) = graphs.pop() {
-        own.extend(graph.input.iter().map(|input| input.name.as_str()));
-        own.extend(graph.initializer.iter().map(|tensor| tensor.name.as_str()));
+        own.extend(names_before(graph));
         own.extend(graph.node.iter().flat_map(|node| node.output.iter().map(String::as_str)));
         let outputs = graph.output.iter().map(|output| output.name.as_str());
         let inputs = graph.node.iter().flat_map(|node| node.input.iter().map(String::as_str));

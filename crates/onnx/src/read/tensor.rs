@@ -39,6 +39,21 @@ pub fn sparse(pool: &mut Pool, message: &SparseTensorProto) -> Option<Tensor> {
     })
 }
 
+/// What is wrong with the sizes or the indices of a sparse tensor, as the specification has them. onnxruntime looks at
+/// those of graphs within nodes only.
+pub(super) fn misplaced(message: &SparseTensorProto) -> Option<&'static str> {
+    if message.dims.iter().any(|&size| size <= 0) {
+        return Some("its sizes are to be positive");
+    }
+    let indices = message.indices.as_ref().filter(|indices| indices.data_location == 0)?;
+    let raw = indices.raw_data.chunks_exact(8);
+    let raw = raw.map(|bytes| i64::from_le_bytes(bytes.try_into().unwrap_or_default()));
+    let list: Vec<i64> = raw.chain(indices.int64_data.iter().copied()).collect();
+    let parts = if indices.dims.len() == 1 { 1 } else { message.dims.len().max(1) };
+    let mut pairs = list.chunks(parts).zip(list.chunks(parts).skip(1));
+    pairs.any(|(index, next)| index >= next).then_some("its indices are not in ascending order")
+}
+
 /// The elements of a sparse tensor. An index counts elements, or there is one for each dimension.
 fn scattered(
     pool: &mut Pool,

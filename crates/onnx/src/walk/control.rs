@@ -1,7 +1,7 @@
 //! Control flow: `If`, and what it shares with loops.
 use super::untracked::{are_sizes, mark};
-use super::{Ended, Frame, Given, Scope, Walk, declared};
-use crate::read::message::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+use super::{Ended, Frame, Scope, Walk};
+use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::names_before;
 use crate::shape::{Element, Elements, Sequence, Tensor, Value};
 use rustc_hash::FxHashSet;
@@ -70,6 +70,9 @@ impl<'m> Walk<'m> {
         if self.finding.is_some() {
             return self.inferred_branches(node, [then, other], scope, frame);
         }
+        if self.version("", frame).is_some_and(|version| version < 11) {
+            self.expect_merged(node)?;
+        }
         self.expect_single(inputs.first().copied().flatten(), "If.C2", "the condition")?;
         let condition = match inputs.first() {
             Some(Some(Value::Tensor(tensor))) => tensor.single(),
@@ -87,7 +90,7 @@ impl<'m> Walk<'m> {
             let step = self.steps.len() - 1;
             self.expect_loaded(idle)?;
             let mut results = self.graph(graph, Vec::new(), scope, frame)?;
-            self.expect_declared(step, graph, &results)?;
+            self.expect_stated(step, "If.C1", graph, (0, &results))?;
             self.mark_inferred(node, &mut results);
             return Ok(results);
         }
@@ -169,47 +172,6 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// (If.C1) onnxruntime requires the sizes that a branch declares as numbers.
-    fn expect_declared(&mut self, step: usize, graph: &GraphProto, results: &[Value]) -> Result<(), Ended> {
-        self.expect_stated(step, "If.C1", &graph.output, results)
-    }
-
-    /// Requires, for onnxruntime, the sizes that outputs of a graph within a node declare as numbers.
-    pub(super) fn expect_stated(
-        &mut self,
-        step: usize,
-        clause: &'static str,
-        outputs: &[ValueInfoProto],
-        results: &[Value],
-    ) -> Result<(), Ended> {
-        for (output, value) in outputs.iter().zip(results) {
-            let shape = value.tensor().and_then(|tensor| tensor.shape.as_ref());
-            let Some((stated, shape)) = declared(&output.name, output.r#type.as_ref()).shape.zip(shape)
-            else {
-                continue;
-            };
-            if stated.len() != shape.len() {
-                // What is inferred counts, if something is.
-                if !value.tensor().is_some_and(|tensor| tensor.is_ranked_at_load) {
-                    let message = "a graph within it declares another rank than it makes".to_owned();
-                    self.failed(step, KernelError::Unsupported(message))?;
-                }
-                continue;
-            }
-            for (stated, &size) in stated.iter().zip(shape) {
-                let Given::Size(number) = stated else { continue };
-                let mut cx = Cx::on(&mut self.env, self.model.backend);
-                let number = cx.int(*number);
-                if cx.on_cpu()
-                    && let Err(error) = cx.require_eq(number, size, clause, "the declared size of an output")
-                {
-                    self.failed(step, error)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Walks a branch that runs only where a condition holds.
     fn supposing(
         &mut self,
@@ -221,7 +183,7 @@ impl<'m> Walk<'m> {
         let step = self.steps.len() - 1;
         self.perhaps(condition, "a branch", |walk| {
             let results = walk.graph(graph, Vec::new(), scope, frame)?;
-            walk.expect_declared(step, graph, &results)?;
+            walk.expect_stated(step, "If.C1", graph, (0, &results))?;
             Ok(results)
         })
     }

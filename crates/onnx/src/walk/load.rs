@@ -35,7 +35,20 @@ const BY_COUNT: &[(&str, i64)] = &[("ConstantOfShape", 13), ("Expand", 13), ("Re
 const LIKE_FIRST: &[&str] = &["Pad", "Resize", "Slice", "Tile"];
 
 /// Operators of which the rank of the result may not be inferred at all.
-const NEVER: &[&str] = &["ConcatFromSequence", "OptionalGetElement", "SequenceAt", "StringSplit"];
+const NEVER: &[&str] = &[
+    "BlackmanWindow",
+    "ConcatFromSequence",
+    "ConvTranspose",
+    "HammingWindow",
+    "HannWindow",
+    "MaxUnpool",
+    "MeanVarianceNormalization",
+    "MelWeightMatrix",
+    "OptionalGetElement",
+    "STFT",
+    "SequenceAt",
+    "StringSplit",
+];
 
 /// Operators of which the sizes of the result are inferred from those of all inputs.
 const LIKE_ALL: &[&str] = &[
@@ -84,6 +97,7 @@ pub(super) fn mark_declared(value: &mut Value, input: &ValueInfoProto) {
     if !tensor.is_ranked_at_load || !tensor.is_sized_at_load {
         let stated = declared(&input.name, input.r#type.as_ref()).shape;
         tensor.is_ranked_at_load |= stated.is_some();
+        tensor.is_unranked_at_load &= stated.is_none();
         tensor.is_sized_at_load |=
             stated.is_some_and(|stated| stated.iter().all(|size| matches!(size, Given::Size(_))));
     }

@@ -88,7 +88,7 @@ fn rank(output: &ValueInfoProto, value: &Value) -> Option<usize> {
     if has_known_rank(output, value) { stated().or(made) } else { None }
 }
 
-fn address(graph: &GraphProto) -> usize {
+pub(super) fn address(graph: &GraphProto) -> usize {
     std::ptr::from_ref(graph) as usize
 }
 
@@ -136,6 +136,11 @@ impl<'m> Walk<'m> {
     ) -> Results {
         let first = self.inferred(then, Vec::new(), scope, frame)?;
         let second = self.inferred(other, Vec::new(), scope, frame)?;
+        self.note_results(then, &first);
+        self.note_results(other, &second);
+        if self.version("", frame).is_some_and(|version| version < 11) {
+            self.note_merge(node, [(then, &first), (other, &second)]);
+        }
         let (mut joined, mut ranks) = (Vec::new(), Vec::new());
         for (at, (a, b)) in first.into_iter().zip(second).enumerate() {
             let types = [&a, &b].map(|value| value.tensor().map(|tensor| tensor.dtype));
@@ -224,13 +229,13 @@ impl<'m> Walk<'m> {
             Some(None) => Ok(()),
             Some(Some(error)) => match error {
                 KernelError::Invalid { clause, .. } if !clause.name().starts_with("schema.") => {
-                    let message = "a graph that does not run refuses what it is given, so that onnxruntime may not load it";
+                    let message = "a graph within it refuses what it is declared or inferred to be given, so that onnxruntime may not load it";
                     self.failed(step, KernelError::Unsupported(message.to_owned()))
                 }
                 _ => self.failed(step, error.clone()),
             },
             None => {
-                let message = "whether onnxruntime loads a graph that does not run is not known";
+                let message = "whether onnxruntime loads a graph within it is not known";
                 self.failed(step, KernelError::Unsupported(message.to_owned()))
             }
         }

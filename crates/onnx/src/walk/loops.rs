@@ -1,8 +1,9 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
 use super::control::Results;
 use super::load::has_known_rank;
+use super::stated::stated_row;
 use super::untracked::{are_sizes, mark, marked, without_elements};
-use super::{Ended, Frame, Given, Scope, Walk, declared};
+use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Dtype, Element, Tensor, Value, stacked as stacked_elements};
 use sizewise_env::ShapeEnv;
@@ -76,6 +77,11 @@ impl<'m> Walk<'m> {
         if node.input.len() < 2 {
             return self.missing(node, "two first inputs, which may be empty");
         }
+        let is_old = self.version("", frame).is_some_and(|version| version < 11);
+        if is_old && node.input.len() < 3 {
+            return self
+                .missing(node, "carried values, of which there are none: before version 11 it has some");
+        }
         self.expect_outputs(node, graph, 1)?;
         for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
             self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;
@@ -99,7 +105,13 @@ impl<'m> Walk<'m> {
             _ => None,
         };
         if self.finding.is_some() {
-            return self.loaded(node, graph, &carried, scope, frame);
+            return self.loaded(graph, &carried, scope, frame);
+        }
+        let of_rank = |value: &Value| value.tensor().and_then(|tensor| tensor.shape.as_ref()).map(Vec::len);
+        let mut pairs = graph.input.iter().skip(2).zip(&carried);
+        if pairs.any(|(input, value)| stated_row(input).is_some_and(|row| of_rank(value) != Some(row.len())))
+        {
+            self.expect_loaded(graph)?;
         }
         let first = self.first_round(trips, single(1));
         match literal {
@@ -306,7 +318,7 @@ impl<'m> Walk<'m> {
                     results.push(Value::Unknown);
                     continue;
                 }
-                let row = self.unmade_row(node, graph, at, row, before);
+                let row = self.unmade_row(graph, before + at, row);
                 results.push(stacked(Expr::ZERO, &row));
             }
         }
@@ -418,9 +430,9 @@ impl<'m> Walk<'m> {
         number
     }
 
-    /// A row of a loop that may have no round: without one, its sizes are those of [`unmade`].
+    /// A row of a loop that may have no round: without one, its sizes are those of [`Walk::unmade_row`].
     fn perhaps_unmade(&mut self, graph: &GraphProto, at: usize, row: &Value) -> Value {
-        let without = unmade(&mut self.env, graph, at, row);
+        let without = self.unmade_row(graph, at, row);
         self.either(None, row.clone(), without)
     }
 }
@@ -432,21 +444,6 @@ pub(super) fn stacked(count: Expr, row: &Value) -> Value {
             Tensor::new(*dtype, [&[count], shape.as_slice()].concat()).into()
         }
         other => without_elements(other),
-    }
-}
-
-/// A row that no round makes, as onnxruntime has it: the numbers that the body declares stay, other sizes are 0.
-fn unmade(env: &mut ShapeEnv, graph: &GraphProto, at: usize, row: &Value) -> Value {
-    let declared = graph.output.get(at).map(|output| declared(&output.name, output.r#type.as_ref()));
-    match (row, declared.and_then(|declared| declared.shape)) {
-        (Value::Tensor(tensor), Some(shape)) => {
-            let size = |given: &Given| match given {
-                Given::Size(size) => env.pool.int(*size),
-                _ => Expr::ZERO,
-            };
-            Tensor::new(tensor.dtype, shape.iter().map(size).collect()).into()
-        }
-        _ => row.clone(),
     }
 }
 

@@ -8,6 +8,7 @@ mod loading;
 mod loops;
 mod repeats;
 mod scan;
+mod stated;
 mod unmade;
 mod untracked;
 
@@ -24,11 +25,13 @@ use repeats::{Asked, Repeats};
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::Expr;
-use sizewise_kernels::KernelError;
+use sizewise_kernels::{Backend, KernelError};
 use smallvec::SmallVec;
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 100_000;
+/// The version of `ai.onnx` that onnxruntime takes where a model imports none.
+const NEWEST: i64 = 26;
 /// The greatest nesting of graphs and function calls.
 const MAX_DEPTH: usize = 64;
 
@@ -285,6 +288,11 @@ impl<'m> Walk<'m> {
             let value = tensor(&mut self.env.pool, message, true).map_or(Value::Unknown, Value::from);
             values.insert(&message.name, value);
         }
+        for message in &graph.sparse_initializer {
+            let Some(name) = message.values.as_ref().map(|values| values.name.as_str()) else { continue };
+            let value = sparse_tensor(&mut self.env.pool, message).map_or(Value::Unknown, Value::from);
+            values.insert(name, value);
+        }
         for (input, mut value) in graph.input.iter().zip(inputs) {
             mark_declared(&mut value, input);
             values.insert(&input.name, value);
@@ -409,7 +417,8 @@ impl<'m> Walk<'m> {
     /// have one version, without an import.
     fn version(&self, domain: &str, frame: &Frame) -> Option<i64> {
         let imported = frame.imports.get(domain).or_else(|| self.model.imports.get(domain)).copied();
-        imported.or((!domain.is_empty()).then_some(1))
+        let newest = || (self.model.backend == Backend::Cpu).then_some(NEWEST);
+        imported.or_else(|| if domain.is_empty() { newest() } else { Some(1) })
     }
 
     /// The attributes of a node, tensors without elements unless those are needed. Within a function some stand for those

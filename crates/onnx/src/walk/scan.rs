@@ -67,7 +67,8 @@ impl<'m> Walk<'m> {
             let spans = tensor.span().cloned().map(|span| [Some(span)].into());
             let from_sizes = value.is_some_and(are_sizes);
             let slice = Tensor::new(tensor.dtype, shape);
-            values.push(Tensor { is_ranked_at_load, spans, from_sizes, ..slice }.into());
+            let is_unranked_at_load = tensor.is_unranked_at_load;
+            values.push(Tensor { is_ranked_at_load, is_unranked_at_load, spans, from_sizes, ..slice }.into());
         }
         let length = match length {
             Some(length) => length,
@@ -78,15 +79,15 @@ impl<'m> Walk<'m> {
         }
         let known = self.env.unbacked().len();
         self.expect_made_rows(graph, states)?;
+        self.expect_slices(node, graph, &values[states..], states)?;
         let results = self.any_slice(graph, values, states, (scope, frame))?;
         let is_misstated = self.finding.is_none() && self.at_load().is_misstated;
         if !has_ranked_outputs(graph, &results) || is_misstated {
             let message = "onnxruntime runs a scan only if it infers the ranks of what the body makes";
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
         }
-        let rows =
-            (graph.output.get(states..).unwrap_or_default(), results.get(states..).unwrap_or_default());
-        self.expect_stated(step, "Scan.C5", rows.0, rows.1)?;
+        self.note_results(graph, &results);
+        self.expect_stated(step, "Scan.C5", graph, (states, &results))?;
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {
@@ -112,7 +113,7 @@ impl<'m> Walk<'m> {
     }
 
     /// (Scan.C4) onnxruntime writes scan outputs in place, so that a node of the body has to make each, for one output
-    /// only. (Scan.C5) A scan output is of the size that the body declares as a number.
+    /// only.
     fn expect_made_rows(&mut self, graph: &GraphProto, states: usize) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());

@@ -1,8 +1,10 @@
 //! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
 use super::control::{Results, place};
 use super::load::is_sized;
+use super::loading::address;
+use super::stated::{declared_and_made, shown, stated_row};
 use super::untracked::without_elements;
-use super::{Frame, Given, Scope, Walk, declared};
+use super::{Frame, Scope, Walk};
 use crate::read::Row;
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Call, Tensor, Value};
@@ -12,7 +14,7 @@ use sizewise_kernels::{Backend, KernelError};
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
 
-fn row(value: &Value) -> Row {
+pub(super) fn row(value: &Value) -> Row {
     let tensor = value.tensor()?;
     let sizes: Vec<Option<i64>> = tensor.shape.as_ref()?.iter().map(|size| size.as_inline()).collect();
     let is_sure = tensor.is_ranked_at_load || tensor.constant || sizes.iter().all(Option::is_none);
@@ -53,9 +55,7 @@ impl<'m> Walk<'m> {
             found.rows.insert(place(node), rows);
         } else if !self.keeps && disagree(&rows) {
             let rows = self.at_load().rows.get(&place(node)).filter(|rows| disagree(rows))?;
-            let known = |size: &Option<i64>| size.map_or_else(|| "?".to_owned(), |size| size.to_string());
-            let sizes = |row: &Vec<Option<i64>>| row.iter().map(known).collect::<Vec<_>>().join(", ");
-            let shown: Vec<String> = rows.iter().flatten().map(|row| format!("[{}]", sizes(row))).collect();
+            let shown: Vec<String> = rows.iter().flatten().map(|row| shown(row)).collect();
             let message = format!("{}: declared sizes disagree: {}", call.op, shown.join(" and "));
             return Some(KernelError::invalid("Loss.C2", message));
         }
@@ -75,15 +75,19 @@ impl<'m> Walk<'m> {
     /// Notes what of the rows of a loop is inferred when the model loads. Carried values may have any sizes.
     pub(super) fn loaded(
         &mut self,
-        node: &'m NodeProto,
         graph: &'m GraphProto,
         carried: &[Value],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let mut of_any_size = Vec::with_capacity(carried.len());
-        for value in carried {
+        for (at, value) in carried.iter().enumerate() {
+            let stated = graph.input.get(2 + at).and_then(stated_row);
             of_any_size.push(match without_elements(value) {
+                // Within the body, onnxruntime has the rank that is declared there.
+                Value::Tensor(Tensor { dtype, .. }) if stated.is_some() => {
+                    Tensor::new(dtype, stated.iter().flatten().map(|_| self.open_size()).collect()).into()
+                }
                 Value::Tensor(Tensor { dtype, shape: Some(shape), .. }) => {
                     Tensor::new(dtype, shape.iter().map(|_| self.open_size()).collect()).into()
                 }
@@ -92,56 +96,45 @@ impl<'m> Walk<'m> {
         }
         let inputs = self.round(super::loops::any_number(), &of_any_size);
         let results = self.inferred(graph, inputs, scope, frame)?;
+        self.note_results(graph, &results);
         let made = results.get(1 + carried.len()..).unwrap_or_default();
-        let rows: Vec<Row> = made.iter().map(row).collect();
-        if let Some(found) = &mut self.finding {
-            // Calls of one function may differ.
-            let known = found.rows.entry(place(node)).or_insert_with(|| rows.clone());
-            known
-                .iter_mut()
-                .zip(rows)
-                .filter(|(known, row)| *known != row)
-                .for_each(|(known, _)| *known = None);
-        }
         let count = self.open_size();
         let rows: Vec<Value> = made.iter().map(|row| super::loops::stacked(count, row)).collect();
         Ok(of_any_size.into_iter().chain(rows).collect())
     }
 
-    /// A row that no round makes: the sizes that the body declares as numbers, and those that are numbers when the
-    /// model loads; others are 0.
-    pub(super) fn unmade_row(
-        &mut self,
-        node: &NodeProto,
-        graph: &GraphProto,
-        at: usize,
-        row: &Value,
-        before: usize,
-    ) -> Value {
-        let stated = graph
-            .output
-            .get(before + at)
-            .and_then(|output| declared(&output.name, output.r#type.as_ref()).shape);
-        let mut row = row.clone();
-        let Value::Tensor(Tensor { shape: Some(shape), .. }) = &mut row else { return row };
-        let is_stated =
-            |dim: usize| stated.as_ref().is_some_and(|s| matches!(s.get(dim), Some(Given::Size(_))));
-        let is_asked =
-            |(dim, size): (usize, &Expr)| !is_stated(dim) && size.as_inline().is_some_and(|size| size != 0);
-        let is_asked = shape.iter().enumerate().any(is_asked);
-        let mut found: Row = None;
-        if is_asked && self.finding.is_none() {
-            let row = self.at_load().rows.get(&place(node)).and_then(|rows| rows.get(at)?.clone());
-            found = row.filter(|row| row.len() == shape.len());
+    /// The sizes of a row that no round makes: the numbers that the body declares and those that are inferred when the
+    /// model loads. Where these disagree, only those are left on which both agree. Others are 0. `at` is the position
+    /// of the row among the outputs of the body. `None` where it is not known what is inferred.
+    fn unmade_sizes(&self, graph: &GraphProto, at: usize, shape: &[Expr]) -> Option<Vec<Expr>> {
+        let stated = graph.output.get(at).and_then(stated_row);
+        let found = self.at_load().results.get(&address(graph)).and_then(|rows| rows.get(at)?.clone());
+        let size = |size: &Option<i64>| size.and_then(Expr::inline).unwrap_or(Expr::ZERO);
+        match found.filter(|row| row.len() == shape.len()) {
+            Some(row) => Some(declared_and_made(stated, row)?.iter().map(size).collect()),
+            None => {
+                let stated = stated.unwrap_or_else(|| vec![None; shape.len()]);
+                let sizes: Vec<Expr> = stated.iter().map(size).collect();
+                // Whatever is inferred is one of these.
+                (sizes == shape).then_some(sizes)
+            }
         }
-        let is_open = is_asked && found.is_none();
-        let found = found.unwrap_or_else(|| vec![None; shape.len()]);
-        for (dim, size) in shape.iter_mut().enumerate().filter(|(dim, _)| !is_stated(*dim)) {
-            let loaded = found.get(dim).copied().flatten().and_then(Expr::inline);
-            *size = loaded.unwrap_or(Expr::ZERO);
+    }
+
+    /// A row that no round makes. `at` is its position among the outputs of the body.
+    pub(super) fn unmade_row(&mut self, graph: &GraphProto, at: usize, row: &Value) -> Value {
+        let Value::Tensor(tensor) = row else { return row.clone() };
+        let sizes = match &tensor.shape {
+            Some(shape) => self.unmade_sizes(graph, at, shape),
+            None => graph.output.get(at).and_then(stated_row).map(|stated| {
+                stated.iter().map(|size| size.and_then(Expr::inline).unwrap_or(Expr::ZERO)).collect()
+            }),
+        };
+        if let Some(sizes) = sizes {
+            return Tensor::new(tensor.dtype, sizes).into();
         }
-        if !is_open {
-            return row;
+        if tensor.shape.is_none() {
+            return row.clone();
         }
         let message = "what is inferred of a row that no round makes is not known".to_owned();
         let step = self.steps.len() - 1;
