@@ -82,16 +82,16 @@ fn multi_head(cx: &mut Cx, call: &Checked) -> Outcome {
 /// (C5) of [`multi_head`]: a mask of keys is `[batch]`, `[3 batch + 2]`, `[batch, total]` or `[batch, length, total]`.
 fn key_padding(cx: &mut Cx, call: &Checked, [batch, length, total]: [Expr; 3]) -> Result<(), KernelError> {
     let mask = call.shape(4)?.to_vec();
-    match mask.as_slice() {
-        &[count] => {
+    match *mask.as_slice() {
+        [count] => {
             let three = cx.mul(batch, 3);
             let three = cx.add(three, 2);
             let cases = [cx.eq(count, batch), cx.eq(count, three)];
             let fine = cx.any(&cases);
             cx.require(fine, "Attention.C5", |cx| format!("the mask has {} elements", cx.show(count)))
         }
-        &[_, _] => cx.require_same_shape(&mask, &[batch, total], "Attention.C5"),
-        &[_, _, _] => cx.require_same_shape(&mask, &[batch, length, total], "Attention.C5"),
+        [_, _] => cx.require_same_shape(&mask, &[batch, total], "Attention.C5"),
+        [_, _, _] => cx.require_same_shape(&mask, &[batch, length, total], "Attention.C5"),
         _ => call.check(false, "Attention.C5", || format!("the mask is of rank {}", mask.len())),
     }
 }
