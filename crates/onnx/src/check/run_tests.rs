@@ -31,6 +31,34 @@ fn expect(rows: &[Row]) {
 }
 
 #[test]
+fn zero_points_are_scalars_or_of_columns() {
+    let product = "(uint8[a,b] x, uint8[] w, uint8[] z) => (y) { y = MatMulInteger(x, w, , z) }";
+    let left = "(uint8[2,3] x, uint8[3,4] w, uint8[] z) => (y) { y = MatMulInteger(x, w, z) }";
+    let scaled = "(uint8[2,8] x, uint8[] w, float[] t, float s, uint8 z) => (y) { y = QLinearMatMul(x, s, z, w, t, z, s, z) }";
+    let windows =
+        "(uint8[1,1,3,3] x, uint8[2,1,2,2] w, uint8[] z, uint8[] v) => (y) { y = ConvInteger(x, w, z, v) }";
+    let conv = "(uint8[1,1,5,5] x, uint8[2,1,2,2] w, float[] t, float[] u, uint8 z) => (y) { y = QLinearConv(x, t, z, w, u, z, t, z) }";
+    expect(&[
+        (product, &[&[2, 3], &[3, 4], &[1, 1]], None),
+        (product, &[&[2, 3], &[3, 4], &[4]], Some(&[2, 4])),
+        (product, &[&[2, 3], &[3, 4], &[1, 4]], Some(&[2, 4])),
+        (product, &[&[2, 3], &[5, 3, 4], &[4]], None),
+        (product, &[&[2, 3], &[5, 3, 4], &[5, 1, 4]], Some(&[5, 2, 4])),
+        (product, &[&[2, 3], &[3, 1], &[1, 1]], Some(&[2, 1])),
+        (left, &[&[2, 3], &[3, 4], &[1]], Some(&[2, 4])),
+        (left, &[&[2, 3], &[3, 4], &[1, 1]], None),
+        (scaled, &[&[2, 8], &[8, 16], &[1, 16], &[], &[]], Some(&[2, 16])),
+        (scaled, &[&[2, 8], &[8, 16], &[1, 1], &[], &[]], None),
+        (windows, &[&[1, 1, 3, 3], &[2, 1, 2, 2], &[1], &[1]], Some(&[1, 2, 2, 2])),
+        (windows, &[&[1, 1, 3, 3], &[2, 1, 2, 2], &[1, 1], &[1]], None),
+        (windows, &[&[1, 1, 3, 3], &[2, 1, 2, 2], &[1], &[2]], None),
+        (conv, &[&[1, 1, 5, 5], &[2, 1, 2, 2], &[1], &[2], &[]], Some(&[1, 2, 4, 4])),
+        (conv, &[&[1, 1, 5, 5], &[2, 1, 2, 2], &[1, 1], &[2], &[]], None),
+        (conv, &[&[1, 1, 5, 5], &[2, 1, 2, 2], &[1], &[1, 1], &[]], None),
+    ]);
+}
+
+#[test]
 fn a_cache_of_attention_is_returned() {
     let one = "(float[1,4,32] x, float[32,96] w, float[96] b, float[2,1,4,p,8] c) => (y) \
                { y = com.microsoft.Attention<num_heads = 4>(x, w, b, , c) }";
@@ -38,6 +66,41 @@ fn a_cache_of_attention_is_returned() {
                { y, d = com.microsoft.Attention<num_heads = 4>(x, w, b, , c) }";
     let sizes: &[&[i64]] = &[&[1, 4, 32], &[32, 96], &[96], &[2, 1, 4, 3, 8]];
     expect(&[(one, sizes, None), (two, sizes, Some(&[1, 4, 32]))]);
+}
+
+#[test]
+fn batches_change_places_in_stacks_of_one_rank() {
+    let batches = "(float[] a, float[] b) => (y) { y = com.microsoft.FusedMatMul<transBatchA = 1>(a, b) }";
+    let turned =
+        "(float[] a, float[] b) => (y) { y = com.microsoft.FusedMatMul<transA = 1, transB = 1>(a, b) }";
+    let right = "(float[] a, float[] b) => (y) { y = com.microsoft.FusedMatMul<transB = 1>(a, b) }";
+    expect(&[
+        (batches, &[&[2, 8], &[2, 8, 5]], None),
+        (batches, &[&[3, 2, 8], &[8, 5]], None),
+        (batches, &[&[3, 2, 8], &[2, 8, 5]], Some(&[2, 3, 5])),
+        (turned, &[&[0, 8, 1], &[1, 5, 8]], None),
+        (right, &[&[0, 1, 8], &[1, 5, 8]], Some(&[0, 1, 5])),
+    ]);
+}
+
+#[test]
+fn scales_and_biases_go_with_the_product() {
+    let product = "(float[] a, uint8[] b, float[] s, uint8[] z) => (y) { y = com.microsoft.DynamicQuantizeMatMul(a, b, s, z) }";
+    let biased = "(float[] a, uint8[] b, float[] c, float s) => (y) { y = com.microsoft.DynamicQuantizeMatMul(a, b, s, , c) }";
+    let float = "(uint8[] a, uint8[] b, float[] c, float s) => (y) { y = com.microsoft.MatMulIntegerToFloat(a, b, s, s, , , c) }";
+    expect(&[
+        (product, &[&[2, 8], &[8, 16], &[], &[1, 1]], None),
+        (product, &[&[2, 8], &[8, 16], &[1, 1], &[]], Some(&[2, 16])),
+        (product, &[&[2, 8], &[8, 16], &[2, 1], &[]], Some(&[2, 16])),
+        (product, &[&[2, 8], &[8, 16], &[16, 1], &[]], None),
+        (product, &[&[2, 3, 8], &[2, 8, 16], &[], &[16]], None),
+        (product, &[&[2, 3, 8], &[2, 8, 16], &[], &[2, 1, 16]], Some(&[2, 3, 16])),
+        (biased, &[&[2, 8], &[8, 16], &[16, 1], &[]], Some(&[2, 16])),
+        (biased, &[&[2, 8], &[8, 0], &[16], &[]], Some(&[2, 0])),
+        (biased, &[&[2, 8], &[8, 16], &[1], &[]], None),
+        (float, &[&[2, 8], &[8, 16], &[1, 16], &[]], Some(&[2, 16])),
+        (float, &[&[2, 8], &[8, 16], &[2, 16], &[]], None),
+    ]);
 }
 
 #[test]
