@@ -31,6 +31,12 @@ fn expect(rows: &[Row]) {
 }
 
 #[test]
+fn indices_of_a_vector_are_no_scalar() {
+    let graph = "(int64[] i) => (y) { d = Constant<value_int = 3>() v = Constant<value_ints = [0, 1]>() y = OneHot(i, d, v) }";
+    expect(&[(graph, &[&[]], None), (graph, &[&[2]], Some(&[2, 3]))]);
+}
+
+#[test]
 fn zero_points_are_scalars_or_of_columns() {
     let product = "(uint8[a,b] x, uint8[] w, uint8[] z) => (y) { y = MatMulInteger(x, w, , z) }";
     let left = "(uint8[2,3] x, uint8[3,4] w, uint8[] z) => (y) { y = MatMulInteger(x, w, z) }";
@@ -56,6 +62,12 @@ fn zero_points_are_scalars_or_of_columns() {
         (conv, &[&[1, 1, 5, 5], &[2, 1, 2, 2], &[1, 1], &[2], &[]], None),
         (conv, &[&[1, 1, 5, 5], &[2, 1, 2, 2], &[1], &[1, 1], &[]], None),
     ]);
+}
+
+#[test]
+fn recurrent_layers_have_one_layout() {
+    let rnn = "(float[s,b,2] x, float[1,6,2] w, float[1,6,6] r) => (y) { y = RNN<hidden_size = 6, layout = 1>(x, w, r) }";
+    expect(&[(rnn, &[&[4, 3, 2], &[1, 6, 2], &[1, 6, 6]], None)]);
 }
 
 #[test]
@@ -100,6 +112,30 @@ fn scales_and_biases_go_with_the_product() {
         (biased, &[&[2, 8], &[8, 16], &[1], &[]], None),
         (float, &[&[2, 8], &[8, 16], &[1, 16], &[]], Some(&[2, 16])),
         (float, &[&[2, 8], &[8, 16], &[2, 16], &[]], None),
+    ]);
+}
+
+#[test]
+fn masks_and_positions_fit_their_inputs() {
+    let masked =
+        "(float[] x, int32[] m) => (y) { y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2]>(x, m) }";
+    let bits = "(float[2,32] x, uint8[32,1,16] w, float[32] s, float[] c) => (y) \
+                { y = com.microsoft.MatMulNBits<K = 32, N = 32, bits = 4, block_size = 32>(x, w, s, , , c) }";
+    let rotated = "(float[2,4,8] x, float[r,4] c) => (y) { p = Constant<value_int = 2>() y = com.microsoft.RotaryEmbedding(x, p, c, c) }";
+    let embedded = "(int32[2,3] i, float[10,16] w, float[8,16] p, float[3,16] g, float[16] v) => (y, m) \
+                    { y, m = com.microsoft.EmbedLayerNormalization(i, , w, p, g, v, v) }";
+    let placed = "(int32[2,3] i, float[10,16] w, float[8,16] p, float[16] v, int32[] q) => (y, m) \
+                  { y, m = com.microsoft.EmbedLayerNormalization(i, , w, p, , v, v, , q) }";
+    expect(&[
+        (masked, &[&[1, 1, 4, 4], &[2, 3, 4, 4]], Some(&[1, 1, 3, 3])),
+        (masked, &[&[1, 1, 4, 4], &[1, 0, 4, 4]], None),
+        (bits, &[&[2, 32], &[32, 1, 16], &[32], &[32]], None),
+        (rotated, &[&[2, 4, 8], &[5, 4]], None),
+        (rotated, &[&[2, 4, 8], &[6, 4]], Some(&[2, 4, 8])),
+        (embedded, &[&[2, 3], &[10, 16], &[8, 16], &[3, 16], &[16]], Some(&[2, 3, 16])),
+        (placed, &[&[2, 3], &[10, 16], &[8, 16], &[16], &[1, 3, 2]], Some(&[2, 3, 16])),
+        (placed, &[&[2, 3], &[10, 16], &[8, 16], &[16], &[1, 3, 0]], None),
+        (placed, &[&[2, 3], &[10, 16], &[8, 16], &[16], &[1, 2, 3]], None),
     ]);
 }
 
