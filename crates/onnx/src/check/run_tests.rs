@@ -116,6 +116,78 @@ fn scales_and_biases_go_with_the_product() {
 }
 
 #[test]
+fn scalars_are_taken_where_the_rank_is_not_known() {
+    let sum = "(uint8[n] a, float[] s, float t, uint8 z) => (y) { y = com.microsoft.QLinearAdd(a, s, z, a, t, z, t, z) }";
+    let known = "(uint8[n] a, float[1] s, float t, uint8 z) => (y) { y = com.microsoft.QLinearAdd(a, s, z, a, t, z, t, z) }";
+    expect(&[
+        ("(float x) => (y) { y = com.microsoft.FastGelu(x) }", &[&[]], None),
+        (sum, &[&[3], &[1], &[], &[]], Some(&[3])),
+        (sum, &[&[3], &[1, 1], &[], &[]], None),
+        (known, &[&[3], &[1], &[], &[]], None),
+        ("(float[3] a, int32[] z) => (y) { y = com.microsoft.ExpandDims(a, z) }", &[&[3], &[1, 1]], None),
+        (
+            "(float[] x) => (y) { m = Constant<value_ints = [1]>() b = Cast<to = 9>(m) y = Compress(x, b) }",
+            &[&[]],
+            Some(&[1]),
+        ),
+        (
+            "(float x) => (y) { m = Constant<value_ints = [1]>() b = Cast<to = 9>(m) y = Compress(x, b) }",
+            &[&[]],
+            None,
+        ),
+        ("(float[] x) => (y) { y = Multinomial<sample_size = 3>(x) }", &[&[2, 2, 2]], Some(&[2, 3])),
+        ("(float[a,b,c] x) => (y) { y = Multinomial<sample_size = 3>(x) }", &[&[2, 2, 2]], None),
+        ("(float[] a, float[8,5] b) => (y) { y = Gemm(a, b) }", &[&[8], &[8, 5]], Some(&[1, 5])),
+        ("(float[n] a, float[8,5] b) => (y) { y = Gemm(a, b) }", &[&[8], &[8, 5]], None),
+        ("(float[] a, float[8,5] b) => (y) { y = Gemm<transA = 1>(a, b) }", &[&[8], &[8, 5]], None),
+        (
+            "(uint8[] a, uint8[8,5] b, float s, uint8 z) => (y) { y = com.microsoft.QGemm(a, s, z, b, s, z) }",
+            &[&[8], &[8, 5], &[], &[]],
+            Some(&[1, 5]),
+        ),
+        ("(float[] x) => (y) { y = ArgMax<axis = 1>(x) }", &[&[0]], Some(&[0])),
+        ("(float[] x) => (y) { y = ArgMax<axis = 1>(x) }", &[&[]], Some(&[])),
+        ("(float[] x) => (y) { y = ArgMax<axis = 1>(x) }", &[&[3]], None),
+        ("(float[n] x) => (y) { y = ArgMax<axis = 1>(x) }", &[&[0]], None),
+        ("(float[] x) => (y) { a = Constant<value_ints = [1]>() y = ReduceMax(x, a) }", &[&[0]], Some(&[0])),
+        ("(float[] x) => (y) { y = Hardmax<axis = 1>(x) }", &[&[0]], Some(&[0])),
+        ("(float[] x) => (y) { y = Hardmax<axis = 1>(x) }", &[&[]], None),
+        ("(float[n] x) => (y) { y = Softmax<axis = 1>(x) }", &[&[0]], None),
+        (
+            "(uint8[] a, float s, uint8 z) => (y) { y = com.microsoft.QLinearSoftmax<axis = 2, opset = 13>(a, s, z, s, z) }",
+            &[&[0], &[], &[]],
+            Some(&[0]),
+        ),
+        ("(float[] x, int64[a,b] p) => (y) { y = Pad(x, p) }", &[&[2, 3], &[1, 4]], Some(&[4, 5])),
+        ("(float[] x, int64[a,b] p) => (y) { y = Pad(x, p) }", &[&[2, 3], &[4, 1]], None),
+        ("(float[] x, int64[1,4] p) => (y) { y = Pad(x, p) }", &[&[2, 3], &[1, 4]], Some(&[4, 5])),
+        ("(float[2,3] x) => (y) <int64[1,4] p = {0, 1, 0, 1}> { y = Pad(x, p) }", &[&[2, 3]], None),
+    ]);
+}
+
+#[test]
+fn what_is_empty_has_any_sizes() {
+    let joined =
+        "(float[] a, float[] b) => (y) { s = SequenceConstruct(a, b) y = ConcatFromSequence<axis = 1>(s) }";
+    let scaled = "(uint8[] a, uint8[] b, float s, uint8 z) => (y) { y = com.microsoft.QLinearConcat<axis = 1>(s, z, a, s, z, b, s, z) }";
+    expect(&[
+        (joined, &[&[2, 2], &[0, 4, 2]], Some(&[2, 6])),
+        (joined, &[&[0, 4, 2], &[2, 2]], Some(&[2, 6])),
+        (joined, &[&[2, 2], &[1, 4, 2]], None),
+        (scaled, &[&[3, 4], &[0, 1], &[], &[]], Some(&[3, 5])),
+        (scaled, &[&[0, 1], &[3, 4], &[], &[]], Some(&[3, 5])),
+        (scaled, &[&[3, 4], &[2, 1], &[], &[]], None),
+    ]);
+}
+
+#[test]
+fn parts_of_one_lose_their_dimension() {
+    let cut = "(float[n,m] x) => (y) { k = Constant<value_int = 2>() s = SplitToSequence<keepdims = 0>(x, k) \
+               y = ConcatFromSequence<axis = 0>(s) }";
+    expect(&[(cut, &[&[1, 3]], Some(&[3])), (cut, &[&[2, 3]], None), (cut, &[&[3, 3]], None)]);
+}
+
+#[test]
 fn masks_and_positions_fit_their_inputs() {
     let masked =
         "(float[] x, int32[] m) => (y) { y = com.microsoft.MaxpoolWithMask<kernel_shape = [2, 2]>(x, m) }";
@@ -169,4 +241,27 @@ fn lengths_are_places_in_the_returned_cache() {
     let scalar = "(float[1,s,32] q, int32 l) => (y, k, v) <int32[1] t = {4}> \
                   { y, k, v = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 4>(q, q, q, , , l, t) }";
     expect(&[(scalar, &[&[1, 4, 32], &[]], None)]);
+}
+
+#[test]
+fn an_inverse_transform_may_be_one_sided() {
+    let inverse = "(float[1,n,10,p] x) => (y) { y = DFT<axis = 1, inverse = 1, onesided = 1>(x) }";
+    expect(&[(inverse, &[&[1, 6, 10, 2]], Some(&[1, 10, 10, 1])), (inverse, &[&[1, 6, 10, 1]], None)]);
+}
+
+#[test]
+fn divisors_are_looked_at_where_nothing_is_divided() {
+    let rest = "(int64[n,2] x, float[a,b] s) => (y) { d = Shape(s) y = Mod(x, d) }";
+    expect(&[(rest, &[&[0, 2], &[3, 0]], None), (rest, &[&[0, 2], &[3, 4]], Some(&[0, 2]))]);
+}
+
+#[test]
+fn fewer_labels_than_scores_are_taken() {
+    let loss = "(float[3,5,m] x, int64[1,l] y) => (o) { o = SoftmaxCrossEntropyLoss(x, y) }";
+    let known = "(float[3,5,2] x, int64[1,2] y) => (o) { o = SoftmaxCrossEntropyLoss(x, y) }";
+    expect(&[
+        (loss, &[&[3, 5, 1], &[1, 1]], Some(&[])),
+        (loss, &[&[3, 5, 1], &[1, 2]], None),
+        (known, &[&[3, 5, 2], &[1, 2]], None),
+    ]);
 }
