@@ -8,16 +8,16 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const KERNELS: Family =
     &[("Det", det), ("Gemm", gemm), ("MatMul", matmul), ("MatMulInteger", matmul_integer)];
 
-/// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the
-/// right.
-///
-/// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast. (C4) See
-/// [`some_of_each`].
+/// [`stacked_product`] of operands that lie as they are stacked.
 pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Result<Vec<Expr>, KernelError> {
     stacked_product(cx, call, a, b, is_flat(a, b))
 }
 
-/// As [`product`], where it is said whether the matrices on the left are taken as one.
+/// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the
+/// right. The caller says whether the matrices on the left are taken as one.
+///
+/// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast. (C4) See
+/// [`some_of_each`].
 pub(super) fn stacked_product(
     cx: &mut Cx,
     call: &Checked,
@@ -82,8 +82,8 @@ fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C4) The zero point of A is a scalar or a list of one. (C5) That of B is one too, or has an element for each column;
-/// see [`for_columns`].
+/// (C4) The zero point of A is a scalar or a list of one. (C5) That of B is one too, or has an element for each column of
+/// a matrix, or the shape of a stack with one row.
 fn matmul_integer(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
