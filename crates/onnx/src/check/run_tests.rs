@@ -265,3 +265,10 @@ fn fewer_labels_than_scores_are_taken() {
         (known, &[&[3, 5, 2], &[1, 2]], None),
     ]);
 }
+
+#[test]
+fn whether_a_taken_scalar_has_a_known_rank_is_open() {
+    let text = "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[n] x) => (y) { k = Constant<value_ints = [0]>() \
+                t = Shape(x) s = GatherND(t, k) b = Cast<to = 9>(k) y = Compress(s, b) }";
+    assert_eq!(check(&Model::read(text.as_bytes().to_vec()).expect("a model")).verdict, Verdict::Unknown);
+}
