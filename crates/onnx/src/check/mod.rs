@@ -28,6 +28,8 @@ mod open_tests;
 #[cfg(test)]
 mod operand_tests;
 mod plain;
+#[cfg(test)]
+mod run_tests;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;

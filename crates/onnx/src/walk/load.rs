@@ -194,7 +194,9 @@ pub(super) fn mark_ranks(
     };
     for value in values.iter_mut().flatten() {
         if let Value::Tensor(tensor) = value {
-            tensor.is_ranked_at_load = known && tensor.shape.is_some();
+            // The inference of `GatherND` says nothing where there are no dimensions to say.
+            let is_said = op != "GatherND" || tensor.shape.as_ref().is_some_and(|sizes| !sizes.is_empty());
+            tensor.is_ranked_at_load = known && is_said && tensor.shape.is_some();
             tensor.is_unranked_at_load &= domain.is_empty() && op == "Identity";
             tensor.is_sized_at_load = infers_sizes(domain, op, inputs, tensor);
             tensor.is_in_file = domain.is_empty() && op == "Constant";

@@ -164,6 +164,9 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
 /// beside a cache.
 fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let outputs = packed(cx, call, 3, 4)?;
+    policy::onnxruntime_checks(cx, !call.has(4) || call.wants(1), "Attention.C7", || {
+        "the cache is not extended".to_owned()
+    })?;
     if call.has(5) {
         let [input, _, _] = call.shape(0)? else { return Ok(outputs) };
         let (batch, length) = (*input, call.shape(0)?[1]);
@@ -310,7 +313,8 @@ fn padding(
 ///
 /// (C1) Queries have 3 dimensions, and heads divide. (C2) Keys and values are `[batch, length, kv heads * size]`. (C3)
 /// Caches are `[batch, kv heads, past, size]`. (C4) There is a length for each batch, and one total length. (C5) The
-/// total length is that of the prompt, or has room for one more. (C6) onnxruntime takes sizes of heads that are
+/// total length is that of the prompt, or has room for one more; lengths are places in the cache that is returned, and
+/// but in a prompt not before the queries. (C6) onnxruntime takes sizes of heads that are
 /// multiples of 8, or of 16 with rotation. (C7) Tables of cosines and sines have the same shape, a row for each position
 /// of the total length, and a multiple of 8 columns, at most half the size of a head.
 fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -353,6 +357,11 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
         cx.require_same_shape(call.shape(4)?, &expected, "GroupQueryAttention.C3")?;
         past = key[2];
     }
+    let (of_lengths, of_totals) = (call.shape(5)?.len(), call.shape(6)?.len());
+    let fine = of_lengths >= 1 && of_totals <= 1;
+    policy::onnxruntime_checks(cx, fine, "GroupQueryAttention.C4", || {
+        format!("lengths are of rank {of_lengths}, the total one of rank {of_totals}")
+    })?;
     let lengths = cx.product(call.shape(5)?.to_vec());
     cx.require_eq(lengths, query[0], "GroupQueryAttention.C4", "lengths and batches")?;
     let totals = cx.product(call.shape(6)?.to_vec());
@@ -431,5 +440,16 @@ fn total_length(
     policy::onnxruntime(cx, fine, "GroupQueryAttention.C5", |cx| {
         format!("a total length of {} for {} and {}", cx.show(total), cx.show(past), cx.show(length))
     })?;
-    gather::inside(cx, call.given(5)?, total, "GroupQueryAttention.C5")
+    let present = cx.max(past, total);
+    gather::inside(cx, call.given(5)?, present, "GroupQueryAttention.C5")?;
+    gather::not_negative(call, 5, "GroupQueryAttention.C5")?;
+    for last in call.given(5)?.ints().unwrap_or_default() {
+        let tokens = cx.add(last, 1);
+        let enough = cx.ge(tokens, length);
+        let fine = cx.any(&[prompt, enough]);
+        policy::onnxruntime(cx, fine, "GroupQueryAttention.C5", |cx| {
+            format!("{} tokens for queries of {}", cx.show(tokens), cx.show(length))
+        })?;
+    }
+    Ok(())
 }

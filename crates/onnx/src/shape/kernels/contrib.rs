@@ -1,5 +1,5 @@
 //! onnxruntime's own operators, but for attention and quantization.
-use super::linear::product;
+use super::linear::{is_flat, product, stacked_product};
 use super::normalization::vector;
 use super::{Family, creation, elementwise, gather, image, layout, linear, policy, slicing};
 use crate::shape::Dtype;
@@ -56,7 +56,10 @@ fn bias(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
+/// (C1) as for [`bias`]. (C2) onnxruntime takes no scalar.
 fn fast_gelu(cx: &mut Cx, call: &Checked) -> Outcome {
+    let is_scalar = call.shape(0)?.is_empty();
+    policy::onnxruntime_checks(cx, !is_scalar, "FastGelu.C2", || "the input is a scalar".to_owned())?;
     if call.has(1) { bias(cx, call) } else { call.one(call.shape(0)?.to_vec()) }
 }
 
@@ -133,9 +136,9 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
         format!("embeddings have rank {}", words.len())
     })?;
     let hidden = words[1];
-    call.check(call.has(1) == call.has(4), "EmbedLayerNormalization.C4", || {
-        "segments come with embeddings".to_owned()
-    })?;
+    // onnxruntime takes no notice of embeddings of segments without ids.
+    let is_paired = if call.has(1) { call.has(4) } else { !call.has(4) || cx.on_cpu() };
+    call.check(is_paired, "EmbedLayerNormalization.C4", || "segments come with embeddings".to_owned())?;
     for at in [3, 4] {
         if call.has(at) {
             let table = call.shape(at)?.to_vec();
@@ -163,10 +166,14 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if call.has(8) {
         let positions = call.shape(8)?.to_vec();
-        call.check(positions.len() == 2, "EmbedLayerNormalization.C4", || {
-            "positions have 2 dimensions".to_owned()
-        })?;
-        cx.require_expandable(&positions, &ids, "EmbedLayerNormalization.C4")?;
+        // onnxruntime reads the first elements of positions with more dimensions.
+        let is_taken = positions.len() == 2 || positions.len() > 2 && cx.on_cpu();
+        call.check(is_taken, "EmbedLayerNormalization.C4", || "positions have 2 dimensions".to_owned())?;
+        for &size in &positions[2..] {
+            let some = cx.ge(size, 1);
+            cx.require(some, "EmbedLayerNormalization.C4", |_| "there are no positions".to_owned())?;
+        }
+        cx.require_expandable(&positions[..2], &ids, "EmbedLayerNormalization.C4")?;
         cx.require_eq(positions[1], ids[1], "EmbedLayerNormalization.C4", "lengths")?;
     } else {
         positions_fit(cx, call, &ids)?;
@@ -233,8 +240,10 @@ fn quantized_embed(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(call.given(8)?.dtype, shape).into(), Tensor::new(Dtype::I32, vec![ids[0]]).into()])
 }
 
-/// (C1) The axis is within the rank of the result, a scalar.
+/// (C1) The axis is within the rank of the result, a scalar or a list of one.
 fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
+    let rank = call.shape(1)?.len();
+    call.check(rank <= 1, "ExpandDims.C1", || format!("the axis is of rank {rank}"))?;
     let mut shape = call.shape(0)?.to_vec();
     let axes = call.input_ints(cx, 1, "ExpandDims.C1")?.unwrap_or_default();
     call.check(axes.len() == 1, "ExpandDims.C1", || format!("there are {} axes", axes.len()))?;
@@ -243,7 +252,8 @@ fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A matrix product of operands whose last two dimensions, or batches, may change places. (C1) to (C3) as for matrices.
+/// A matrix product of operands whose last two dimensions, or batches, may change places. (C1) to (C4) as for matrices.
+/// (C5) Where batches change places, both operands have one rank, at least 3.
 pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, transposed: &str, batch: &str| -> Result<Vec<Expr>, KernelError> {
         let mut sizes = call.shape(at)?.to_vec();
@@ -259,7 +269,14 @@ pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
         Ok(sizes)
     };
     let (a, b) = (side(0, "transA", "transBatchA")?, side(1, "transB", "transBatchB")?);
-    let shape = product(cx, call, &a, &b)?;
+    let moves = |name: &str| call.int(name, 0) != 0;
+    let batches_move = moves("transBatchA") || moves("transBatchB");
+    call.check(!batches_move || a.len() == b.len() && a.len() > 2, "MatMul.C5", || {
+        format!("batches change places in operands of ranks {} and {}", a.len(), b.len())
+    })?;
+    // Only matrices that lie as they are stacked are taken as one.
+    let flat = !batches_move && !moves("transA") && is_flat(&a, &b);
+    let shape = stacked_product(cx, call, &a, &b, flat)?;
     call.one(shape)
 }
 

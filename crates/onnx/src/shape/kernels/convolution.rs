@@ -226,19 +226,36 @@ pub(super) fn fused_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C6) Zero points are scalars, or the weight's has one for each output channel.
+/// (C6) Zero points are scalars or lists of one; the weight's may have one for each output channel, but not for
+/// onnxruntime.
 fn conv_integer(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = convolved(cx, call, (call.shape(0)?, 1), None)?;
     for at in [2, 3] {
         if call.has(at) {
-            let count = cx.product(call.shape(at)?.to_vec());
-            let one = cx.eq(count, 1);
-            let each = cx.eq(count, shape[1]);
-            let fine = if at == 3 { cx.any(&[one, each]) } else { one };
-            cx.require(fine, "ConvInteger.C6", |cx| format!("there are {} zero points", cx.show(count)))?;
+            let channels = (at == 3 && !cx.on_cpu()).then_some(shape[1]);
+            one_or_each(cx, call, at, channels, "ConvInteger.C6")?;
         }
     }
     call.one(shape)
+}
+
+/// Requires a scalar, or a list of one or of an element for each channel.
+fn one_or_each(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    channels: Option<Expr>,
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    let shape = call.shape(at)?.to_vec();
+    call.check(shape.len() <= 1, clause, || format!("input {at} is of rank {}", shape.len()))?;
+    let count = cx.product(shape);
+    let mut cases = vec![cx.eq(count, 1)];
+    if let Some(channels) = channels {
+        cases.push(cx.eq(count, channels));
+    }
+    let fine = cx.any(&cases);
+    cx.require(fine, clause, |cx| format!("input {at} has {} elements", cx.show(count)))
 }
 
 /// (C6) Scales and zero points are scalars, or the weight's have one for each output channel. onnxruntime's own
@@ -252,11 +269,8 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = convolved(cx, call, (&sizes, 3), Some(8))?;
     for at in [1, 2, 4, 5, 6, 7] {
         if call.has(at) {
-            let count = cx.product(call.shape(at)?.to_vec());
-            let one = cx.eq(count, 1);
-            let each = cx.eq(count, shape[1]);
-            let fine = if matches!(at, 4 | 5) { cx.any(&[one, each]) } else { one };
-            cx.require(fine, "QLinearConv.C6", |cx| format!("there are {} scales", cx.show(count)))?;
+            let channels = matches!(at, 4 | 5).then_some(shape[1]);
+            one_or_each(cx, call, at, channels, "QLinearConv.C6")?;
         }
     }
     if is_last {

@@ -124,14 +124,13 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
     random_type(call, call.shape(0)?.to_vec())
 }
 
-/// `[batch, samples]`. (C1) The input has 2 dimensions. (C2) There is a sample. (C3) There are a batch and a class.
+/// `[batch, samples]`. (C1) The input has 2 dimensions; onnxruntime takes more where it does not know the rank. (C2) There is a sample. (C3) There are a batch and a class.
 fn multinomial(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() == 2, "Multinomial.C1", || {
-        format!("the input has 2 dimensions, not {}", sizes.len())
-    })?;
-    let (some, any) = (cx.gt(sizes[0], 0), cx.gt(sizes[1], 0));
-    let filled = cx.all(&[some, any]);
+    let is_taken = sizes.len() == 2 || sizes.len() > 2 && cx.on_cpu() && !call.infers_rank(0)?;
+    call.check(is_taken, "Multinomial.C1", || format!("the input has 2 dimensions, not {}", sizes.len()))?;
+    let some: Vec<Expr> = sizes.iter().map(|&size| cx.gt(size, 0)).collect();
+    let filled = cx.all(&some);
     cx.require(filled, "Multinomial.C3", |cx| format!("of {} nothing is drawn", cx.show_all(&sizes)))?;
     let samples = call.int("sample_size", 1);
     call.check(samples > 0, "Multinomial.C2", || format!("{samples} samples"))?;

@@ -198,7 +198,7 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
     let mut result = call.output(0, shape)?;
     let (op, inputs) = (call.op(), all_tensors(call)?);
     if matches!(op, "Div" | "Mod") && result.dtype.is_integer() && inputs[1].count() != Some(0) {
-        divisible(cx, call, inputs[1], result.shape.as_deref().unwrap_or_default())?;
+        divisible(cx, inputs[1])?;
     }
     // Comparisons compute in the type of their operands.
     let dtype = if result.dtype == Dtype::Bool { inputs[0].dtype } else { result.dtype };
@@ -211,20 +211,14 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// (C3) No integer is divided by 0, as far as divisors are followed.
-fn divisible(cx: &mut Cx, call: &Checked, divisor: &Tensor, shape: &[Expr]) -> Result<(), KernelError> {
+/// (C3) No integer is divided by 0, as far as divisors are followed. They are looked at also where nothing is divided.
+fn divisible(cx: &mut Cx, divisor: &Tensor) -> Result<(), KernelError> {
     let divisors = match &divisor.elements {
         Some(Elements::Fill(element)) => Cow::Borrowed(std::slice::from_ref(element)),
         _ => divisor.list().unwrap_or_default(),
     };
-    let count = cx.product(shape.to_vec());
-    let nothing = cx.eq(count, 0);
     for divisor in divisors.iter().filter_map(Element::int) {
-        let mut defined = cx.ne(divisor, 0);
-        // Divisors are looked at before anything is divided.
-        if call.op() == "Mod" {
-            defined = cx.any(&[nothing, defined]);
-        }
+        let defined = cx.ne(divisor, 0);
         cx.require(defined, "Div.C3", |_| "an integer is divided by 0".to_owned())?;
     }
     Ok(())

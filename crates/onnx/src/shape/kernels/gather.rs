@@ -263,7 +263,10 @@ fn true_places(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Option<Elements> {
 /// any.
 fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, condition) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(!sizes.is_empty(), "Compress.C1", || "the input is a scalar".to_owned())?;
+    // Only the inference of shapes refuses a scalar without an axis.
+    let is_taken =
+        !sizes.is_empty() || cx.on_cpu() && call.attribute("axis").is_none() && !call.infers_rank(0)?;
+    call.check(is_taken, "Compress.C1", || "the input is a scalar".to_owned())?;
     let at = match call.attribute("axis") {
         Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), "Compress.C1")?),
         None => None,
@@ -325,9 +328,10 @@ fn most_of(length: usize) -> Expr {
 }
 
 /// The indices with a new dimension of `depth`. (C1) The depth is one number, (C2) not negative. (C3) There are two
-/// values, off and on. (C4) The axis is within the rank of the result.
+/// values, off and on. (C4) The axis is within the rank of the result. (C5) The indices are no scalar.
 fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     let indices = call.shape(0)?.to_vec();
+    call.check(!indices.is_empty(), "OneHot.C5", || "the indices are a scalar".to_owned())?;
     let depth_shape = call.shape(1)?.to_vec();
     call.check(depth_shape.len() <= 1, "OneHot.C1", || {
         format!("the depth is of rank {}", depth_shape.len())

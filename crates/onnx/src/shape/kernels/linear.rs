@@ -8,19 +8,30 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const KERNELS: Family =
     &[("Det", det), ("Gemm", gemm), ("MatMul", matmul), ("MatMulInteger", matmul_integer)];
 
+/// [`stacked_product`] of operands that lie as they are stacked.
+pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Result<Vec<Expr>, KernelError> {
+    stacked_product(cx, call, a, b, is_flat(a, b))
+}
+
 /// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the
-/// right.
+/// right. The caller says whether the matrices on the left are taken as one.
 ///
 /// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast. (C4) See
 /// [`some_of_each`].
-pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Result<Vec<Expr>, KernelError> {
+pub(super) fn stacked_product(
+    cx: &mut Cx,
+    call: &Checked,
+    a: &[Expr],
+    b: &[Expr],
+    flat: bool,
+) -> Result<Vec<Expr>, KernelError> {
     call.check(!a.is_empty() && !b.is_empty(), "MatMul.C1", || "an operand is a scalar".to_owned())?;
     let left: Vec<Expr> = if a.len() == 1 { vec![Expr::ONE, a[0]] } else { a.to_vec() };
     let right: Vec<Expr> = if b.len() == 1 { vec![b[0], Expr::ONE] } else { b.to_vec() };
     let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
     cx.require_eq(left[left.len() - 1], right[right.len() - 2], "MatMul.C2", "inner sizes")?;
     let stacks = [&left[..left.len() - 2], &right[..right.len() - 2]];
-    if !is_flat(a, b) {
+    if !flat {
         some_of_each(cx, a, b)?;
     }
     let mut shape = meet(cx, stacks, "MatMul.C3")?;
@@ -34,7 +45,7 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
 }
 
 /// Whether there is one matrix on the right, so that the left ones are taken as one with more rows.
-fn is_flat(a: &[Expr], b: &[Expr]) -> bool {
+pub(super) fn is_flat(a: &[Expr], b: &[Expr]) -> bool {
     b.len() >= 2 && a.len() >= b.len() && b[..b.len() - 2].iter().all(|&size| size == Expr::ONE)
         || a.len() >= 2 && b.len() == 2
 }
@@ -71,32 +82,56 @@ fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C4) A zero point is a scalar, or has an element for each row or column.
+/// (C4) The zero point of A is a scalar or a list of one. (C5) That of B is one too, or has an element for each column of
+/// a matrix, or the shape of a stack with one row.
 fn matmul_integer(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
-    zero_point(cx, call, 2, a.len().checked_sub(2).map(|at| a[at]))?;
-    zero_point(cx, call, 3, b.len().checked_sub(1).filter(|_| b.len() > 1).map(|at| b[at]))?;
+    if call.has(2) {
+        one_of(cx, call, 2, "MatMulInteger.C4")?;
+    }
+    for_columns(cx, call, 3, b, "MatMulInteger.C5")?;
     call.one(shape)
 }
 
-fn zero_point(cx: &mut Cx, call: &Checked, at: usize, size: Option<Expr>) -> Result<(), KernelError> {
-    if !call.has(at) {
+/// Requires a scalar or a list of one.
+pub(super) fn one_of(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    let shape = call.shape(at)?.to_vec();
+    call.check(shape.len() <= 1, clause, || format!("input {at} is a scalar, not of rank {}", shape.len()))?;
+    let count = cx.product(shape);
+    cx.require_eq(count, Expr::ONE, clause, "the number of elements of a scalar")
+}
+
+/// Requires of an input, if it is given, that it goes with a matrix or a stack of matrices: it is a scalar or a list of
+/// one, or with one matrix a list of an element for each column, or it has the shape of the stack with one row.
+pub(super) fn for_columns(
+    cx: &mut Cx,
+    call: &Checked,
+    at: usize,
+    matrix: &[Expr],
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    if !call.has(at) || call.shape(at)?.is_empty() {
         return Ok(());
     }
     let shape = call.shape(at)?.to_vec();
-    if at == 2 {
-        let count = cx.product(shape);
-        return cx.require_eq(count, Expr::ONE, "MatMulInteger.C4", "the number of zero points of A");
+    if let &[count] = shape.as_slice() {
+        let mut cases = vec![cx.eq(count, 1)];
+        if let &[_, columns] = matrix {
+            cases.push(cx.eq(count, columns));
+        }
+        let fine = cx.any(&cases);
+        return cx.require(fine, clause, |cx| format!("input {at} has {} elements", cx.show(count)));
     }
-    let count = cx.product(shape);
-    let one = cx.eq(count, 1);
-    let each = size.map(|size| cx.eq(count, size));
-    let fine = match each {
-        Some(each) => cx.any(&[one, each]),
-        None => one,
-    };
-    cx.require(fine, "MatMulInteger.C4", |cx| format!("there are {} zero points", cx.show(count)))
+    call.check(shape.len() == matrix.len(), clause, || format!("input {at} is of rank {}", shape.len()))?;
+    let mut expected = matrix.to_vec();
+    expected[matrix.len() - 2] = Expr::ONE;
+    cx.require_same_shape(&shape, &expected, clause)
 }
 
 /// `alpha A' B' + beta C`. (C1) A and B have 2 dimensions. (C2) The inner sizes agree. (C3) C broadcasts to the
@@ -108,19 +143,36 @@ pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// The rows and columns of [`gemm`].
 pub(super) fn gemm_sizes(cx: &mut Cx, call: &Checked) -> Result<[Expr; 2], KernelError> {
-    let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
-        let sizes = call.shape(at)?;
-        call.check(sizes.len() == 2, "Gemm.C1", || {
-            format!("a matrix has 2 dimensions, not {}", sizes.len())
-        })?;
-        Ok(if call.int(name, 0) != 0 { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) })
-    };
-    let ((rows, inner), (again, columns)) = (side(0, "transA")?, side(1, "transB")?);
+    let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 1], "Gemm.C1")?;
     cx.require_eq(inner, again, "Gemm.C2", "inner sizes")?;
     if call.has(2) {
         cx.require_expandable(call.shape(2)?, &[rows, columns], "Gemm.C3")?;
     }
     Ok([rows, columns])
+}
+
+/// The sizes of two matrices, as `transA` and `transB` turn them. onnxruntime takes a vector for a row where it does not
+/// know the rank of the first one.
+pub(super) fn gemm_sides(
+    cx: &Cx,
+    call: &Checked,
+    inputs: [usize; 2],
+    clause: &'static str,
+) -> Result<[[Expr; 2]; 2], KernelError> {
+    let side = |at: usize, is_turned: bool| -> Result<[Expr; 2], KernelError> {
+        let sizes = call.shape(at)?;
+        if let &[length] = sizes
+            && at == 0
+            && !is_turned
+            && cx.on_cpu()
+            && !call.infers_rank(0)?
+        {
+            return Ok([Expr::ONE, length]);
+        }
+        call.check(sizes.len() == 2, clause, || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+        Ok(if is_turned { [sizes[1], sizes[0]] } else { [sizes[0], sizes[1]] })
+    };
+    Ok([side(inputs[0], call.int("transA", 0) != 0)?, side(inputs[1], call.int("transB", 0) != 0)?])
 }
 
 /// (C1) The last two sizes are equal.

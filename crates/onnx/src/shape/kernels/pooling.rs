@@ -20,12 +20,18 @@ pub(super) const KERNELS: Family = &[
 
 pub(super) const CONTRIB: Family = &[("MaxpoolWithMask", masked_pool), ("NhwcMaxPool", pool)];
 
-/// (C7) The mask has the rank and the spatial sizes of the input.
+/// (C7) The mask has the rank and the spatial sizes of the input. (C9) Where the input has batches and channels, so has
+/// the mask.
 fn masked_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = pooled(cx, call)?;
     let (sizes, mask) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(mask.len() == sizes.len(), "Pool.C7", || format!("the mask is of rank {}", mask.len()))?;
     cx.require_same_shape(&mask[2..], &sizes[2..], "Pool.C7")?;
+    let (no_batch, no_channel) = (cx.eq(sizes[0], 0), cx.eq(sizes[1], 0));
+    let (some, too) = (cx.ge(mask[0], 1), cx.ge(mask[1], 1));
+    let filled = cx.all(&[some, too]);
+    let fine = cx.any(&[no_batch, no_channel, filled]);
+    policy::onnxruntime(cx, fine, "Pool.C9", |cx| format!("the mask is {}", cx.show_all(&mask)))?;
     call.one(shape)
 }
 

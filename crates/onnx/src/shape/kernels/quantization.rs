@@ -1,6 +1,6 @@
 //! Quantization, and operators on quantized tensors.
 use super::Family;
-use super::linear::product;
+use super::linear::{for_columns, gemm_sides, product};
 use super::meeting::meet;
 use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome};
@@ -128,12 +128,13 @@ fn single(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelErr
     Ok(())
 }
 
-/// Requires scalars. onnxruntime's inference of shapes refuses one element in one dimension, too.
+/// Requires scalars. onnxruntime's inference of shapes refuses one element in one dimension, too, where it knows the rank.
 pub(super) fn scalars(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelError> {
     for &at in inputs {
         if call.has(at) {
             let rank = call.shape(at)?.len();
-            super::policy::onnxruntime_checks(cx, rank == 0, "Quantized.C1", || {
+            let is_fine = rank == 0 || cx.on_cpu() && !call.infers_rank(at)?;
+            super::policy::onnxruntime_checks(cx, is_fine, "Quantized.C1", || {
                 format!("input {at} is a scalar, not of rank {rank}")
             })?;
         }
@@ -178,7 +179,9 @@ fn quantized_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(3)?);
     let shape = product(cx, call, a, b)?;
     single(cx, call, &[1, 2, 6, 7])?;
-    per_column(cx, call, &[4, 5], last(b))?;
+    for at in [4, 5] {
+        for_columns(cx, call, at, b, "Quantized.C1")?;
+    }
     call.one(shape)
 }
 
@@ -187,16 +190,10 @@ fn matmul_to_float(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
     for at in [2, 3] {
-        // Scales broadcast to the product; leading dimensions of 1 do not matter.
-        let scale = call.shape(at)?.to_vec();
-        let (leading, rest) = scale.split_at(scale.len().saturating_sub(shape.len()));
-        for &size in leading {
-            cx.require_eq(size, Expr::ONE, "Quantized.C1", "a leading dimension of scales")?;
-        }
-        cx.require_expandable(rest, &shape, "Quantized.C1")?;
+        scale_of_product(cx, call, at, &shape)?;
     }
     single(cx, call, &[4])?;
-    per_column(cx, call, &[5], last(b))?;
+    for_columns(cx, call, 5, b, "Quantized.C1")?;
     bias(cx, call, 6, &shape)?;
     call.one(shape)
 }
@@ -205,29 +202,45 @@ fn matmul_to_float(cx: &mut Cx, call: &Checked) -> Outcome {
 fn dynamic_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
-    per_column(cx, call, &[2, 3], last(b))?;
+    scale_of_product(cx, call, 2, &shape)?;
+    for_columns(cx, call, 3, b, "Quantized.C1")?;
     bias(cx, call, 4, &shape)?;
     Ok(vec![Tensor::new(Dtype::F32, shape).into()])
 }
 
-fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), KernelError> {
-    if call.has(at) {
-        cx.require_same_shape(call.shape(at)?, &[last(shape)], "Quantized.C2")?;
+/// Requires scales that broadcast to the product; leading dimensions of 1 do not matter.
+fn scale_of_product(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), KernelError> {
+    let scale = call.shape(at)?.to_vec();
+    let (leading, rest) = scale.split_at(scale.len().saturating_sub(shape.len()));
+    for &size in leading {
+        cx.require_eq(size, Expr::ONE, "Quantized.C1", "a leading dimension of scales")?;
     }
-    Ok(())
+    cx.require_expandable(rest, shape, "Quantized.C1")
+}
+
+/// (C2) The bias has an element for each column. onnxruntime looks at the number of its elements alone, and only where
+/// the product has some.
+fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), KernelError> {
+    if !call.has(at) {
+        return Ok(());
+    }
+    if !cx.on_cpu() {
+        return cx.require_same_shape(call.shape(at)?, &[last(shape)], "Quantized.C2");
+    }
+    let columns = call.shape(1)?;
+    let columns = if columns.len() > 1 { last(columns) } else { Expr::ONE };
+    let (count, all) = (cx.product(call.shape(at)?.to_vec()), cx.product(shape.to_vec()));
+    let (each, nothing) = (cx.eq(count, columns), cx.eq(all, 0));
+    let fine = cx.any(&[each, nothing]);
+    cx.require(fine, "Quantized.C2", |cx| {
+        format!("a bias of {} for {} columns", cx.show(count), cx.show(columns))
+    })
 }
 
 /// `alpha A' B'` with scales. (C1) as for matrices. (C2) B's scale and zero point have one shape, of at most one
 /// dimension.
 fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
-    let side = |at: usize, name: &str| -> Result<(Expr, Expr), KernelError> {
-        let sizes = call.shape(at)?;
-        call.check(sizes.len() == 2, "QGemm.C1", || {
-            format!("a matrix has 2 dimensions, not {}", sizes.len())
-        })?;
-        Ok(if call.int(name, 0) != 0 { (sizes[1], sizes[0]) } else { (sizes[0], sizes[1]) })
-    };
-    let ((rows, inner), (again, columns)) = (side(0, "transA")?, side(3, "transB")?);
+    let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 3], "QGemm.C1")?;
     cx.require_eq(inner, again, "QGemm.C1", "inner sizes")?;
     single(cx, call, &[1, 2, 7, 8])?;
     per_column(cx, call, &[4, 5], columns)?;
@@ -278,7 +291,10 @@ fn quantized_unary(cx: &mut Cx, call: &Checked) -> Outcome {
 /// scales.
 fn quantized_softmax(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.axis(call.int("axis", -1), sizes.len(), "QLinearSoftmax.C6")?;
+    let axis = call.int("axis", -1);
+    if !super::reduction::is_idle(cx, call, &sizes, axis)? {
+        call.axis(axis, sizes.len(), "QLinearSoftmax.C6")?;
+    }
     if !cx.on_cpu() {
         single(cx, call, &[1, 2, 3, 4])?;
     }
@@ -321,7 +337,15 @@ fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
         format!("it has {count} inputs")
     })?;
     first_of(cx, call, &[0], &[1])?;
-    let mut shape = call.shape(2)?.to_vec();
+    // onnxruntime looks at the sizes of what is not empty.
+    let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
+    let mut lead = 2;
+    for part in (2..count).step_by(3).rev() {
+        if cx.on_cpu() && !is_empty(call.shape(part)?) {
+            lead = part;
+        }
+    }
+    let mut shape = call.shape(lead)?.to_vec();
     let dtype = call.given(1)?.dtype;
     let at = call.axis(call.int("axis", 0), shape.len(), "QLinearConcat.C5")?;
     for part in (2..count).step_by(3) {
@@ -329,15 +353,16 @@ fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
         let fine = x.dtype == dtype && zero.dtype == dtype && scale.dtype == Dtype::F32;
         call.check(fine, "QLinearConcat.C5", || "types differ".to_owned())?;
         first_of(cx, call, &[part + 1], &[part + 2])?;
-        if part == 2 {
+        if part == lead {
             continue;
         }
         let next = call.shape(part)?.to_vec();
         call.check(next.len() == shape.len(), "QLinearConcat.C5", || "ranks differ".to_owned())?;
+        let skipped = cx.on_cpu() && is_empty(&next);
         for dim in 0..shape.len() {
             if dim == at {
                 shape[dim] = cx.add(shape[dim], next[dim]);
-            } else {
+            } else if !skipped {
                 cx.require_eq(shape[dim], next[dim], "QLinearConcat.C5", "sizes beside the axis")?;
             }
         }

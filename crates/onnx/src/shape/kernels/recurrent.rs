@@ -14,7 +14,7 @@ pub(super) const KERNELS: Family = &[("GRU", recurrent), ("LSTM", recurrent), ("
 /// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is `[directions,
 /// gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`. (C4)
 /// There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6)
-/// There is an activation for each gate. (C7) Scales are `[directions]` or `[directions, gates * hidden]`.
+/// There is an activation for each gate. (C8) onnxruntime has no `layout` 1. (C7) Scales are `[directions]` or `[directions, gates * hidden]`.
 fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     let (gates, activations) = match call.op() {
         "LSTM" | "DynamicQuantizeLSTM" => (4, 3),
@@ -34,6 +34,7 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     )?;
     let layout = call.int("layout", 0);
     call.check(matches!(layout, 0 | 1), "Recurrent.C1", || format!("layout is {layout}"))?;
+    policy::onnxruntime_checks(cx, layout == 0, "Recurrent.C8", || "layout is 1".to_owned())?;
     let x = call.shape(0)?.to_vec();
     call.check(x.len() == 3, "Recurrent.C2", || format!("the input has 3 dimensions, not {}", x.len()))?;
     let recurrence = call.shape(2)?.to_vec();

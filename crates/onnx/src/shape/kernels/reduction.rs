@@ -41,8 +41,8 @@ fn is_empty(sizes: &[Expr]) -> bool {
 
 /// Which axes are reduced. (C1) They are within the rank.
 ///
-/// A model with wrong axes does not load where attributes of version 11 or later or constants say them. What
-/// onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are,
+/// A model with wrong axes does not load where attributes of version 11 or later or constants say them and the rank is
+/// known. What onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are,
 /// so that negative ones, and those beyond the rank, stand for none.
 fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, KernelError> {
     let rank = sizes.len();
@@ -56,13 +56,12 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
     if rank == 0 && !loaded {
         return Ok(flags);
     }
-    if rank == 0 && !axes.is_empty() && !call.is_ranked_at_load(0) {
-        let message = format!("{}: whether the rank is known when the model loads is not known", call.op());
-        return Err(KernelError::Unsupported(message));
+    if rank == 0 && !axes.is_empty() && !call.infers_rank(0)? {
+        return Ok(flags);
     }
     for &axis in axes {
         let inside = (-(rank as i64)..rank as i64).contains(&axis);
-        if is_empty(sizes) && if inside { axis < 0 } else { !loaded } {
+        if is_empty(sizes) && if inside { axis < 0 } else { !loaded || !call.infers_rank(0)? } {
             continue;
         }
         flags[call.axis(axis, rank, "Reduce.C1")?] = true;
@@ -232,13 +231,21 @@ fn running(cx: &mut Cx, call: &Checked, at: usize, result: &Tensor) -> Option<El
     Some(grid.into_elements())
 }
 
-/// (C1) The axis is within the rank. Before version 11 onnxruntime does not look at it where there is nothing to
-/// compute.
-fn softmax(_: &mut Cx, call: &Checked) -> Outcome {
+/// Whether onnxruntime does not look at an axis beyond the rank: nothing is to be computed, and the rank is not known
+/// when the model loads.
+pub(super) fn is_idle(cx: &Cx, call: &Checked, sizes: &[Expr], axis: i64) -> Result<bool, KernelError> {
+    let rank = sizes.len() as i64;
+    Ok(cx.on_cpu() && is_empty(sizes) && !(-rank..rank).contains(&axis) && !call.infers_rank(0)?)
+}
+
+/// (C1) The axis is within the rank. onnxruntime does not look at it where there is nothing to compute, but when it
+/// loads a model of version 11 or later of which it knows the rank.
+fn softmax(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let default = if call.since() < 13 { 1 } else { -1 };
-    if call.since() >= 11 || !is_empty(&sizes) {
-        call.axis(call.int("axis", default), sizes.len(), "Softmax.C1")?;
+    let axis = call.int("axis", default);
+    if call.since() >= 11 && !is_idle(cx, call, &sizes, axis)? || !is_empty(&sizes) {
+        call.axis(axis, sizes.len(), "Softmax.C1")?;
     }
     let mut result = call.output(0, sizes)?;
     result.dtype = call.given(0).map_or(Dtype::F32, |x| x.dtype);

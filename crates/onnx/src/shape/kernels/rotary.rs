@@ -100,9 +100,13 @@ fn contrib_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
         let remainder = cx.modulo(sizes[2], size);
         cx.require_eq(remainder, Expr::ZERO, "RotaryEmbedding.C1", "what heads leave over")?;
     }
-    let room = cx.le(length, cosines[0]);
+    // One position is that of the first token.
+    let first =
+        if positions.len() < 2 { call.given(1)?.single().and_then(|first| first.int()) } else { None };
+    let end = cx.add(length, first.unwrap_or(Expr::ZERO));
+    let room = cx.le(end, cosines[0]);
     cx.require(room, "RotaryEmbedding.C2", |cx| {
-        format!("a length of {} for {} positions", cx.show(length), cx.show(cosines[0]))
+        format!("positions up to {} in a table of {}", cx.show(end), cx.show(cosines[0]))
     })?;
     call.one(sizes)
 }

@@ -206,7 +206,7 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     call.check(!items.is_empty(), "ConcatFromSequence.C1", || "the sequence is empty".to_owned())?;
     let shapes: Option<Vec<&Vec<Expr>>> = items.iter().map(|tensor| tensor.shape.as_ref()).collect();
-    let Some(shapes) = shapes else { return Ok(vec![item(sequence.dtype)]) };
+    let Some(shapes) = shapes else { return Err(open(call.op(), "the rank of an item")) };
     // onnxruntime looks at the sizes of what is not empty.
     let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
     let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
@@ -214,8 +214,9 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let at = call.axis(axis, shape.len() + usize::from(new), "ConcatFromSequence.C2")?;
     let mut along = if new { cx.int(shapes.len() as i64) } else { shape[at] };
     for (_, other) in shapes.iter().enumerate().filter(|(item, _)| *item != lead) {
-        call.check(other.len() == shape.len(), "ConcatFromSequence.C2", || "ranks differ".to_owned())?;
         let skipped = cx.on_cpu() && is_empty(other);
+        let fits = other.len() == shape.len() || skipped && other.len() > shape.len();
+        call.check(fits, "ConcatFromSequence.C2", || "ranks differ".to_owned())?;
         for (dim, (&a, &b)) in shape.iter().zip(other.iter()).enumerate() {
             if !new && dim == at {
                 along = cx.add(along, b);
@@ -224,6 +225,7 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
             }
         }
     }
+    let rank = shape.len();
     if new {
         shape.insert(at, along);
     } else {
@@ -231,7 +233,9 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let mut result = Tensor::new(sequence.dtype, shape);
     let parts: Vec<&Tensor> = items.iter().collect();
-    result.elements = if new { stacked(&parts, at, &result) } else { joined(&parts, at, &result) };
+    if parts.iter().all(|part| part.shape.as_ref().is_some_and(|sizes| sizes.len() == rank)) {
+        result.elements = if new { stacked(&parts, at, &result) } else { joined(&parts, at, &result) };
+    }
     Ok(vec![result.into()])
 }
 
@@ -292,7 +296,9 @@ fn into_equal(cx: &mut Cx, given: &Tensor, size: Expr, keep: bool) -> Result<Cut
     let positive = cx.ge(step, 1);
     cx.require(positive, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(step)))?;
     if !keep {
-        let one = cx.eq(step, 1);
+        // The only part of a size of 1 is one, too.
+        let (one, short) = (cx.eq(step, 1), cx.le(size, 1));
+        let one = cx.any(&[one, short]);
         cx.require(one, "SplitToSequence.C2", |cx| format!("parts of {} have a dimension", cx.show(step)))?;
     }
     let sizes = step.as_inline().zip(size.as_inline());
