@@ -1,6 +1,6 @@
 //! The values of a graph by number, and which nodes use them.
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
-use super::scope::{Scope, captured, place};
+use super::scope::{Scope, captured, names_before, place};
 use super::{ReadError, graphs_of, wrong};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -174,15 +174,6 @@ pub(super) fn by_name(graph: &GraphProto, links: &Links) -> FxHashMap<String, us
     let before = names_before(graph).zip(links.before());
     let all = before.chain(outputs).filter(|(name, _)| !name.is_empty());
     all.map(|(name, number)| (name.to_owned(), number)).collect()
-}
-
-/// The names of a graph's inputs, initializers and sparse initializers with values, in this order.
-pub(crate) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
-    let inputs = graph.input.iter().map(|input| input.name.as_str());
-    let initializers = graph.initializer.iter().map(|tensor| tensor.name.as_str());
-    let sparse = graph.sparse_initializer.iter();
-    let sparse = sparse.filter_map(|tensor| Some(tensor.values.as_ref()?.name.as_str()));
-    inputs.chain(initializers).chain(sparse)
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ mod tensor;
 
 pub use crate::text::is_text;
 pub use links::Links;
-pub(crate) use links::names_before;
 pub use loaded::{Loaded, Row};
 pub use needed::{Needed, graphs_of, reads_elements};
+pub(crate) use scope::names_before;
 pub use tensor::{attribute, sparse, tensor};
 
 use crate::text;

@@ -1,7 +1,7 @@
 //! The order of nodes: each value is made once, before it is used; functions do not call themselves.
-use super::links::{Links, names_before};
+use super::links::Links;
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
-use super::scope::{Scope, place};
+use super::scope::{Scope, names_before, place};
 use super::tensor::misplaced;
 use super::{Model, ReadError, domain_of, graphs_of, wrong};
 use rustc_hash::FxHashSet;

@@ -1,6 +1,5 @@
 //! Which values a graph sees, and what graphs within a node use of them.
 use super::graphs_of;
-use super::links::names_before;
 use super::message::{GraphProto, NodeProto};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -52,6 +51,15 @@ impl<'s> Scope<'s> {
     pub(super) fn numbers(&self) -> Vec<u32> {
         self.numbers.clone()
     }
+}
+
+/// The names of a graph's inputs, initializers and sparse initializers with values, in this order.
+pub(crate) fn names_before(graph: &GraphProto) -> impl Iterator<Item = &str> {
+    let inputs = graph.input.iter().map(|input| input.name.as_str());
+    let initializers = graph.initializer.iter().map(|tensor| tensor.name.as_str());
+    let sparse = graph.sparse_initializer.iter();
+    let sparse = sparse.filter_map(|tensor| Some(tensor.values.as_ref()?.name.as_str()));
+    inputs.chain(initializers).chain(sparse)
 }
 
 /// The names that graphs within a node use and do not make themselves.

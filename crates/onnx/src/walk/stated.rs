@@ -1,7 +1,6 @@
 //! The sizes that graphs within nodes declare for what they make, as onnxruntime holds results to them.
 use super::control::place;
 use super::loading::address;
-use super::unmade::row;
 use super::{Ended, Given, Walk, declared};
 use crate::read::Row;
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
@@ -60,6 +59,14 @@ fn held(stated: &[Option<i64>], inferred: Option<&Row>, needs_all: bool) -> Held
         _ => stated.to_vec(),
     };
     if needs_all && merged.contains(&None) { Held::To(vec![None; merged.len()]) } else { Held::To(merged) }
+}
+
+/// The sizes of a value that are numbers when the model loads, if its rank is sure to be known then or none is.
+pub(super) fn row(value: &Value) -> Row {
+    let tensor = value.tensor()?;
+    let sizes: Vec<Option<i64>> = tensor.shape.as_ref()?.iter().map(|size| size.as_inline()).collect();
+    let is_sure = tensor.is_ranked_at_load || tensor.constant || sizes.iter().all(Option::is_none);
+    is_sure.then_some(sizes)
 }
 
 /// The sizes that a value of a graph is declared to have as numbers, if its rank is declared.

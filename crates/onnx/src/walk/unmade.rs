@@ -2,7 +2,7 @@
 use super::control::{Results, place};
 use super::load::is_sized;
 use super::loading::address;
-use super::stated::{declared_and_made, shown, stated_row};
+use super::stated::{declared_and_made, row, shown, stated_row};
 use super::untracked::without_elements;
 use super::{Frame, Scope, Walk};
 use crate::read::Row;
@@ -13,13 +13,6 @@ use sizewise_kernels::{Backend, KernelError};
 
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
-
-pub(super) fn row(value: &Value) -> Row {
-    let tensor = value.tensor()?;
-    let sizes: Vec<Option<i64>> = tensor.shape.as_ref()?.iter().map(|size| size.as_inline()).collect();
-    let is_sure = tensor.is_ranked_at_load || tensor.constant || sizes.iter().all(Option::is_none);
-    is_sure.then_some(sizes)
-}
 
 /// Whether sizes that are known when the model loads are compared with those of a run.
 pub(super) fn compares_at_load(node: &NodeProto) -> bool {
