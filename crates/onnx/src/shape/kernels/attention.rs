@@ -408,15 +408,29 @@ fn rotary_caches(cx: &mut Cx, call: &Checked, size: Expr, total: Expr) -> Result
         format!("a table of cosines has 2 dimensions, not {}", cosines.len())
     })?;
     cx.require_same_shape(&cosines, call.shape(8)?, CLAUSE)?;
-    let rows = cx.ge(cosines[0], total);
-    cx.require(rows, CLAUSE, |cx| {
-        format!("{} rows of cosines for a total length of {}", cx.show(cosines[0]), cx.show(total))
-    })?;
-    let (doubled, remainder) = (cx.mul(cosines[1], 2), cx.modulo(cosines[1], 8));
-    let (within, whole) = (cx.le(doubled, size), cx.eq(remainder, 0));
-    let columns = cx.all(&[within, whole]);
-    policy::onnxruntime(cx, columns, CLAUSE, |cx| {
-        format!("{} columns of cosines for heads of {}", cx.show(cosines[1]), cx.show(size))
+    table_fits(cx, [cosines[0], cosines[1]], size, Some(total), [CLAUSE, CLAUSE])
+}
+
+/// Tables of cosines and sines for rotation: a row for each position, at most half as many columns as a
+/// head has elements, in eights. The clauses are those of rows and of columns.
+pub(super) fn table_fits(
+    cx: &mut Cx,
+    [rows, columns]: [Expr; 2],
+    head: Expr,
+    total: Option<Expr>,
+    clauses: [&'static str; 2],
+) -> Result<(), KernelError> {
+    if let Some(total) = total {
+        let enough = cx.ge(rows, total);
+        cx.require(enough, clauses[0], |cx| {
+            format!("{} rows of cosines for a total length of {}", cx.show(rows), cx.show(total))
+        })?;
+    }
+    let (doubled, remainder) = (cx.mul(columns, 2), cx.modulo(columns, 8));
+    let (within, whole) = (cx.le(doubled, head), cx.eq(remainder, 0));
+    let fits = cx.all(&[within, whole]);
+    policy::onnxruntime(cx, fits, clauses[1], |cx| {
+        format!("{} columns of cosines for heads of {}", cx.show(columns), cx.show(head))
     })
 }
 

@@ -1,5 +1,5 @@
 //! onnxruntime's attention of one token, and attention to blocks of a cache.
-use super::attention::exactly;
+use super::attention::{exactly, table_fits};
 use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::value::{Tensor, Value};
@@ -357,17 +357,6 @@ fn tables(cx: &mut Cx, call: &Checked, size: Expr, total: Option<Expr>) -> Resul
     call.check(sines.len() >= 2, CLAUSE, || format!("a table has 2 dimensions, not {}", sines.len()))?;
     let taken = if cx.on_cpu() { 2 } else { sines.len() };
     cx.require_same_shape(&cosines[..2], &sines[..taken], CLAUSE)?;
-    if let Some(total) = total {
-        let rows = cx.ge(cosines[0], total);
-        cx.require(rows, CLAUSE, |cx| {
-            format!("{} rows of cosines for a total length of {}", cx.show(cosines[0]), cx.show(total))
-        })?;
-    }
-    let (doubled, remainder) = (cx.mul(cosines[1], 2), cx.modulo(cosines[1], 8));
-    let (within, whole) = (cx.le(doubled, size), cx.eq(remainder, 0));
-    let columns = cx.all(&[within, whole]);
-    policy::onnxruntime(cx, columns, "SparseAttention.C7", |cx| {
-        format!("{} columns of cosines for heads of {}", cx.show(cosines[1]), cx.show(size))
-    })?;
+    table_fits(cx, [cosines[0], cosines[1]], size, total, [CLAUSE, "SparseAttention.C7"])?;
     policy::not_empty(cx, &[call.shape(0)?[1]], "SparseAttention.C7")
 }
