@@ -86,12 +86,16 @@ def calls(infer, model):
 
 
 def in_fresh_process(infer, model):
-    """As `calls`, in a process that has imported the tool and not called it."""
+    """As `calls`, in a process that has imported the tool and not called it.
+
+    It runs in a folder of its own: some tools write files into the current one.
+    """
     begin, end = os.pipe()
     child = os.fork()
     if child == 0:
         with contextlib.suppress(BaseException), os.fdopen(end, "wb") as answer:
-            pickle.dump(calls(infer, model), answer)
+            with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+                pickle.dump(calls(infer, model), answer)
         os._exit(0)
     os.close(end)
     with os.fdopen(begin, "rb") as answer:
