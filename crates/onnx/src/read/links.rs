@@ -1,8 +1,9 @@
 //! The values of a graph by number, and which nodes use them.
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
 use super::scope::{Scope, captured, names_before, place};
-use super::{ReadError, graphs_of, wrong};
+use super::{ReadError, domain_of, graphs_of, wrong};
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use smallvec::SmallVec;
 
 /// The number of a value that is left out, or that the graph does not have.
 const NONE: u32 = u32::MAX;
@@ -21,21 +22,39 @@ pub struct Links {
     nodes: Vec<Link>,
     /// The numbers of the inputs of all nodes.
     used: Vec<u32>,
-    /// The nodes that have graphs within.
-    with_graphs: Vec<usize>,
+    /// What nodes call, each once.
+    operators: Vec<Operator>,
 }
 
-/// Where the numbers of a node are.
+/// What is known of a node.
 #[derive(Debug, Clone, Copy)]
 struct Link {
-    /// Where those of its inputs begin.
+    /// Where the numbers of its inputs begin.
     used: u32,
     /// The number of its first output.
     made: u32,
+    /// The number of its operator.
+    operator: u32,
+    /// Whether each of its outputs has a name.
+    asks_for_all: bool,
+    /// Whether it has graphs within.
+    has_graphs: bool,
+}
+
+/// An operator, or a function that the model brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operator {
+    /// Its domain; empty for `ai.onnx`.
+    pub domain: String,
+    /// Its name.
+    pub name: String,
 }
 
 /// A node that makes what another one uses.
 pub(super) type Use = (usize, usize);
+
+/// The numbers of operators by name: one for each domain.
+type Numbers<'n> = FxHashMap<&'n str, SmallVec<[u32; 1]>>;
 
 /// The numbers of values by name.
 type Made<'n> = FxHashMap<&'n str, u32>;
@@ -59,8 +78,13 @@ impl Links {
         // Inputs that no node before makes: the node, and where the number of the input is.
         let mut late: Vec<(usize, usize)> = Vec::new();
         let mut late_within: Vec<&str> = Vec::new();
+        let mut numbers: Numbers = Numbers::default();
         for (at, node) in list.iter().enumerate() {
-            links.nodes.push(Link { used: links.used.len() as u32, made: links.count as u32 });
+            let operator = links.number_of_operator(node, &mut numbers);
+            let (used, made_first) = (links.used.len() as u32, links.count as u32);
+            let asks_for_all = node.output.iter().all(|name| !name.is_empty());
+            let has_graphs = graphs_of(node).next().is_some();
+            links.nodes.push(Link { used, made: made_first, operator, asks_for_all, has_graphs });
             for name in &node.input {
                 let number = match made.get(name.as_str()) {
                     _ if name.is_empty() => NONE,
@@ -73,8 +97,7 @@ impl Links {
                 };
                 links.used.push(number);
             }
-            if graphs_of(node).next().is_some() {
-                links.with_graphs.push(at);
+            if has_graphs {
                 late_within.extend(captured(node).into_iter().filter(|name| !made.contains_key(name)));
             }
             for output in &node.output {
@@ -105,6 +128,22 @@ impl Links {
         Ok((links, uses))
     }
 
+    /// The number of what a node calls, a new one if it is the first to call that.
+    fn number_of_operator<'n>(&mut self, node: &'n NodeProto, numbers: &mut Numbers<'n>) -> u32 {
+        let domain = domain_of(node);
+        let of_name = numbers.entry(node.op_type.as_str()).or_default();
+        // Comparing empty texts by their bytes is slow.
+        let has_domain = |own: &str| if domain.is_empty() { own.is_empty() } else { own == domain };
+        let known = of_name.iter().find(|&&number| has_domain(&self.operators[number as usize].domain));
+        if let Some(&number) = known {
+            return number;
+        }
+        let number = self.operators.len() as u32;
+        self.operators.push(Operator { domain: domain.to_owned(), name: node.op_type.clone() });
+        of_name.push(number);
+        number
+    }
+
     /// Who makes what each node uses.
     fn uses(&self, list: &[NodeProto], made: &Made) -> Vec<Use> {
         let before = self.count - list.iter().map(|node| node.output.len()).sum::<usize>();
@@ -117,7 +156,7 @@ impl Links {
             let numbers = self.inputs(at, node.input.len()).flatten();
             uses.extend(numbers.filter_map(maker).map(|maker| (maker, at)));
         }
-        for &at in &self.with_graphs {
+        for at in self.with_graphs() {
             let numbers = captured(&list[at]).into_iter().filter_map(|name| Some(*made.get(name)? as usize));
             uses.extend(numbers.filter_map(maker).map(|maker| (maker, at)));
         }
@@ -127,12 +166,16 @@ impl Links {
     /// Puts the nodes in another order; values keep their numbers.
     pub(super) fn reorder(&mut self, order: &[usize]) {
         self.nodes = order.iter().map(|&at| self.nodes[at]).collect();
-        self.with_graphs = (0..order.len()).filter(|&at| self.with_graphs.contains(&order[at])).collect();
     }
 
     /// The nodes that have graphs within.
-    pub(super) fn with_graphs(&self) -> &[usize] {
-        &self.with_graphs
+    pub(super) fn with_graphs(&self) -> impl Iterator<Item = usize> {
+        (0..self.nodes.len()).filter(|&at| self.has_graphs(at))
+    }
+
+    /// Whether a node has graphs within.
+    pub(super) fn has_graphs(&self, node: usize) -> bool {
+        self.nodes[node].has_graphs
     }
 
     /// How many values there are.
@@ -154,6 +197,27 @@ impl Links {
     pub fn inputs(&self, node: usize, count: usize) -> impl Iterator<Item = Option<usize>> {
         let begin = self.nodes[node].used as usize;
         self.used[begin..begin + count].iter().copied().map(some)
+    }
+
+    /// The number of an input of a node, which has so many; `None` where it is left out.
+    pub fn input(&self, node: usize, count: usize, at: usize) -> Option<usize> {
+        let begin = self.nodes[node].used as usize;
+        self.used[begin..begin + count].get(at).copied().and_then(some)
+    }
+
+    /// What nodes call, each once.
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+
+    /// What a node calls, by its position in [`Links::operators`].
+    pub fn operator(&self, node: usize) -> usize {
+        self.nodes[node].operator as usize
+    }
+
+    /// Whether each output of a node has a name.
+    pub fn asks_for_all(&self, node: usize) -> bool {
+        self.nodes[node].asks_for_all
     }
 
     /// The number of the first output of a node; the others follow it.
@@ -212,6 +276,8 @@ mod tests {
             let named: Vec<&str> = numbers.map(|number| number.and_then(name).unwrap_or_default()).collect();
             let NodeProto { input, .. } = node;
             assert_eq!(named, *input, "{}", node.op_type);
+            let operator = &model.links.operators()[model.links.operator(at)];
+            assert_eq!((operator.domain.as_str(), &operator.name), ("", &node.op_type));
         }
         assert_eq!(
             model.links.results().map(|number| number.and_then(name)).collect::<Vec<_>>(),

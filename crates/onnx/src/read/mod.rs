@@ -13,7 +13,7 @@ mod scope;
 mod tensor;
 
 pub use crate::text::is_text;
-pub use links::Links;
+pub use links::{Links, Operator};
 pub use loaded::{Loaded, Row};
 pub use needed::{Needed, graphs_of, reads_elements};
 pub(crate) use scope::names_before;

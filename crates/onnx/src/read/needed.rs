@@ -4,7 +4,7 @@
 //! of them elementwise need not be followed. Nodes are looked at from the last to the first. An operator that is not
 //! listed here reads the elements of all its inputs.
 use super::message::{GraphProto, NodeProto, TypeValue};
-use super::{Model, domain_of};
+use super::{Model, Operator};
 use crate::shape::Dtype;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -122,10 +122,13 @@ impl Needed {
             nodes[at_node] = result;
             for (at, number) in links.inputs(at_node, node.input.len()).enumerate() {
                 let Some(number) = number else { continue };
-                let of = used(kinds[at_node], at, types[number]);
+                let of = used(kinds[links.operator(at_node)], at, types[number]);
                 if of == Use::Reads || result && of == Use::Passes {
                     needed[number] = true;
                 }
+            }
+            if !links.has_graphs(at_node) {
+                continue;
             }
             names_within(node, &mut |name| {
                 if let Some(number) = model.number(name) {
@@ -157,11 +160,10 @@ fn used(kind: Kind, at: usize, dtype: Option<Dtype>) -> Use {
     if passes { Use::Passes } else { Use::Reads }
 }
 
-/// What each node does with elements; and the element types of values by number, as far as they are told without inferring
-/// shapes.
+/// What each operator does with elements, by its number; and the element types of values by number, as far as they are
+/// told without inferring shapes.
 fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
     let (graph, links) = (&model.graph, &model.links);
-    let mut kinds = Vec::with_capacity(graph.node.len());
     let mut types: Vec<Option<Dtype>> = vec![None; links.count()];
     let before: Vec<usize> = links.before().collect();
     let (inputs, others) = before.split_at(graph.input.len());
@@ -173,43 +175,65 @@ fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
             types[number] = Dtype::from_number(i64::from(of.elem_type)).or(types[number]);
         }
     }
+    let of_operator = |called: &Operator| match model.function(&called.domain, &called.name) {
+        Some(_) => (Kind::Reads, Told::Not),
+        None => {
+            let kind = kind(&called.domain, &called.name);
+            (kind, told(called, kind))
+        }
+    };
+    let (kinds, told): (Vec<Kind>, Vec<Told>) = links.operators().iter().map(of_operator).unzip();
     for (at_node, node) in graph.node.iter().enumerate() {
-        let kind = match model.function(domain_of(node), &node.op_type) {
-            Some(_) => Kind::Reads,
-            None => kind(domain_of(node), &node.op_type),
-        };
-        kinds.push(kind);
-        let of = |at: usize| types[links.inputs(at_node, node.input.len()).nth(at)??];
-        let dtype = match (domain_of(node), node.op_type.as_str()) {
-            ("", "Cast") => {
-                let to = node.attribute.iter().find(|attribute| attribute.name == "to");
+        let dtype = match told[links.operator(at_node)] {
+            Told::Not => None,
+            Told::Is(dtype) => Some(dtype),
+            Told::Like(input) => links.input(at_node, node.input.len(), input).and_then(|of| types[of]),
+            Told::By(name) => {
+                let to = node.attribute.iter().find(|attribute| attribute.name == name);
                 to.filter(|to| to.ref_attr_name.is_empty()).and_then(|to| Dtype::from_number(to.i))
             }
-            ("", "Shape" | "Size") => Some(Dtype::I64),
-            (
-                "",
-                "And" | "Equal" | "Greater" | "GreaterOrEqual" | "IsInf" | "IsNaN" | "Less" | "LessOrEqual"
-                | "Not" | "Or" | "Xor",
-            ) => Some(Dtype::Bool),
-            ("", "Where") => of(1),
-            ("", "CastLike") => of(1),
-            (
-                "",
-                "DequantizeLinear"
-                | "QuantizeLinear"
-                | "DynamicQuantizeLinear"
-                | "MatMulInteger"
-                | "ConvInteger",
-            ) => None,
-            ("", "Attention" | "RotaryEmbedding") => None,
-            ("", _) if !matches!(kind, Kind::Reads | Kind::Ignores) => of(0),
-            _ => None,
         };
         if !node.output.is_empty() {
             types[links.outputs(at_node)] = dtype;
         }
     }
     (kinds, types)
+}
+
+/// What tells the element type of the first result of an operator.
+#[derive(Clone, Copy)]
+enum Told {
+    /// Nothing that is looked at.
+    Not,
+    /// The operator.
+    Is(Dtype),
+    /// The type of this input.
+    Like(usize),
+    /// The number in this attribute.
+    By(&'static str),
+}
+
+/// What tells the element type of the first result.
+fn told(called: &Operator, kind: Kind) -> Told {
+    if !called.domain.is_empty() {
+        return Told::Not;
+    }
+    match called.name.as_str() {
+        "Cast" => Told::By("to"),
+        "Shape" | "Size" => Told::Is(Dtype::I64),
+        "And" | "Equal" | "Greater" | "GreaterOrEqual" | "IsInf" | "IsNaN" | "Less" | "LessOrEqual"
+        | "Not" | "Or" | "Xor" => Told::Is(Dtype::Bool),
+        "Where" | "CastLike" => Told::Like(1),
+        "DequantizeLinear"
+        | "QuantizeLinear"
+        | "DynamicQuantizeLinear"
+        | "MatMulInteger"
+        | "ConvInteger"
+        | "Attention"
+        | "RotaryEmbedding" => Told::Not,
+        _ if matches!(kind, Kind::Reads | Kind::Ignores) => Told::Not,
+        _ => Told::Like(0),
+    }
 }
 
 /// The graphs within a node.

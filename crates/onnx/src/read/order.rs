@@ -105,13 +105,15 @@ fn order(list: &[NodeProto], uses: &[(usize, usize)], graph_name: &str) -> Resul
 }
 
 /// Orders the graphs within the nodes that have some.
-fn within(list: &mut [NodeProto], with_graphs: &[usize], known: &Scope) -> Result<(), ReadError> {
-    if with_graphs.is_empty() {
+fn within(
+    list: &mut [NodeProto],
+    with_graphs: impl Iterator<Item = usize>,
+    known: &Scope,
+) -> Result<(), ReadError> {
+    let mut taken: Vec<_> = with_graphs.map(|at| (at, std::mem::take(&mut list[at].attribute))).collect();
+    if taken.is_empty() {
         return Ok(());
     }
-    let mut taken: Vec<_> =
-        with_graphs.iter().map(|&at| (at, std::mem::take(&mut list[at].attribute))).collect();
-    taken.sort_unstable_by_key(|(at, _)| *at);
     let mut scope = Scope::new(std::iter::empty(), Some(known));
     let mut before = 0;
     for (at, attributes) in &mut taken {

@@ -43,7 +43,7 @@ impl Walk<'_> {
         for error in [self.uncounted_sizes(call), graphs_left_out(call)].into_iter().flatten() {
             self.failed(step, error)?;
         }
-        mark_ranks((call.domain, call.version), node, call.inputs, &mut values);
+        mark_ranks(node, call, &mut values);
         if self.keeps
             && !matches!(call.op, "Shape" | "Size" | "Identity" | "Concat" | "Gather" | "Slice" | "Unsqueeze")
         {

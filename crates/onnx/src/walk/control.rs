@@ -18,6 +18,11 @@ pub(super) fn attribute<'m>(node: &'m NodeProto, name: &str) -> Option<&'m Attri
     node.attribute.iter().find(|attribute| attribute.name == name)
 }
 
+/// Whether an operator is one of control flow: those of `ai.onnx` that run graphs within.
+pub(super) fn is_control(domain: &str, op: &str) -> bool {
+    domain.is_empty() && matches!(op, "If" | "Loop" | "Scan" | "SequenceMap")
+}
+
 /// A node's place in the memory of the model.
 pub(super) fn place(node: &NodeProto) -> usize {
     std::ptr::from_ref(node) as usize
@@ -32,24 +37,23 @@ impl<'m> Walk<'m> {
         Ok(vec![Value::Unknown; node.output.len()])
     }
 
-    /// The results of a node of control flow; `None` for any other node.
+    /// The results of a node of control flow, which [`is_control`] says it is.
     pub(super) fn control(
         &mut self,
         node: &'m NodeProto,
         inputs: &[Option<&Value>],
         scope: &Scope<'_>,
         frame: &Frame<'m>,
-    ) -> Result<Option<Vec<Value>>, Ended> {
+    ) -> Results {
         let walked = match node.op_type.as_str() {
-            "If" => return self.branches(node, inputs, scope, frame).map(Some),
+            "If" => return self.branches(node, inputs, scope, frame),
             "Loop" => Walk::repeated,
             "Scan" => Walk::scan,
-            "SequenceMap" => Walk::mapped,
-            _ => return Ok(None),
+            _ => Walk::mapped,
         };
         match body(node, "body") {
-            Some(graph) => walked(self, (node, graph), inputs, scope, frame).map(Some),
-            None => self.missing(node, "body").map(Some),
+            Some(graph) => walked(self, (node, graph), inputs, scope, frame),
+            None => self.missing(node, "body"),
         }
     }
 

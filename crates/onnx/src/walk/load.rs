@@ -1,7 +1,7 @@
 //! What onnxruntime is sure to know when it loads a model: the ranks of values.
 use super::{Given, declared};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
-use crate::shape::{Element, Tensor, Value};
+use crate::shape::{Call, Element, Tensor, Value};
 use sizewise_expr::Expr;
 
 /// Operators of which sizes of the result are inferred where the inputs after the first are in the file.
@@ -176,13 +176,8 @@ fn has_all_sizes(target: &Tensor) -> bool {
 }
 
 /// Marks the results of a node of which the rank and the sizes are known when the model loads.
-pub(super) fn mark_ranks(
-    (domain, version): (&str, i64),
-    node: &NodeProto,
-    inputs: &[Option<&Value>],
-    values: &mut [Option<Value>],
-) {
-    let op = node.op_type.as_str();
+pub(super) fn mark_ranks(node: &NodeProto, call: &Call, values: &mut [Option<Value>]) {
+    let Call { domain, op, version, inputs, .. } = *call;
     let is_ranked = inputs.iter().flatten().all(|value| is_ranked(value));
     // Which sizes are 1 is not inferred of sizes that are no numbers.
     let drops_any = op == "Squeeze" && inputs.len() < 2 && node.attribute.is_empty();

@@ -8,6 +8,7 @@ mod loading;
 mod loops;
 mod repeats;
 mod scan;
+mod scope;
 mod stated;
 mod unmade;
 mod untracked;
@@ -15,18 +16,20 @@ mod untracked;
 pub use inputs::{Given, Input, declared, filling, inputs, value};
 pub use untracked::NOT_FOLLOWED;
 
-use crate::read::message::{AttributeProto, GraphProto, NodeProto};
-use crate::read::{Imports, Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
+use crate::read::message::{GraphProto, NodeProto};
+use crate::read::{Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
 use crate::shape::{Attribute, Call, Dtype, RunTime, Value, unsupported_version};
+use control::is_control;
 use large::Degrees;
 use load::{mark_controlled, mark_declared};
 use repeats::{Asked, Repeats};
+use scope::{Frame, Scope};
+use unmade::compares_at_load;
 
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
-use smallvec::SmallVec;
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 100_000;
@@ -79,74 +82,6 @@ pub struct Failure {
     pub step: usize,
     /// Why.
     pub error: KernelError,
-}
-
-/// The values of a graph.
-enum Scope<'s> {
-    /// Those of the main graph by number.
-    Main(&'s Model, Vec<Option<Value>>),
-    /// Those of a graph or a function by name, with those of the graphs around.
-    Within(FxHashMap<&'s str, Value>, Option<&'s Scope<'s>>),
-}
-
-impl<'s> Scope<'s> {
-    fn get(&self, name: &str) -> Option<&Value> {
-        match self {
-            Scope::Main(model, values) => values.get(model.number(name)?)?.as_ref(),
-            Scope::Within(values, outer) => {
-                values.get(name).or_else(|| outer.and_then(|outer| outer.get(name)))
-            }
-        }
-    }
-
-    /// The inputs of a node of the graph; `at` is its position.
-    fn inputs(&self, at: usize, node: &NodeProto) -> SmallVec<[Option<&Value>; 4]> {
-        match self {
-            Scope::Main(model, values) => {
-                let numbers = model.links.inputs(at, node.input.len());
-                numbers.map(|number| values.get(number?)?.as_ref()).collect()
-            }
-            // A parameter of a function that the call leaves out is as if it were left out here.
-            Scope::Within(..) => {
-                node.input.iter().map(|name| if name.is_empty() { None } else { self.get(name) }).collect()
-            }
-        }
-    }
-
-    /// Keeps the results of a node of the graph; `at` is its position.
-    fn keep(&mut self, at: usize, node: &'s NodeProto, results: impl Iterator<Item = Value>) {
-        match self {
-            Scope::Main(model, values) => {
-                let slots = values.iter_mut().skip(model.links.outputs(at)).take(node.output.len());
-                slots.zip(results).for_each(|(slot, value)| *slot = Some(value));
-            }
-            Scope::Within(values, _) => {
-                let named = node.output.iter().zip(results).filter(|(name, _)| !name.is_empty());
-                values.extend(named.map(|(name, value)| (name.as_str(), value)));
-            }
-        }
-    }
-}
-
-/// What nodes of a list share.
-#[derive(Clone)]
-struct Frame<'m> {
-    imports: &'m Imports,
-    /// The attributes of the call, within a function.
-    given: Vec<(&'m str, &'m AttributeProto)>,
-    depth: usize,
-}
-
-impl<'m> Frame<'m> {
-    /// An attribute of the call.
-    fn given(&self, name: &str) -> Option<&'m AttributeProto> {
-        self.given.iter().find(|(given, _)| *given == name).map(|(_, message)| *message)
-    }
-
-    /// The frame of a graph within.
-    fn within(&self) -> Frame<'m> {
-        Frame { depth: self.depth + 1, ..self.clone() }
-    }
 }
 
 /// The branches that were taken at nodes of the model, by the address of the node; `None` where a node took both.
@@ -239,7 +174,8 @@ impl<'m> Walk<'m> {
     /// before.
     pub fn run(&mut self, inputs: Vec<(String, Value)>) -> Option<Vec<Value>> {
         let model = self.model;
-        let frame = Frame { imports: &model.imports, given: Vec::new(), depth: 0 };
+        let core = model.imports.get("").copied();
+        let frame = Frame { imports: &model.imports, core, given: Vec::new(), depth: 0 };
         let mut values: Vec<Option<Value>> = vec![None; model.links.count()];
         let before: Vec<usize> = model.links.before().collect();
         let (of_inputs, others) = before.split_at(model.graph.input.len());
@@ -348,7 +284,7 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
-        let domain = domain_of(node);
+        let (domain, op) = scope.operator(at, node);
         let step = self.steps.len();
         self.steps.push(Step(node));
         self.env.set_origin(Origin(u32::try_from(step).unwrap_or(u32::MAX)));
@@ -360,17 +296,17 @@ impl<'m> Walk<'m> {
             self.unknown.push((step, message));
             return if self.visits > self.most_visits { Err(Ended) } else { Ok(unknown()) };
         }
-        let newest = self.version("", frame).filter(|_| step == 0);
+        let newest = if step == 0 { self.version("", frame) } else { None };
         if let Some(error) = newest.and_then(|version| unsupported_version(version, self.model.backend)) {
             self.failed(step, error)?;
         }
         let inputs = scope.inputs(at, node);
-        if let Some(at) = self.model.function(domain, &node.op_type) {
+        if let Some(at) = self.model.function(domain, op) {
             return self.function(at, node, &inputs, frame);
         }
-        let found = if domain.is_empty() { self.control(node, &inputs, scope, frame)? } else { None };
-        if let Some(mut values) = found {
-            mark_controlled(&node.op_type, &mut values);
+        if is_control(domain, op) {
+            let mut values = self.control(node, &inputs, scope, frame)?;
+            mark_controlled(op, &mut values);
             if frame.depth == 0 {
                 self.mark_stated(node, &mut values);
             }
@@ -386,11 +322,12 @@ impl<'m> Walk<'m> {
         if !is_known && self.unknown.is_empty() && self.failures.is_empty() {
             self.unknown.push((step, "nothing is known of one of its inputs".to_owned()));
         }
-        let outputs: SmallVec<[bool; 4]> = node.output.iter().map(|name| !name.is_empty()).collect();
-        let (op, inputs, outputs) = (node.op_type.as_str(), &inputs, &outputs);
+        let outputs = scope.asked_outputs(at, node);
+        let (inputs, outputs) = (&inputs, &outputs);
         let is_filler = matches!((domain, op), ("", "Constant" | "ConstantOfShape"));
-        let asked = Asked { node, version, inputs, outputs };
-        let may_repeat = frame.depth == 0 && is_known && !is_filler;
+        let operator = if frame.depth == 0 { self.model.links.operator(at) } else { 0 };
+        let asked = Asked { node, operator, version, inputs, outputs };
+        let may_repeat = frame.depth == 0 && is_known && !is_filler && !compares_at_load(op);
         let hash = if may_repeat { self.repeatable(&asked) } else { None };
         if let Some(made) = hash.and_then(|hash| self.made_before(hash, &asked)) {
             return Ok(made);
@@ -416,9 +353,11 @@ impl<'m> Walk<'m> {
     /// The version of a domain: that which the function imports, else the model. onnxruntime has its own domains, which
     /// have one version, without an import.
     fn version(&self, domain: &str, frame: &Frame) -> Option<i64> {
-        let imported = frame.imports.get(domain).or_else(|| self.model.imports.get(domain)).copied();
-        let newest = || (self.model.backend == Backend::Cpu).then_some(NEWEST);
-        imported.or_else(|| if domain.is_empty() { newest() } else { Some(1) })
+        if domain.is_empty() {
+            return frame.core.or_else(|| (self.model.backend == Backend::Cpu).then_some(NEWEST));
+        }
+        let imported = frame.imports.get(domain).or_else(|| self.model.imports.get(domain));
+        Some(imported.copied().unwrap_or(1))
     }
 
     /// The attributes of a node, tensors without elements unless those are needed. Within a function some stand for those
@@ -460,7 +399,8 @@ impl<'m> Walk<'m> {
         let missing = defaults.filter(|default| !node.attribute.iter().any(|own| own.name == default.name));
         let missing = missing.map(|default| (default.name.as_str(), default));
         let given = own.chain(missing).collect();
-        let inner = Frame { imports: &function.imports, given, depth: frame.depth + 1 };
+        let core = function.imports.get("").or_else(|| self.model.imports.get("")).copied();
+        let inner = Frame { imports: &function.imports, core, given, depth: frame.depth + 1 };
         self.nodes(&function.message.node, &mut scope, &inner)?;
         let results = function.message.output.iter().take(node.output.len());
         Ok(results.map(|name| scope.get(name).cloned().unwrap_or(Value::Unknown)).collect())

@@ -1,9 +1,7 @@
 //! Calls of the main graph that a walk has seen before. Layers of a model repeat their nodes on equal values: what a call
 //! made then is what it makes now, if nothing new is in the environment.
 use super::Walk;
-use super::unmade::compares_at_load;
-use crate::read::domain_of;
-use crate::read::message::NodeProto;
+use crate::read::message::{AttributeProto, NodeProto};
 use crate::shape::{Element, Elements, Value};
 use rustc_hash::FxHasher;
 use smallvec::SmallVec;
@@ -31,6 +29,8 @@ struct Slot<'m> {
 /// A call of a node outside functions, so that its attributes are its own.
 pub(super) struct Asked<'m, 'a> {
     pub node: &'m NodeProto,
+    /// The number of its operator.
+    pub operator: usize,
     /// The version of its domain.
     pub version: i64,
     /// Its inputs; `None` where one is left out.
@@ -43,6 +43,7 @@ pub(super) struct Asked<'m, 'a> {
 struct Kept<'m> {
     hash: u64,
     node: &'m NodeProto,
+    operator: usize,
     version: i64,
     inputs: Vec<Option<Value>>,
     outputs: SmallVec<[bool; 4]>,
@@ -71,13 +72,27 @@ impl Known {
 impl Kept<'_> {
     fn is(&self, asked: &Asked) -> bool {
         let same = |(kept, given): (&Option<Value>, &Option<&Value>)| kept.as_ref() == *given;
-        (domain_of(self.node), &self.node.op_type) == (domain_of(asked.node), &asked.node.op_type)
+        self.operator == asked.operator
             && self.version == asked.version
-            && self.node.attribute == asked.node.attribute
+            && are_equal(&self.node.attribute, &asked.node.attribute)
             && self.outputs.as_slice() == asked.outputs
             && self.inputs.len() == asked.inputs.len()
             && self.inputs.iter().zip(asked.inputs).all(same)
     }
+}
+
+/// Whether attributes are equal. Most are numbers: their many empty fields are not compared, which would take longer than
+/// all else of a call that repeats.
+fn are_equal(some: &[AttributeProto], others: &[AttributeProto]) -> bool {
+    // 1 is the kind of a float, 2 that of an integer.
+    let is_number = |a: &AttributeProto| matches!(a.kind, 1 | 2) && a.ref_attr_name.is_empty();
+    let same = |(a, b): (&AttributeProto, &AttributeProto)| {
+        if a.kind == b.kind && is_number(a) && is_number(b) {
+            return (a.i, a.f.to_bits()) == (b.i, b.f.to_bits()) && a.name == b.name;
+        }
+        a == b
+    };
+    some.len() == others.len() && some.iter().zip(others).all(same)
 }
 
 /// Tells 0 from -0, which are equal.
@@ -93,7 +108,7 @@ fn hash_element(element: &Element, hasher: &mut FxHasher) {
 /// The hash of a call on tensors; `None` for one that is not kept.
 fn hash(asked: &Asked) -> Option<u64> {
     let mut hasher = FxHasher::default();
-    (&asked.node.op_type, asked.version, asked.node.attribute.len()).hash(&mut hasher);
+    (asked.operator, asked.version, asked.node.attribute.len()).hash(&mut hasher);
     for input in asked.inputs {
         match input {
             None => hasher.write_u8(0),
@@ -129,7 +144,7 @@ impl<'m> Walk<'m> {
     /// The hash of a call whose repeats are looked for. Calls without inputs are quick, and those of what is not known say
     /// so each time.
     pub(super) fn repeatable(&self, asked: &Asked) -> Option<u64> {
-        let is_left_out = self.steps.len() < FIRST || asked.inputs.is_empty() || compares_at_load(asked.node);
+        let is_left_out = self.steps.len() < FIRST || asked.inputs.is_empty();
         if is_left_out { None } else { hash(asked) }
     }
 
@@ -161,6 +176,7 @@ impl<'m> Walk<'m> {
         slot.kept = Some(Box::new(Kept {
             hash,
             node: asked.node,
+            operator: asked.operator,
             version: asked.version,
             inputs,
             outputs: asked.outputs.into(),
@@ -252,8 +268,8 @@ mod tests {
     fn zeros_of_either_sign_are_told_apart() {
         let hash_of = |number: f64| {
             let zero = Tensor::new(Dtype::F32, Vec::new()).filled(Element::Float(number)).into();
-            let node = &NodeProto { op_type: "Reciprocal".to_owned(), ..NodeProto::default() };
-            super::hash(&Asked { node, version: 13, inputs: &[Some(&zero)], outputs: &[true] })
+            let node = &NodeProto::default();
+            super::hash(&Asked { node, operator: 0, version: 13, inputs: &[Some(&zero)], outputs: &[true] })
         };
         assert_ne!(hash_of(0.0), hash_of(-0.0));
         assert_eq!(hash_of(0.5), hash_of(0.5));

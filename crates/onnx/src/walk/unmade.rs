@@ -15,8 +15,8 @@ use sizewise_kernels::{Backend, KernelError};
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
 
 /// Whether sizes that are known when the model loads are compared with those of a run.
-pub(super) fn compares_at_load(node: &NodeProto) -> bool {
-    COMPARED.contains(&node.op_type.as_str())
+pub(super) fn compares_at_load(op: &str) -> bool {
+    COMPARED.contains(&op)
 }
 
 impl<'m> Walk<'m> {
@@ -34,7 +34,7 @@ impl<'m> Walk<'m> {
 
     /// The refusal of a call of which sizes disagree that are known when the model loads, where those of a run do.
     pub(super) fn disagreement_at_load(&mut self, node: &NodeProto, call: &Call) -> Option<KernelError> {
-        if !call.domain.is_empty() || !COMPARED.contains(&call.op) {
+        if !call.domain.is_empty() || !compares_at_load(call.op) {
             return None;
         }
         let row = |at: usize| call.inputs.get(at).copied().flatten().and_then(row);
