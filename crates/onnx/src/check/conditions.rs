@@ -68,6 +68,8 @@ struct Check<'m> {
     written: FxHashMap<Expr, Expr>,
     /// For conditions of broadcasts, with sizes of 1 that the example does not have.
     wide: FxHashMap<Expr, Expr>,
+    /// What is declared, with what was found out while deciding conditions under it.
+    asked: ShapeEnv,
     /// The work that a condition may take.
     budget: Budget,
     /// How many more inputs are tried.
@@ -101,6 +103,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
     let tries = (MAX_VISITED / visits).clamp(MIN_TRIES, MAX_TRIES);
     let mut check = Check {
         model,
+        asked: symbolic.env.clone(),
         symbolic,
         walk,
         report: Findings::default(),
@@ -269,8 +272,9 @@ impl Check<'_> {
 
     /// Decides a condition of which the expression is `e`.
     fn decide(&mut self, condition: Condition, e: Expr) {
-        let mut env = self.symbolic.env.clone();
+        let mut env = std::mem::take(&mut self.asked);
         self.decide_in(condition, e, &mut env);
+        self.asked = env;
     }
 
     /// As [`Check::decide`] under the facts of an environment.

@@ -261,7 +261,7 @@ const sizewise = (() => {
         listed("What to change", report.fixes, fix),
         listed("Help", report.help, (text) => make("p", {}, text)),
         open.length && report.fixes.length && (report.fixes[0].proved || !report.program.onnx) ? folded(`${plural(open.length, "condition is", "conditions are")} undecided under this spec; fix 1 settles that`, open, finding) : listed("Undecided", open, finding),
-        listed("Nodes skipped (no shape function); declare the operators with --ops", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
+        listed(report.program.onnx ? "Nodes that are not fully followed" : "Nodes skipped (no shape function); declare the operators with --ops", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
         folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, named(text))),
