@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Adds to crates/onnx/data/schemas.txt the types for which onnxruntime's CPU provider has kernels.
+"""Adds to crates/onnx/data/schemas.txt the types for which onnxruntime's CPU provider has kernels, or runs a function body.
 
   onnx_kernels.py crates/onnx/data/schemas.txt > new.txt
 
@@ -8,10 +8,27 @@ of its constraints, as in the field of the schema, with `,` between. `none` says
 in its place, while other versions have one; a version without the field has kernels for all its types, or the operator has
 none at all. Constraints that a kernel does not limit are left out.
 """
-import collections, sys
+import collections, re, sys
 import onnx
+import onnxruntime
 import onnxruntime.capi.onnxruntime_pybind11_state as state
+from onnx import TensorProto, helper
 from onnx_schemas import short
+
+NUMBERS = {
+    "f16": TensorProto.FLOAT16, "bf16": TensorProto.BFLOAT16, "f32": TensorProto.FLOAT, "f64": TensorProto.DOUBLE,
+    **{f"u{bits}": getattr(TensorProto, f"UINT{bits}") for bits in (8, 16, 32, 64)},
+    **{f"i{bits}": getattr(TensorProto, f"INT{bits}") for bits in (8, 16, 32, 64)},
+}
+# The newest version of ai.onnx that onnxruntime loads.
+NEWEST = 26
+# Operators whose body stands for their kernels where those lack a type, and which take one tensor and return one of its
+# type, or two.
+BODIES = {
+    "": "Elu Gelu HardSigmoid LeakyRelu LogSoftmax MeanVarianceNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
+    "ReduceSumSquare Relu Selu Softmax Softplus Softsign ThresholdedRelu PRelu".split(),
+    "com.microsoft": ["FastGelu", "QuickGelu"],
+}
 
 
 def kernels():
@@ -28,6 +45,24 @@ def has_body(domain, op, since):
     try: schema = onnx.defs.get_schema(op, since, domain)
     except onnx.defs.SchemaError: return False
     return schema.has_function or schema.has_context_dependent_function
+
+
+def loads(domain, op, version, kind):
+    """Whether onnxruntime loads the operator on tensors of a type, by its kernel or by its body."""
+    if kind not in NUMBERS: return False
+    names = ["x", "slope"] if op == "PRelu" else ["x"]
+    inputs = [helper.make_tensor_value_info(name, NUMBERS[kind], (1, 2, 3, 3)) for name in names]
+    output = helper.make_tensor_value_info("y", NUMBERS[kind], None)
+    graph = helper.make_graph([helper.make_node(op, names, ["y"], domain=domain)], "g", inputs, [output])
+    versions = {"": 17, domain: max(version, 7) if domain == "" else version}
+    imports = [helper.make_opsetid(*known) for known in versions.items()]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try: onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception: return False
+    return True
 
 
 def limits(of, allowed):
@@ -52,7 +87,8 @@ def main():
     for line in lines[1:]:
         if line.startswith("#"):
             number, names = line.split(" ")
-            sets[number] = names.split(",")
+            # Commas within parentheses are those of maps.
+            sets[number] = re.split(r",(?![^(]*\))", names)
     numbers = {frozenset(names): number for number, names in sets.items()}
     order = ["f16", "f32", "f64", "bf16"]
 
@@ -71,7 +107,11 @@ def main():
         allowed = {name: frozenset(sets[kind]) for name, kind in (bound.split("=") for bound in fields[5].split())}
         fit = [types for first, last, types in of.get((domain, op), [])
                if first == since or first < since <= last < 2**31 - 1]
-        if has_body(domain, op, since) or fields[7] == "deprecated" or not fit and (domain, op) not in of: found = None
+        is_body = op in BODIES.get(domain, []) and (domain != "" or has_body(domain, op, since))
+        if is_body and since <= NEWEST:
+            runs = frozenset(kind for kind in allowed["T"] if loads(domain, op, since, kind))
+            found = None if runs == allowed["T"] else [{"T": runs}]
+        elif has_body(domain, op, since) or fields[7] == "deprecated" or not fit and (domain, op) not in of: found = None
         else: found = limits(fit, allowed) if fit else []
         if found is not None:
             alternatives = (",".join(f"{name}={number(row[name])}" for name in sorted(row)) for row in found)

@@ -129,6 +129,11 @@ fn conditions() -> BTreeMap<String, String> {
             let named = functions.iter().find(|function| function.name == name)?;
             named.says.get(number)
         };
+        // What a part of an operator requires is said where the operator is: `Gemm.C1` by `gemm`.
+        let said_by_operator = |code: &str, number: &u32| {
+            let is_same = |name: &str| name.replace('_', "") == code.to_lowercase();
+            functions.iter().filter(|function| is_same(&function.name)).find_map(|f| f.says.get(number))
+        };
         for function in &functions {
             function.named.iter().for_each(|(code, says)| {
                 all.entry(code.clone()).or_insert_with(|| says.clone());
@@ -137,6 +142,7 @@ fn conditions() -> BTreeMap<String, String> {
                 let says = function.says.get(number);
                 let other = says.and_then(|says| says.strip_prefix("of `")?.strip_suffix("`."));
                 let says = other.map_or(says, |other| said_by(other, number));
+                let says = says.or_else(|| said_by_operator(name, number));
                 if let Some(says) = says.filter(|says| !says.starts_with("As ") && !says.starts_with("of ")) {
                     all.entry(format!("{name}.C{number}")).or_insert_with(|| says.clone());
                 }
@@ -177,9 +183,9 @@ fn codes_in_comments_are_those_of_what_follows() {
 }
 
 #[test]
-fn every_condition_of_control_flow_has_a_text() {
+fn every_condition_of_an_onnx_operator_has_a_text() {
     let listed = fs::read_to_string("data/conditions.txt").expect("the list");
-    for path in sources().iter().filter(|path| path.starts_with("crates/onnx/src/walk")) {
+    for path in sources().iter().filter(|path| path.starts_with("crates/onnx/src")) {
         for function in functions(&fs::read_to_string(path).expect("a source file")) {
             for (name, number) in function.requires {
                 let code = format!("{name}.C{number} ");

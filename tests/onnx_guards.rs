@@ -132,13 +132,15 @@ fn checkers_refuse_what_is_no_tensor() {
         ("T()", "None"),
         ("[2, 6]", "None"),
         ("(2, 1)", "None"),
-        ("3", "'x has to have 2 dimensions'"),
-        ("None", "'x has to have 2 dimensions'"),
-        ("'ab'", "'x has to have 2 dimensions'"),
-        ("{0: 1, 1: 2}", "'x has to have 2 dimensions'"),
-        ("[2, 6, 6]", "'x has to have 2 dimensions'"),
-        ("[2, None]", "\"a condition has no value"),
-        ("['a', 6]", "'y.shape[0] has to be x.shape[0]"),
+        ("3", "'x has to have 2 dimensions, of integers'"),
+        ("None", "'x has to have 2 dimensions, of integers'"),
+        ("'ab'", "'x has to have 2 dimensions, of integers'"),
+        ("{0: 1, 1: 2}", "'x has to have 2 dimensions, of integers'"),
+        ("[2, 6, 6]", "'x has to have 2 dimensions, of integers'"),
+        ("[2, None]", "'x has to have 2 dimensions, of integers'"),
+        ("['a', 6]", "'x has to have 2 dimensions, of integers'"),
+        ("[2.0, 6]", "'x has to have 2 dimensions, of integers'"),
+        ("[2, True]", "'x has to have 2 dimensions, of integers'"),
     ] {
         script += &format!("print(repr(check({{'x': {x}, 'y': [2, 6]}})).startswith({said:?}))\n");
     }

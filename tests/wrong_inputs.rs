@@ -243,3 +243,84 @@ fn an_onnx_model_where_an_exported_program_is_needed() {
     assert_eq!(output.status.code(), Some(3), "{error}");
     assert!(error.contains("m.onnx: an ONNX model; this command takes exported programs"), "{error}");
 }
+
+/// A file of so many zeros, of which nothing is stored.
+fn zeros(folder: &Folder, name: &str, length: u64) -> PathBuf {
+    let path = folder.file(name, b"");
+    std::fs::File::options()
+        .write(true)
+        .open(&path)
+        .and_then(|file| file.set_len(length))
+        .expect("a long file");
+    path
+}
+
+#[test]
+fn files_that_are_too_long_are_not_read() {
+    let folder = Folder::new();
+    for (name, gigabytes, expected) in [
+        ("huge.onnx", 6, "huge.onnx: it is longer than 2 GiB, the most that protobuf allows"),
+        ("huge.pt2", 6, "huge.pt2: it is longer than 4 GiB, the most that is read"),
+        // No format begins with a zero: the rest is not read.
+        ("zeros.pt2", 3, "zeros.pt2: neither a zip archive nor JSON nor an ONNX model"),
+        ("zeros.onnx", 1, "zeros.onnx: the file: not an ONNX model, or a damaged one"),
+    ] {
+        let (status, _, error) = check(&zeros(&folder, name, gigabytes << 30), None);
+        assert_eq!(status, 3, "{error}");
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
+#[test]
+fn a_compressed_model() {
+    refused("m.onnx", &[0x1f, 0x8b, 8, 0], &["it is compressed with gzip; unpack it first"]);
+}
+
+/// Exit status and both outputs of a command on a model.
+fn on_model(text: &str, command: &[&str]) -> (i32, String) {
+    let folder = Folder::new();
+    let path = folder.file("m.onnx", text.as_bytes());
+    let (first, rest) = command.split_first().expect("a command");
+    let output =
+        Command::cargo_bin("sizewise").expect("the program").arg(first).arg(&path).args(rest).output();
+    let output = output.expect("a run");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code().unwrap_or(-1), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[test]
+fn inputs_of_an_onnx_model_on_the_command_line() {
+    let text = "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[N] x, int64 k) => (y) \
+                { o = Constant<value_int = 1>() z = Constant<value_int = 0>() r = Range(z, k, o) y = Gather(x, r) }";
+    for (arguments, status, expected) in [
+        (&["x=4", "k=3"][..], 0, "output 0   [3]"),
+        (&["x=2", "k=3"], 1, "refused: Gather"),
+        (&["x=2", "k="], 0, "output 0   [1]"),
+        (&["x=2"], 2, "no sizes are given for the input `k`"),
+        (&["x=2", "k=3", "foo=1"], 2, "no input is named `foo`; there are x, k"),
+    ] {
+        let (found, text) = on_model(text, &[&["eval"], arguments].concat());
+        assert!(found == status && text.contains(expected), "{arguments:?}: {found} {text}");
+    }
+    let (status, text) = on_model(text, &["explain", "--dim", "seq"]);
+    assert!(status == 2 && text.contains("no dimension `seq`; those that vary are x.shape[0]"), "{text}");
+}
+
+#[test]
+fn questions_of_infer_onnx_have_known_fields() {
+    let relu = |fields: &str| format!("{{\"op\": \"Relu\", \"opset\": 17, {fields}}}");
+    let x = "\"inputs\": [{\"dtype\": \"f32\", \"shape\": [2]}]";
+    for (fields, expected) in [
+        (x.to_owned(), "\"shape\":[2]"),
+        (format!("{x}, \"attributes\": {{}}"), "attributes"),
+        (x.replace("\"shape\"", "\"values\": [1], \"shape\""), "values"),
+        (x.replace("[2]", "[-3]"), "a size of the `shape` is -3"),
+        (format!("{x}, \"attrs\": {{\"axis\": 1}}"), "expected its kind and value, such as"),
+    ] {
+        let answer = sizewise::cli::answer_line("infer-onnx", relu(&fields).as_bytes()).expect("an answer");
+        assert!(answer.contains(expected), "{fields}: {answer}");
+    }
+    let answer =
+        sizewise::cli::answer_line("infer-onnx", relu(x).replace("17", "99").as_bytes()).expect("an answer");
+    assert!(answer.contains("loads ai.onnx up to version 26, not 99"), "{answer}");
+}

@@ -190,7 +190,7 @@ def test_a_checker_before_a_model() -> None:
             ((Tensor(4, 3), Tensor(5, 3)), {}, "does not hold"),
             ((Tensor(4, 3), Tensor(4, 2)), {}, r"y.shape\[1\] has to be 3"),
             ((Tensor(4, 3), [4, 3]), {}, "y: expected a tensor, got list"),
-            ((Tensor(4, 3), Tensor(4)), {}, "y has to have 2 dimensions"),
+            ((Tensor(4, 3), Tensor(4)), {}, "y has to have 2 dimensions, of integers"),
             ((Tensor(4, 3), Tensor(4, 3), 3), {}, "expected at most 2 inputs"),
             ((Tensor(4, 3),), {"x": Tensor(4, 3)}, "x is given twice"),
             ((Tensor(4, 3), Tensor(4, 3)), {"w": Tensor(1)}, "w is no input of the model"),

@@ -12,8 +12,8 @@ pub struct EvalOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// An input with its sizes, `x=3,8`, or its value if it is a number; without any, JSON lines are read from standard
-    /// input. Inputs of an exported program that are not given keep
+    /// An input with its sizes, `x=3,8`, or its value if it is a number or a tensor without dimensions; without any, JSON
+    /// lines are read from standard input. Inputs of an exported program that are not given keep
     /// the sizes that they were traced with; of an ONNX model all tensors are given.
     #[arg(value_name = "INPUT=SIZES")]
     pub inputs: Vec<String>,
@@ -32,8 +32,7 @@ pub fn run(options: &EvalOptions) -> Result<ExitCode> {
         onnx_model::refuse_operators(&options.operators)?;
         model.backend = options.operators.backend;
         if !options.inputs.is_empty() {
-            let request = asked::shapes(&options.inputs, &|_| Some(true))?;
-            onnx_model::all_given(&model, &request)?;
+            let request = onnx_model::request(&model, &options.inputs)?;
             return asked::evaluated(crate::onnx::query::answer(&model, &request));
         }
         return onnx_model::eval(&model, options.jsonl.jobs);

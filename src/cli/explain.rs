@@ -7,6 +7,7 @@ use crate::escape;
 use crate::fake::{CHOICES, condition_text, coverage};
 use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
 use crate::onnx::read::Model;
+use crate::onnx::shape::CONDITIONS;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
 use std::fmt::Write as _;
@@ -19,7 +20,7 @@ const CHOICE: &str = "An operator goes one way or another by the sizes of its op
 /// Options of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
-    /// The exported program (a .pt2 file, or - for standard input), or a code: guard-not-implied of a diagnostic, pointwise.C1 of an
+    /// The exported program or ONNX model (a file, or - for standard input), or a code: guard-not-implied of a diagnostic, pointwise.C1 of an
     /// operator's condition.
     pub program: PathBuf,
     /// The program of an archive.
@@ -71,12 +72,15 @@ fn is_like_a_code(text: &str) -> bool {
 /// Whether a text looks like the code of an operator's condition: `pointwise.C1`.
 fn is_like_a_clause(text: &str) -> bool {
     let condition = text.rsplit_once('.').map(|(_, condition)| condition);
-    let number = condition.and_then(|condition| condition.strip_prefix('C'));
+    let number = condition.and_then(|condition| condition.strip_prefix(['C', 'S']));
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
 }
 
 /// What a condition of operators says, and the operators that have it.
 fn clause(code: &str) -> Result<String> {
+    if let Some((_, says)) = CONDITIONS.iter().find(|(known, _)| *known == code) {
+        return Ok(format!("{code}\n  A condition on a call of an ONNX operator:\n  {says}\n"));
+    }
     let says = condition_text(code);
     let operators = coverage().into_iter().filter(|operator| operator.clauses.contains(&code));
     let found: Vec<(String, &str)> = operators.map(|o| (o.name, o.family.unwrap_or_default())).collect();
@@ -113,7 +117,7 @@ fn unknown_code(code: &str) -> Failure {
 }
 
 fn explain(options: &ExplainOptions) -> Result<String> {
-    let bytes = files::read(&options.program).map_err(Failure::program)?;
+    let bytes = files::read(&options.program).map_err(Failure::program)?.into();
     let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
     if let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? {
         model.backend = options.operators.backend;
@@ -156,8 +160,17 @@ fn explain_model(options: &ExplainOptions, model: &Model, style: Style) -> Resul
         [] => dynamic_dimensions(model),
         named => {
             let place = |text: &String| {
-                let unknown =
-                    || files::unusable(&options.program, format!("the model has no dimension `{text}`"));
+                let unknown = || {
+                    let known: Vec<String> = dynamic_dimensions(model)
+                        .iter()
+                        .map(|(name, dim)| format!("{name}.shape[{dim}]"))
+                        .collect();
+                    let message = format!(
+                        "the model has no dimension `{text}`; those that vary are {}",
+                        known.join(", ")
+                    );
+                    files::unusable(&options.program, message)
+                };
                 dimension(model, text).ok_or_else(unknown)
             };
             named.iter().map(place).collect::<Result<_>>()?

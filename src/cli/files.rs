@@ -7,6 +7,10 @@ use std::path::{Path, PathBuf};
 
 /// The most bytes read of one file.
 const MAX_BYTES: u64 = 4 << 30;
+/// The most bytes read of an ONNX model: protobuf allows no more.
+const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
+/// How many bytes are looked at before the others are read.
+const HEAD_BYTES: u64 = 4096;
 
 /// The name of a file in messages.
 pub fn name(path: &Path) -> String {
@@ -23,26 +27,41 @@ pub fn complain(text: &str) {
     eprintln!("sizewise: {}", escape::message(text));
 }
 
-/// The bytes of a file.
+/// The bytes of a file. Of one that begins as no format does, with a zero, only the beginning is read.
 ///
 /// # Errors
-/// A message that names the file.
+/// A message that names the file, also when it is too long.
 pub fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", shown(path));
+    let is_model = path.extension().is_some_and(|extension| extension == "onnx");
+    let most = if is_model { MAX_MODEL_BYTES } else { MAX_BYTES };
+    let check_length = |length: u64| match length > most {
+        true if is_model => {
+            Err(format!("{}: it is longer than 2 GiB, the most that protobuf allows", shown(path)))
+        }
+        true => Err(format!("{}: it is longer than 4 GiB, the most that is read", shown(path))),
+        false => Ok(()),
+    };
     let mut bytes = Vec::new();
-    if path.as_os_str() == "-" {
-        std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    let mut reader: Box<dyn Read> = if path.as_os_str() == "-" {
+        Box::new(std::io::stdin().lock())
     } else {
         let file = std::fs::File::open(path).map_err(failed)?;
         let known = file.metadata().ok();
         if known.as_ref().is_some_and(|m| m.is_dir()) {
             return Err(format!("{}: a folder; expected a file", shown(path)));
         }
+        let length = known.map_or(0, |m| m.len());
+        check_length(length)?;
         // Reserves the whole size, and a byte more to see the end in: a vector that grows copies its bytes. If that
         // fails, it grows.
-        let room = known.map_or(0, |m| m.len().min(MAX_BYTES) + 1);
-        let _ = bytes.try_reserve_exact(usize::try_from(room).unwrap_or(0));
-        file.take(MAX_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+        let _ = bytes.try_reserve_exact(usize::try_from(length + 1).unwrap_or(0));
+        Box::new(file)
+    };
+    reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.first() != Some(&0) {
+        reader.take(most + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
+        check_length(bytes.len() as u64)?;
     }
     Ok(bytes)
 }

@@ -3,10 +3,12 @@ use super::args::{Jsonl, backend};
 use super::failure::Result;
 use super::jsonl;
 use crate::fake::Backend;
-use crate::onnx::shape::{Attribute, Call, Dtype, Element, MAX_ELEMENTS, Sequence, Tensor, Value, infer};
+use crate::onnx::shape::{
+    Attribute, Call, Dtype, Element, MAX_ELEMENTS, Sequence, Tensor, Value, infer, unsupported_version,
+};
 use crate::query::argument::read_int;
 use crate::query::infer::declare_symbols;
-use crate::query::{Fields, Refusal};
+use crate::query::{Fields, Refusal, only};
 use clap::Args;
 use serde_json::{Value as Json, json};
 use sizewise_env::ShapeEnv;
@@ -43,7 +45,14 @@ pub fn answer(request: &Fields) -> Read<Fields> {
     answer_on(request, Backend::Cpu)
 }
 
+/// The fields of a request. The last three are those of a recorded call, and are not read.
+const REQUEST: &[&str] =
+    &["id", "op", "domain", "opset", "attrs", "inputs", "outs", "symbols", "expect", "group", "from"];
+/// The fields of an input.
+const INPUT: &[&str] = &["dtype", "shape", "value", "const", "seq"];
+
 fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
+    only(request, REQUEST)?;
     let text = |field: &str| request.get(field).and_then(Json::as_str);
     let op = text("op").ok_or_else(|| Refusal::invalid("expected `op`, such as \"Conv\""))?;
     let version = request.get("opset").and_then(Json::as_i64);
@@ -58,22 +67,35 @@ fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
     let inputs: Vec<Option<&Value>> = inputs.iter().map(Option::as_ref).collect();
     let outputs = outputs(request.get("outs"))?;
     let (domain, attributes) = (text("domain").unwrap_or(""), attributes.as_slice());
+    if let Some(error) = unsupported_version(version, backend).filter(|_| domain.is_empty()) {
+        return Err(refusal(error));
+    }
     let (inputs, outputs) = (inputs.as_slice(), outputs.as_slice());
     let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false, is_run: true };
-    let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(|error| match error {
+    let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(refusal)?;
+    let shown = |conditions: &mut dyn Iterator<Item = Expr>| -> Vec<Json> {
+        conditions.map(|e| print::expression(&env.pool, e).into()).collect()
+    };
+    let guards = shown(&mut env.guards().iter().map(|guard| guard.condition));
+    let asserts = shown(&mut env.runtime_asserts().iter().map(|assert| assert.condition));
+    let written: Vec<Json> = values.iter().map(|value| written(&env.pool, value.as_ref())).collect();
+    let mut fields = Fields::new();
+    fields.insert("outputs".into(), written.into());
+    fields.insert("guards".into(), guards.into());
+    if !asserts.is_empty() {
+        fields.insert("asserts".into(), asserts.into());
+    }
+    Ok(fields)
+}
+
+fn refusal(error: KernelError) -> Refusal {
+    match error {
         KernelError::Invalid { clause, message, .. } => {
             Refusal { clause: Some(clause), ..Refusal::no_result("invalid", message) }
         }
         KernelError::Unsupported(message) => Refusal::no_result("unsupported", message),
         KernelError::DataDependent { message, .. } => Refusal::no_result("data_dependent", message),
-    })?;
-    let guards: Vec<Json> =
-        env.guards().iter().map(|guard| print::expression(&env.pool, guard.condition).into()).collect();
-    let written: Vec<Json> = values.iter().map(|value| written(&env.pool, value.as_ref())).collect();
-    let mut fields = Fields::new();
-    fields.insert("outputs".into(), written.into());
-    fields.insert("guards".into(), guards.into());
-    Ok(fields)
+    }
 }
 
 fn list<'j>(json: Option<&'j Json>, what: &str) -> Read<&'j [Json]> {
@@ -109,7 +131,12 @@ fn attributes<'j>(env: &mut ShapeEnv, json: Option<&'j Json>) -> Read<Vec<(&'j s
 }
 
 fn attribute(env: &mut ShapeEnv, name: &str, json: &Json) -> Read<Attribute> {
-    let wrong = || Refusal::invalid(format!("the attribute `{name}` is not understood"));
+    let wrong = || {
+        Refusal::invalid(format!(
+            "the attribute `{name}` is not understood; expected its kind and value, such as {{\"i\": 1}}, \
+             {{\"ints\": [1, 2]}}, {{\"f\": 0.5}} or {{\"s\": \"same\"}}"
+        ))
+    };
     let (kind, value) = json.as_object().and_then(|object| object.iter().next()).ok_or_else(wrong)?;
     let float = |value: &Json| match value {
         Json::String(text) => text.parse().ok(),
@@ -136,6 +163,9 @@ fn value(env: &mut ShapeEnv, json: &Json) -> Read<Option<Value>> {
     if json.is_null() {
         return Ok(None);
     }
+    if let Json::Object(fields) = json {
+        only(fields, INPUT)?;
+    }
     let Some(items) = json.get("seq") else { return tensor(env, json).map(|tensor| Some(tensor.into())) };
     let items: Vec<Tensor> =
         list(Some(items), "tensors")?.iter().map(|item| tensor(env, item)).collect::<Read<_>>()?;
@@ -157,6 +187,9 @@ fn tensor(env: &mut ShapeEnv, json: &Json) -> Read<Tensor> {
     let sizes =
         sizes.ok_or_else(|| Refusal::invalid(format!("expected a `shape` of at most {MAX_RANK} sizes")))?;
     let shape: Vec<Expr> = sizes.iter().map(|size| read_int(env, size)).collect::<Read<_>>()?;
+    if let Some(size) = shape.iter().filter_map(|size| size.as_inline()).find(|&size| size < 0) {
+        return Err(Refusal::invalid(format!("a size of the `shape` is {size}")));
+    }
     let mut tensor = Tensor::new(dtype, shape);
     tensor.constant = json.get("const").and_then(Json::as_bool).unwrap_or(false);
     Ok(match json.get("value") {

@@ -5,7 +5,7 @@ use super::check::{self, CheckOptions, ReportFormat};
 use super::failure::{Failure, Result};
 use super::programs::Loaded;
 use super::spec::{self, Form};
-use super::{files, jsonl};
+use super::{asked, files, jsonl};
 use crate::escape::json_text;
 use crate::fake::Backend;
 use crate::onnx;
@@ -13,11 +13,12 @@ use crate::onnx::check::{Declaration, ShownSize, declared_spec, guarded_shapes, 
 use crate::onnx::query::answer;
 use crate::onnx::read::{Model, is_model};
 use crate::onnx::redeclare::redeclare;
-use crate::onnx::walk::inputs;
+use crate::onnx::walk::{Input, inputs};
 use crate::query::Fields;
 use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text};
 use crate::spec::{Spec, Tuples};
-use serde_json::json;
+use prost::bytes::Bytes;
+use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 ///
 /// # Errors
 /// When it is a damaged one, or of a version that is not read.
-pub fn model(name: &str, bytes: &[u8]) -> Result<Option<Model>> {
+pub fn model(name: &str, bytes: &Bytes) -> Result<Option<Model>> {
     // An archive is no model, whatever its name is.
     if bytes.starts_with(b"PK") || !name.ends_with(".onnx") && !is_model(bytes) {
         return Ok(None);
@@ -36,8 +37,8 @@ pub fn model(name: &str, bytes: &[u8]) -> Result<Option<Model>> {
     read(name, bytes).map(Some)
 }
 
-fn read(name: &str, bytes: &[u8]) -> Result<Model> {
-    Model::read(bytes.to_vec()).map_err(|error| Failure::program(format!("{name}: {error}")))
+fn read(name: &str, bytes: &Bytes) -> Result<Model> {
+    Model::read(bytes.clone()).map_err(|error| Failure::program(format!("{name}: {error}")))
 }
 
 /// `eval`: what happens to inputs of given sizes in onnxruntime, a request a line.
@@ -45,19 +46,36 @@ pub fn eval(model: &Model, jobs: u16) -> Result<ExitCode> {
     Ok(jsonl::run(jobs, &|request| answer(model, request)))
 }
 
-/// Requires sizes for all inputs that are tensors.
+/// The request of `x=3,8 steps=5`: sizes of tensors, and values of inputs without dimensions.
 ///
 /// # Errors
-/// When one is missing.
-pub fn all_given(model: &Model, request: &Fields) -> Result<()> {
-    let given = |name: &str| request.get("shapes").is_some_and(|shapes| shapes.get(name).is_some());
-    match inputs(model).iter().find(|input| input.is_tensor && !given(&input.name)) {
-        Some(input) => {
-            let message = format!("no sizes are given for the input `{}`: write {0}=SIZES", input.name);
-            Err(Failure::usage(message))
-        }
-        None => Ok(()),
+/// When an argument is no input of the model with its sizes, or the sizes of one are missing.
+pub fn request(model: &Model, words: &[String]) -> Result<Fields> {
+    let inputs = inputs(model);
+    let is_scalar = |input: &Input| input.shape.as_ref().is_some_and(Vec::is_empty);
+    let known = |name: &str| inputs.iter().find(|input| input.name == name);
+    let mut request = asked::shapes(words, &|name| known(name).map(|input| !is_scalar(input)))?;
+    let scalars = request.remove("scalars").and_then(|scalars| scalars.as_object().cloned());
+    let (mut shapes, mut values) = (Fields::new(), Fields::new());
+    if let Some(Json::Object(given)) = request.remove("shapes") {
+        shapes.extend(given);
     }
+    for (name, value) in scalars.into_iter().flatten() {
+        shapes.insert(name.clone(), json!([]));
+        // `x=` says no more than that there are no dimensions.
+        if value != json!("") {
+            values.insert(name, value);
+        }
+    }
+    if let Some(name) = shapes.keys().find(|name| known(name).is_none()) {
+        let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+        return Err(Failure::usage(format!("no input is named `{name}`; there are {}", names.join(", "))));
+    }
+    if let Some(input) = inputs.iter().find(|input| input.is_tensor && !shapes.contains_key(&input.name)) {
+        let message = format!("no sizes are given for the input `{}`: write {0}=SIZES", input.name);
+        return Err(Failure::usage(message));
+    }
+    Ok([("shapes".to_owned(), shapes.into()), ("values".to_owned(), values.into())].into_iter().collect())
 }
 
 /// `show --as shapes`: the shapes of all values.
@@ -149,7 +167,7 @@ fn narrowed(report: &Report, spec: Option<&Spec>, model: &Model, path: &Path) ->
 
 /// Writes the model with the declarations of the first fix that has any, or as it is where it is right. `None` if there
 /// is no such fix.
-fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Vec<u8>>> {
+fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Bytes>> {
     let place = report.fixes.iter().position(|fix| !fix.declarations.is_empty());
     let fix = place.map(|place| &report.fixes[place]);
     if fix.is_none() && report.verdict != Outcome::Ok {
@@ -165,7 +183,7 @@ fn declared(report: &Report, model: &[u8], path: &Path) -> Result<Option<Vec<u8>
         .flat_map(|fix| &fix.declarations)
         .map(|json| Declaration::of_json(json).ok_or_else(|| Failure::internal("a declaration of no kind")))
         .collect::<Result<_>>()?;
-    let bytes = redeclare(model, &changes).map_err(Failure::internal)?;
+    let bytes = Bytes::from(redeclare(model, &changes).map_err(Failure::internal)?);
     files::write_bytes(Some(path), &bytes)?;
     let name = files::shown(path);
     if let Some(place) = place.filter(|&place| place > 0) {

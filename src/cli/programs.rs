@@ -10,13 +10,14 @@ use crate::ir::outline::Outline;
 use crate::ir::pt2::{self, Limits, ReadOptions, Source, WriteError};
 use crate::ir::text;
 use crate::ir::{Program, ReadError, ReadErrorKind, ReadResult};
+use prost::bytes::Bytes;
 use std::fmt::Display;
 use std::path::Path;
 
 /// A file that holds a program.
 pub struct Loaded {
     name: String,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     model: Option<String>,
 }
 
@@ -27,7 +28,7 @@ impl Loaded {
     /// A message that names the file.
     pub fn open(file: &ProgramFile) -> Result<Loaded> {
         let bytes = files::read(file).map_err(Failure::program)?;
-        Ok(Loaded { name: files::name(file), bytes, model: file.choice.model.clone() })
+        Ok(Loaded { name: files::name(file), bytes: bytes.into(), model: file.choice.model.clone() })
     }
 
     /// The ONNX model, if the file is one.
@@ -175,8 +176,7 @@ impl Loaded {
 /// Refuses an ONNX model where an exported program is needed.
 fn refuse_model(name: &str, bytes: &[u8]) -> Result<()> {
     if !bytes.starts_with(b"PK") && (name.ends_with(".onnx") || crate::onnx::read::is_model(bytes)) {
-        let message =
-            "an ONNX model; this command takes exported programs (check, eval and show take models, too)";
+        let message = "an ONNX model; this command takes exported programs (check, eval, show, explain, spec and guards take models, too)";
         return Err(unreadable(name, message));
     }
     Ok(())

@@ -123,7 +123,7 @@ struct Written {
 /// The spec of an ONNX model; `None` if the file is none.
 fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     let (SpecCommand::Init { options, .. } | SpecCommand::Widen(options)) = command else { return Ok(None) };
-    let bytes = files::read(&options.program).map_err(Failure::program)?;
+    let bytes = files::read(&options.program).map_err(Failure::program)?.into();
     let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
     model.backend = options.operators.backend;
     onnx_model::refuse_operators(&options.operators)?;
@@ -172,7 +172,7 @@ fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
     let failure = if is_called_a_program { Failure::program } else { Failure::usage };
-    let bytes = files::read(path).map_err(failure)?;
+    let bytes = files::read(path).map_err(failure)?.into();
     if let Some(model) = onnx_model::model(&files::name(path), &bytes)? {
         let spec = Spec::parse(declared_spec(&model).to_string().as_bytes()).map_err(Failure::internal)?;
         return Ok((spec, Tuples::default()));

@@ -90,7 +90,7 @@ impl Cx<'_> {
         let positive = self.gt(divisor, 0);
         self.surely(positive).then(|| {
             let (least, most) = (self.floor_div(a.least, divisor), self.floor_div(a.most, divisor));
-            Span::new(least, most, a.reach.unordered())
+            Span::new(least, most, a.reach.merged())
         })
     }
 
@@ -128,13 +128,13 @@ impl Cx<'_> {
     /// That of the lesser of two elements each.
     pub fn lesser_span(&mut self, a: &Span, b: &Span, apart: bool) -> Span {
         let (least, most) = (self.min(a.least, b.least), self.min(a.most, b.most));
-        Span::new(least, most, Reach::joint(a, b, apart))
+        Span::new(least, most, Reach::joint(a, b, apart).merged())
     }
 
     /// That of the greater of two elements each.
     pub fn greater_span(&mut self, a: &Span, b: &Span, apart: bool) -> Span {
         let (least, most) = (self.max(a.least, b.least), self.max(a.most, b.most));
-        Span::new(least, most, Reach::joint(a, b, apart))
+        Span::new(least, most, Reach::joint(a, b, apart).merged())
     }
 
     /// The least span around elements of several tensors; `all` says whether each of them has elements if one has.
@@ -188,6 +188,13 @@ impl Cx<'_> {
         if self.surely(not_below) { below } else { self.all(&[below, not_below]) }
     }
 
+    /// The condition that a dimension has room for so many different indices of a span; `None` where some may be negative.
+    fn has_room(&mut self, span: &Span, count: Expr, size: Expr) -> Option<Expr> {
+        let natural = self.ge(span.least, 0);
+        let needed = self.add(span.least, count);
+        self.surely(natural).then(|| self.ge(size, needed))
+    }
+
     /// Requires elements that lie in a span to be indices, if that is a condition on sizes alone.
     ///
     /// # Errors
@@ -202,7 +209,16 @@ impl Cx<'_> {
         if fits.is_some_and(|fits| self.surely(fits)) {
             return Ok(());
         }
-        let Some((span, fits)) = span.filter(|span| span.is_attained()).zip(fits) else {
+        let fits = match span.map(|span| span.reach) {
+            Some(Reach::Within) => None,
+            Some(Reach::Distinct(count)) => {
+                // Larger ones may occur, which sizes do not decide.
+                self.env.leave_indices_unchecked();
+                span.and_then(|span| self.has_room(span, count, lookup.size))
+            }
+            _ => fits,
+        };
+        let Some((span, fits)) = span.zip(fits) else {
             self.env.leave_indices_unchecked();
             return Ok(());
         };
@@ -219,6 +235,13 @@ impl Cx<'_> {
         let fine = self.any(&fine);
         self.require(fine, clause, |cx| {
             let size = cx.show(lookup.size);
+            if let Reach::Distinct(count) = span.reach {
+                return format!(
+                    "{} different positions do not fit the {size} {}",
+                    cx.show(count),
+                    lookup.what
+                );
+            }
             if span.is_single() {
                 return format!("position {} is none of the {size} {}", cx.show(span.least), lookup.what);
             }

@@ -20,6 +20,8 @@ pub struct Span {
 pub enum Reach {
     /// This is not known.
     Within,
+    /// This is not known, but so many different ones are, at least: `k` indices of a `topk`.
+    Distinct(Expr),
     /// Both ends.
     Ends,
     /// Every one.
@@ -36,7 +38,7 @@ impl Span {
 
     /// Whether both ends are elements of a tensor that has elements.
     pub fn is_attained(&self) -> bool {
-        self.reach != Reach::Within
+        !matches!(self.reach, Reach::Within | Reach::Distinct(_))
     }
 
     /// Whether all elements are the same.
@@ -70,7 +72,12 @@ impl Reach {
 
     /// What is kept by a map that keeps order but leaves integers out.
     pub(super) fn of_ends(self) -> Reach {
-        if self == Reach::Within { self } else { Reach::Ends }
+        if let Reach::Within | Reach::Distinct(_) = self { Reach::Within } else { Reach::Ends }
+    }
+
+    /// What is kept by a map that may make elements equal.
+    pub(super) fn merged(self) -> Reach {
+        if let Reach::Distinct(_) = self { Reach::Within } else { self.unordered() }
     }
 
     /// That of what a map that grows with both of its operands gives; `apart` says whether all elements of one meet all
@@ -81,7 +88,11 @@ impl Reach {
         }
         let of = |span: &Span| if span.is_single() { Reach::Every } else { span.reach.unordered() };
         match (of(a), of(b)) {
-            (Reach::Within, _) | (_, Reach::Within) => Reach::Within,
+            (Reach::Distinct(count), _) if b.is_single() => Reach::Distinct(count),
+            (_, Reach::Distinct(count)) if a.is_single() => Reach::Distinct(count),
+            (Reach::Within | Reach::Distinct(_), _) | (_, Reach::Within | Reach::Distinct(_)) => {
+                Reach::Within
+            }
             (Reach::Every, Reach::Every) => Reach::Every,
             _ => Reach::Ends,
         }

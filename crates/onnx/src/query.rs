@@ -3,13 +3,23 @@ use crate::check::{Filled, ShownSize, evaluate_fully};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
-use sizewise_check::query::{Fields, Refusal};
+use sizewise_check::query::{Fields, Refusal, only};
+
+/// Requires as many values of an input as it has elements.
+fn fits(name: &str, count: usize, sizes: &[i64]) -> Result<(), Refusal> {
+    let elements = sizes.iter().try_fold(1i64, |product, &size| product.checked_mul(size));
+    if elements.is_some_and(|elements| usize::try_from(elements) == Ok(count)) {
+        return Ok(());
+    }
+    Err(Refusal::invalid(format!("{count} values are given for `{name}`, which has the sizes {sizes:?}")))
+}
 
 /// Answers a request of `sizewise eval`: what happens to inputs of given sizes, with values where they are given.
 ///
 /// # Errors
 /// When the request is malformed.
 pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
+    only(request, &["id", "shapes", "values"])?;
     let wrong = |what: &str| Refusal::invalid(format!("expected {what}"));
     let given = request.get("shapes").and_then(Json::as_object);
     let given = given.ok_or_else(|| wrong("`shapes`, an object of lists of sizes"))?;
@@ -26,7 +36,11 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
             Json::String(text) if text == "zeros" => Some(Filled::All(0.0)),
             value => number(value).map(Filled::All),
         };
-        filled.insert(name.clone(), value.ok_or_else(|| wrong("numbers as `values`"))?);
+        let value = value.ok_or_else(|| wrong("numbers as `values`"))?;
+        if let (Filled::List(list), Some(sizes)) = (&value, sizes.get(name)) {
+            fits(name, list.len(), sizes)?;
+        }
+        filled.insert(name.clone(), value);
     }
     let mut fields = Fields::new();
     match evaluate_fully(model, &sizes, &filled) {
@@ -42,6 +56,9 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
                     })
                     .collect(),
             );
+            if !evaluated.left.is_empty() {
+                fields.insert("runtime_asserts".into(), evaluated.left.into());
+            }
         }
         Err(refused) => {
             fields.insert("ok".into(), false.into());
@@ -54,4 +71,35 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
         }
     }
     Ok(fields)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answered(request: Json) -> Result<Json, String> {
+        let text = "<ir_version: 8, opset_import: [\"\" : 17]>\n\
+                    g (float[n] s, float[m] b) => (float[1, c] y) { i = NonZero(s) y = Gather(b, i) }";
+        let model = Model::read(text.as_bytes().to_vec()).expect(text);
+        let Json::Object(request) = request else { panic!("an object") };
+        answer(&model, &request).map(Json::Object).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn what_is_not_followed_is_named() {
+        let found = answered(json!({"shapes": {"s": [5000], "b": [2]}}));
+        let left = json!(["every index in `i` lies within a dimension of size 2, at y"]);
+        assert_eq!(found, Ok(json!({"ok": true, "outputs": [[1, 5000]], "runtime_asserts": left})));
+        let found = answered(json!({"shapes": {"s": [5], "b": [5]}}));
+        assert_eq!(found, Ok(json!({"ok": true, "outputs": [[1, 5]]})));
+    }
+
+    #[test]
+    fn there_are_as_many_values_as_elements() {
+        let request = |values: Json| json!({"shapes": {"s": [3], "b": [3]}, "values": {"s": values}});
+        assert_eq!(answered(request(json!([1, 0, 1]))), Ok(json!({"ok": true, "outputs": [[1, 2]]})));
+        let message = "2 values are given for `s`, which has the sizes [3]";
+        assert_eq!(answered(request(json!([1, 0]))), Err(message.to_owned()));
+    }
 }

@@ -14,7 +14,7 @@ pub mod simplify;
 
 pub use environment::{Ask, Capacity, Environment};
 pub use premises::Premises;
-pub use refusal::{Refusal, parse_line, reply};
+pub use refusal::{Refusal, only, parse_line, reply};
 
 /// What was tried, as JSON: each rung of the ladder and its outcome.
 pub fn attempts(attempts: &[sizewise_solve::Attempt]) -> serde_json::Value {

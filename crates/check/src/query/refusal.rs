@@ -68,7 +68,7 @@ pub fn reply(id: Option<Value>, result: Result<Fields, Refusal>) -> Fields {
 ///
 /// # Errors
 /// For the first field that is not `known`; the message names the nearest that is.
-pub(super) fn only(fields: &Fields, known: &[&str]) -> Result<(), Refusal> {
+pub fn only(fields: &Fields, known: &[&str]) -> Result<(), Refusal> {
     match fields.keys().find(|field| !known.contains(&field.as_str())) {
         None => Ok(()),
         Some(field) => Err(Refusal::invalid(keys::unknown(field, known)).at(|| field.clone())),

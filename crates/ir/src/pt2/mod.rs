@@ -123,7 +123,10 @@ impl<'b> Model<'b> {
                 let message = "programs are named in archives only; this is the JSON of one program";
                 Err(ReadError::new(ReadErrorKind::NoModel, message))
             }
-            None => Err(ReadError::new(ReadErrorKind::Empty, "the file is empty; expected a .pt2 archive")),
+            None => Err(ReadError::new(
+                ReadErrorKind::Empty,
+                "the file is empty; expected a .pt2 archive or an ONNX model",
+            )),
             Some(b'{') => {
                 if bytes.len() as u64 > options.limits.model_bytes {
                     let message =
@@ -137,8 +140,7 @@ impl<'b> Model<'b> {
                 Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name), written: model.written })
             }
             Some(_) => {
-                let message =
-                    "neither a zip archive nor JSON; expected a .pt2 file as torch.export.save writes it";
+                let message = "neither a zip archive nor JSON nor an ONNX model; expected a .pt2 file as torch.export.save writes it";
                 Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
             }
         }

@@ -4,7 +4,7 @@ use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use crate::read::Model;
 use crate::shape::{Element, Elements, MAX_ELEMENTS, RunTime, Tensor, Value};
 use crate::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
@@ -37,6 +37,8 @@ pub struct Refused {
 pub struct Evaluated {
     /// The sizes of each output; `None` if it is no tensor or its rank is not known.
     pub outputs: Vec<Option<Vec<ShownSize>>>,
+    /// What has to hold of elements that are not followed, if that is asked for.
+    pub left: Vec<String>,
 }
 
 fn refused(message: String) -> Refused {
@@ -93,6 +95,22 @@ fn not_followed(model: &Model, walk: &Walk) -> Option<Refused> {
     let says = left.says.replace("{}", at.input(left.input)).replace('#', "that size");
     let (message, node) = (format!("whether {says}: {reason}"), Some(at.node().to_owned()));
     Some(Refused { message, node, expr: None, is_unsupported: true })
+}
+
+/// What has to hold of elements that are not followed.
+fn left_open(walk: &Walk) -> Vec<String> {
+    let print = |e: Expr| print::expression(&walk.env.pool, e);
+    let of_sizes = walk.env.runtime_asserts().iter().map(|assert| print(assert.condition));
+    let of_elements = walk.run_time.iter().filter_map(|(step, left)| {
+        let at = walk.steps.get(*step)?;
+        let size = left.size.map_or_else(|| "that size".to_owned(), print);
+        let says = left.says.replace("{}", &format!("`{}`", at.input(left.input))).replace('#', &size);
+        Some(format!("{says}, at {}", at.node()))
+    });
+    let mut all: Vec<String> = of_sizes.chain(of_elements).collect();
+    let mut seen = FxHashSet::default();
+    all.retain(|one| seen.insert(one.clone()));
+    all
 }
 
 /// What decides the sizes that a node is given, where the elements of no input do.
@@ -193,7 +211,8 @@ fn evaluated(
                 None => ShownSize::Open(Some(print::expression(&walk.env.pool, *e))),
             };
             let sizes = |value: &Value| Some(value.tensor()?.shape.as_ref()?.iter().map(size).collect());
-            Ok(Evaluated { outputs: results.iter().map(sizes).collect() })
+            let left = if asked.is_full { left_open(&walk) } else { Vec::new() };
+            Ok(Evaluated { outputs: results.iter().map(sizes).collect(), left })
         }
         None => Err(reason(&walk)),
     }
@@ -284,7 +303,7 @@ fn fits(input: &Input, given: &[i64]) -> Result<(), Refused> {
             && *size != given
         {
             return Err(refused(format!(
-                "`{}` has the size {given} at {at}, where the model says {size}",
+                "`{}` has the size {given} in dimension {at}, where the model says {size}",
                 input.name
             )));
         }

@@ -369,3 +369,107 @@ fn graphs_that_never_run_are_to_load() {
         assert_eq!(verdict(&graph), expected, "{graph}");
     }
 }
+
+#[test]
+fn control_flow_asks_for_element_types() {
+    let looped = |counts: &str, body: &str, made: &str| {
+        format!(
+            "g ({counts} m, float[3] y) => (z) {{ z = Loop(m, , y)<body = b ({body}) => (bool k1, a1) \
+             {{ k1 = Identity(k) a1 = {made} }}> }}"
+        )
+    };
+    let scanned = |state: &str, made: &str| {
+        format!(
+            "g (float[2] s, float[4, 3] y) => (z) {{ z, q = Scan<num_scan_inputs = 1, body = b \
+             ({state} a, float[3] e) => (a1, e1) {{ a1 = {made} e1 = Neg(e) }}>(s, y) }}"
+        )
+    };
+    let chosen = |condition: &str, second: &str| {
+        format!(
+            "g ({condition} c, float[2] x) => (z) {{ z = If(c)<then_branch = t () => (p) {{ p = Neg(x) }}, \
+             else_branch = e () => (q) {{ q = {second} }}> }}"
+        )
+    };
+    let body = "int64 i, bool k, float[3] a";
+    for (graph, expected) in [
+        (looped("int64", body, "Neg(a)"), Verdict::Ok),
+        (looped("int32", body, "Neg(a)"), Verdict::Violated),
+        (looped("int64", "int32 i, bool k, float[3] a", "Neg(a)"), Verdict::Violated),
+        (looped("int64", "int64 i, bool k, int64[3] a", "Neg(a)"), Verdict::Violated),
+        (scanned("float[2]", "Neg(a)"), Verdict::Ok),
+        (scanned("int64[2]", "Neg(a)"), Verdict::Violated),
+        (scanned("float[2]", "Cast<to = 7>(a)"), Verdict::Violated),
+        (chosen("bool[1]", "Abs(x)"), Verdict::Ok),
+        (chosen("int64[1]", "Abs(x)"), Verdict::Violated),
+        (chosen("bool[1]", "Cast<to = 7>(x)"), Verdict::Violated),
+    ] {
+        assert_eq!(verdict_of(17, &graph), expected, "{graph}");
+    }
+}
+
+#[test]
+fn a_state_of_one_slice_may_change_its_size() {
+    let graph = "g (float[k] s, float[n] x) => (z) { i = Constant<value_ints = [0, 0]>() \
+                 z, q = Scan<num_scan_inputs = 1, body = b (float[] a, float[] e) => (float[] a1, float[] e1) \
+                 { e1 = Identity(e) a1 = Gather(a, i) }>(s, x) }";
+    let text = format!("<ir_version: 8, opset_import: [\"\" : 17]>\n{graph}");
+    let model = Model::read(text.into_bytes()).expect(graph);
+    for (state, slices, expected) in [(5, 1, Some(2)), (2, 3, Some(2)), (5, 3, None)] {
+        let sizes = [("s".to_owned(), vec![state]), ("x".to_owned(), vec![slices])].into_iter().collect();
+        let found = evaluate(&model, &sizes, &FxHashMap::default()).ok();
+        let made = found.and_then(|found| found.outputs[0].clone());
+        assert_eq!(made, expected.map(|size| vec![super::ShownSize::Number(size)]), "{state} {slices}");
+    }
+}
+
+#[test]
+fn what_is_inferred_otherwise_than_it_is_made_is_not_known_to_run() {
+    let reversed = |ends: &str| {
+        format!(
+            "g (float[n, 4] x) => (z) {{ s = Constant<value_ints = [-1]>() e = Constant<value_ints = [{ends}]>() \
+             a = Constant<value_ints = [1]>() v = Slice(x, s, e, a, s) z = Neg(v) }}"
+        )
+    };
+    let pooled = |attributes: &str, size: &str| {
+        format!("g (float[1, 1, {size}] x) => (z) {{ z = MaxPool<{attributes}, ceil_mode = 1>(x) }}")
+    };
+    let part = "s = Constant<value_ints = [0]>() e = Constant<value_ints = [1]>() v = Slice(x, s, e, s)";
+    for (version, graph, expected) in [
+        (10, "g (float[2, 1, 2] x) => (v) { v = Squeeze<axes = [-2]>(x) }".to_owned(), Verdict::Unknown),
+        (10, "g (float[2, 1, 2] x) => (v) { v = Squeeze<axes = [1]>(x) }".to_owned(), Verdict::Ok),
+        (11, "g (float[2, 1, 2] x) => (v) { v = Squeeze<axes = [-2]>(x) }".to_owned(), Verdict::Ok),
+        (10, format!("g (float[n, 5] x) => (v) {{ {part} }}"), Verdict::Unknown),
+        (11, format!("g (float[n, 5] x) => (v) {{ {part} }}"), Verdict::Ok),
+        (16, reversed("9223372036854775807"), Verdict::Unknown),
+        (16, reversed("-9223372036854775807"), Verdict::Ok),
+        (17, pooled("kernel_shape = [1], strides = [2]", "6"), Verdict::Unknown),
+        (17, pooled("kernel_shape = [1], strides = [2]", "7"), Verdict::Ok),
+        (17, pooled("kernel_shape = [2], strides = [2], pads = [1, 1]", "13"), Verdict::Unknown),
+        (17, pooled("kernel_shape = [3], strides = [2]", "8"), Verdict::Ok),
+        (17, "g (bool x) => (z) { z = NonZero(x) }".to_owned(), Verdict::Unknown),
+        (
+            18,
+            "g (float[n, 1] x, float[n, 3] y) => (z) { z = Einsum<equation = \"nc,nc->nc\">(x, y) }"
+                .to_owned(),
+            Verdict::Unknown,
+        ),
+        (
+            18,
+            "g (float[n, 3] x, float[n, 1] y) => (z) { z = Einsum<equation = \"nc,nc->nc\">(x, y) }"
+                .to_owned(),
+            Verdict::Ok,
+        ),
+        (
+            17,
+            "g (float[n, 0, 3] x) => (z) { z = ReduceMax<axes = [-3], keepdims = 0>(x) }".to_owned(),
+            Verdict::Unknown,
+        ),
+        (
+            17,
+            "g (float[n, 2, 3] x) => (z) { z = ReduceMax<axes = [-3], keepdims = 0>(x) }".to_owned(),
+            Verdict::Ok,
+        ),
+    ] {
+        assert_eq!(verdict_of(version, &graph), expected, "{version} {graph}");
+    }
+}

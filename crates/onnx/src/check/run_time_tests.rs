@@ -54,6 +54,8 @@ fn conditions_on_sizes_and_numbers_are_not_left_to_run_time() {
         "g (float[A,B] a) => (y) { s = Shape(a) y = Expand(a, s) }",
         "g (float[A,B] a) => (y) { n = NonZero(a) t = Transpose(n) y = GatherND(a, t) }",
         "g (float[A,B] a, float[1] d) => (y) { y = Div(a, d) }",
+        // The greatest of each row lie within it.
+        "g (float[A] s, float[A,4] b) => (y) { k = Constant<value_ints = [1]>() v, i = TopK(s, k) y = Gather(b, i) }",
     ] {
         assert_eq!(listed(graph), [], "{graph}");
     }
@@ -209,4 +211,29 @@ fn each_condition_names_the_inputs_that_decide_it() {
         listed.iter().filter(|(shown, _)| shown.contains(word)).map(|(_, by)| by.as_str()).collect::<Vec<_>>()
     };
     assert_eq!((of("`ids`"), of("`places`")), (vec!["ids"], vec!["places"]), "{listed:?}");
+}
+
+#[test]
+fn the_indices_of_the_greatest_differ() {
+    let model = |size: &str| {
+        format!(
+            "g (float[A] s, float[{size}] b) => (y) {{ k = Shape(s) v, i = TopK(s, k) y = Gather(b, i) }}"
+        )
+    };
+    let found = checked(&model("B"));
+    let conditions: Vec<&str> = found.conditions.iter().map(|condition| condition.shown.as_str()).collect();
+    assert_eq!((found.verdict, conditions), (Verdict::Violated, vec!["A <= B"]));
+    assert_eq!(checked(&model("A")).verdict, Verdict::Ok);
+    // What is divided may be equal, and what is negated counts from the end.
+    for (changed, least) in
+        [("d = Div(i, k)", None), ("d = Sub(i, k)", None), ("d = Add(i, one)", Some("B >= 6"))]
+    {
+        let graph = format!(
+            "g (float[5] s, float[B] b) => (y) {{ one = Constant<value_ints = [1]>() k = Shape(s) \
+             v, i = TopK(s, k) {changed} y = Gather(b, d) }}"
+        );
+        let found = checked(&graph);
+        let shown = found.conditions.first().map(|condition| condition.shown.as_str());
+        assert_eq!(shown, least, "{changed}");
+    }
 }

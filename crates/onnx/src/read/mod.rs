@@ -92,6 +92,8 @@ pub struct Function {
 const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=13;
 /// The versions of `ai.onnx` that are read.
 const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
+/// How files begin that gzip writes.
+const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The longest file.
 const MAX_BYTES: usize = i32::MAX as usize;
 
@@ -116,6 +118,9 @@ pub fn message(bytes: impl Into<Bytes>) -> Result<ModelProto, ReadError> {
     let bytes = bytes.into();
     if bytes.is_empty() {
         return Err(wrong("the file", "nothing is in it; expected an ONNX model"));
+    }
+    if bytes.starts_with(GZIP) {
+        return Err(wrong("the file", "it is compressed with gzip; unpack it first"));
     }
     if text::is_text(&bytes) {
         let text = std::str::from_utf8(&bytes)

@@ -40,7 +40,8 @@ impl Walk<'_> {
                 unknown_outputs(call)
             }
         };
-        for error in [self.uncounted_sizes(call), graphs_left_out(call)].into_iter().flatten() {
+        let misinferred = self.misinferred(call, &values);
+        for error in [self.uncounted_sizes(call), graphs_left_out(call), misinferred].into_iter().flatten() {
             self.failed(step, error)?;
         }
         mark_ranks(node, call, &mut values);

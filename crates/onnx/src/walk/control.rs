@@ -10,7 +10,7 @@ use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
 use sizewise_kernels::{Cx, KernelError};
 
-fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
+pub(super) fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_deref()
 }
 
@@ -45,6 +45,11 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
+        let is_old_scan =
+            node.op_type == "Scan" && self.version("", frame).is_some_and(|version| version < 9);
+        if !self.has_types(node, inputs, is_old_scan)? {
+            return Ok(vec![Value::Unknown; node.output.len()]);
+        }
         let walked = match node.op_type.as_str() {
             "If" => return self.branches(node, inputs, scope, frame),
             "Loop" => Walk::repeated,
@@ -106,6 +111,9 @@ impl<'m> Walk<'m> {
         if self.stops && (of_sizes || !self.takes_any_data) && self.unknown.len() > unknown {
             let reason = "a branch refuses what it is given, and which branch runs is not known";
             self.unsupported.get_or_insert((step, reason.to_owned()));
+        }
+        for (a, b) in first.iter().zip(&second) {
+            self.expect_same_type(step, a, b)?;
         }
         let pairs = first.into_iter().zip(second);
         let mut joined: Vec<Value> = pairs

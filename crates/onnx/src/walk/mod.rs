@@ -6,10 +6,12 @@ mod large;
 mod load;
 mod loading;
 mod loops;
+mod misinferred;
 mod repeats;
 mod scan;
 mod scope;
 mod stated;
+mod types;
 mod unmade;
 mod untracked;
 

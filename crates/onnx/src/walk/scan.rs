@@ -94,7 +94,8 @@ impl<'m> Walk<'m> {
             if at < states {
                 let initial =
                     inputs[at].map_or(Value::Unknown, |value| marked(value, are_sizes(&results[at])));
-                outputs.push(self.state(step, initial, value)?);
+                let is_once = length == Expr::ONE;
+                outputs.push(if is_once { value.clone() } else { self.state(step, initial, value)? });
                 continue;
             }
             let axis = out_axes.get(at - states).copied().unwrap_or(0);
@@ -167,6 +168,7 @@ impl<'m> Walk<'m> {
 
     /// A state of a scan, which keeps its shape. (C2) What a round makes of a state has its sizes.
     fn state(&mut self, step: usize, initial: Value, after: &Value) -> Result<Value, Ended> {
+        self.expect_same_type(step, &initial, after)?;
         let shapes = match (&initial, after) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.clone().zip(b.shape.clone()),
             _ => None,

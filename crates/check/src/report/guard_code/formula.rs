@@ -51,6 +51,10 @@ pub(super) trait Syntax {
     fn size(&self, input: &str, dim: Option<usize>) -> String;
     /// Whether a tensor has so many dimensions.
     fn has_rank(&self, input: &str, rank: usize) -> String;
+    /// What else [`Syntax::has_rank`] asks for, in a message.
+    fn of_sizes(&self) -> &'static str {
+        ""
+    }
     /// Whether a constant input has its value: `None` if any will do, an error if the language cannot express it.
     fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str>;
 }
@@ -92,7 +96,9 @@ pub(super) fn input_check<S: Syntax>(
     let name = input.name();
     Ok(match input {
         GuardedInput::Tensor { sizes, .. } => {
-            let message = format!("{name} has to have {} dimensions", sizes.len());
+            let plural = if sizes.len() == 1 { "" } else { "s" };
+            let message =
+                format!("{name} has to have {} dimension{plural}{}", sizes.len(), syntax.of_sizes());
             Some(Check { condition: syntax.has_rank(identifier, sizes.len()), message, sizes: Vec::new() })
         }
         GuardedInput::Number { .. } => None,

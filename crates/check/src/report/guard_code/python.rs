@@ -87,7 +87,15 @@ impl Syntax for Python {
     }
 
     fn has_rank(&self, input: &str, rank: usize) -> String {
-        format!("(isinstance({input}, (tuple, list)) and len({input}) == {rank})")
+        // Truth values are integers in Python, and no sizes.
+        let is_size = "hasattr(n, \"__index__\") and not isinstance(n, bool)";
+        format!(
+            "(isinstance({input}, (tuple, list)) and len({input}) == {rank} and all({is_size} for n in {input}))"
+        )
+    }
+
+    fn of_sizes(&self) -> &'static str {
+        ", of integers"
     }
 
     fn is_constant(&self, input: &str, value: &Constant) -> Result<Option<String>, &'static str> {

@@ -9,6 +9,7 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const KERNELS: Family = &[("NonMaxSuppression", non_max_suppression), ("RoiAlign", roi_align)];
 
 /// `[kept, 3]`. (C1) Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`.
+/// (C2) The limits are single numbers; that of the overlap is from 0 to 1.
 fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
     let (boxes, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     call.check(boxes.len() == 3 && scores.len() == 3, "NonMaxSuppression.C1", || {

@@ -99,6 +99,7 @@ fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the
 /// size has two numbers.
+/// (CropAndResize.C2) The mode is bilinear or nearest.
 fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions, batches) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());

@@ -283,7 +283,7 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 ///
 /// (C1) Both have the same rank, at least 3. (C2) The channels are the weight's first size and divide by groups. (C3)
 /// The bias has an element for each channel. (C4) The result is not empty. (C6) Output padding is below stride or
-/// dilation, for onnxruntime below the stride (C7). A stated size is one that padding can make (C7).
+/// dilation. (C7) For onnxruntime output padding is below the stride, and a stated size is one that padding can make.
 fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let (shape, spatial) = transposed(cx, call, 2)?;
     let sizes = call.shape(0)?[2..].to_vec();
@@ -291,7 +291,7 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one([shape, image].concat())
 }
 
-/// [`conv_transpose`] with pads that an input holds. (C8) They have one dimension, with two for each spatial one.
+/// [`conv_transpose`] with pads that an input holds. (C8) Pads have one dimension, with two for each spatial one.
 pub(super) fn padded_conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let (shape, spatial) = transposed(cx, call, 3)?;
     let sizes = call.shape(0)?[2..].to_vec();

@@ -106,11 +106,13 @@ pub(super) fn unary(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![mapped(x, result, |element| numbers::unary(cx, op, element, dtype)).into()])
 }
 
+/// (Celu.C1) `alpha` is not 0.
 fn celu(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(call.float("alpha") != Some(0.0), "Celu.C1", || "alpha is 0".to_owned())?;
     unary(cx, call)
 }
 
+/// (Gelu.C1) The approximation is none or tanh.
 fn gelu(cx: &mut Cx, call: &Checked) -> Outcome {
     let form = call.text("approximate", "none");
     call.check(matches!(form, "none" | "tanh"), "Gelu.C1", || format!("no approximation is named {form}"))?;
@@ -140,7 +142,8 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
     if formal.types.allow_tensor(dtype) { Ok(dtype) } else { Err(refused()) }
 }
 
-/// The shape in which all inputs meet. (C1) Shapes broadcast.
+/// The shape in which all inputs meet. (C1) Shapes broadcast: at each dimension, counted from the
+/// last, sizes are equal or one of them is 1.
 fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
     super::meeting::meet(cx, shapes, "Broadcast.C1")

@@ -54,6 +54,7 @@ fn bitmask_dropout(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The results of dropout; ratio and mode are inputs from `ratio` on. A bit mask has 32 elements in a number.
+/// (Dropout.C3) The ratio and the training mode are scalars.
 fn dropped(cx: &mut Cx, call: &Checked, sizes: Vec<Expr>, ratio: usize) -> Outcome {
     for at in [ratio, ratio + 1] {
         if call.has(at) {
@@ -178,6 +179,7 @@ fn projections(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The results of products with packed weights of so many columns; of a gate and what it lets through there is one.
+/// (Projection.C4) Weights and biases have the sizes of the projection.
 fn projected(cx: &mut Cx, call: &Checked, columns: &[i64]) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let inner = call.int("K", 0);

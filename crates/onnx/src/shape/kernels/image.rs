@@ -86,7 +86,8 @@ fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
     (0..sure).step_by(step).chain(sure..COMPARED).find(differs).unwrap_or(COMPARED)
 }
 
-/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) They have one dimension.
+/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) Scales have
+/// one dimension.
 fn scales<'c>(
     cx: &mut Cx,
     call: &Checked<'c, '_>,
@@ -281,6 +282,7 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for.
+/// (Resize.C6) Sizes that keep their ratio are numbers, and not 0.
 fn keep_ratio(
     cx: &mut Cx,
     call: &Checked,
@@ -414,6 +416,8 @@ fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// `[height, width, channels]`, which the image decides.
+/// (ImageDecoder.C1) The encoded image has one dimension.
+/// (ImageDecoder.C2) The pixel format is one that the operator knows.
 fn decode(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
     call.check(rank == 1, "ImageDecoder.C1", || format!("the data has 1 dimension, not {rank}"))?;

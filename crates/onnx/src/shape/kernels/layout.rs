@@ -239,6 +239,7 @@ fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![kept(call.given(0)?, call.output(0, shape.unwrap_or_default())?)])
 }
 
+/// (Axes.C1) Axes are a list: the tensor of axes has one dimension.
 fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
     if let Some(tensor) = call.tensor(1)
         && let Some(shape) = &tensor.shape

@@ -60,6 +60,7 @@ fn extract(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
+/// (CastMap.C1) The type to cast to is one that the operator knows.
 fn cast_map(cx: &mut Cx, call: &Checked) -> Outcome {
     let dtype = match call.text("cast_to", "TO_FLOAT") {
         "TO_FLOAT" => Dtype::F32,

@@ -35,6 +35,7 @@ pub(super) fn vector(
 
 /// (C1) The input has channels. (C2) Scale, bias, mean and variance have an element for each. The statistics are
 /// outputs when training.
+/// (C3) Without training mode there is one output.
 fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.int("spatial", 1) == 0 {
         let message = "BatchNormalization: statistics of each place have no shape function".to_owned();

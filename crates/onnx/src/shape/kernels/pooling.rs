@@ -184,6 +184,7 @@ fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
 }
 
 /// onnxruntime: only the batch may be empty.
+/// (Pool.C6) onnxruntime wants an image that is not empty but for its batch.
 fn some_elements(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
     let mut filled: Vec<Expr> = Vec::with_capacity(sizes.len());
     for &size in &sizes[1..] {

@@ -259,6 +259,7 @@ fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`: shapes meet.
+/// (Quantized.C3) The shapes of both operands broadcast.
 fn quantized_binary(cx: &mut Cx, call: &Checked) -> Outcome {
     scalars(cx, call, &[1, 2, 4, 5, 6, 7])?;
     let shape = meet(cx, [call.shape(0)?, call.shape(3)?], "Quantized.C3")?;
@@ -305,6 +306,7 @@ fn channels_last(call: &Checked) -> bool {
     call.int("channels_last", 0) != 0
 }
 
+/// (GlobalPool.C6) onnxruntime wants an image that is not empty.
 fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     single(cx, call, &[1, 2, 3, 4])?;
     let mut shape = call.shape(0)?.to_vec();

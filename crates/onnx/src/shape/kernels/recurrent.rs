@@ -86,6 +86,7 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// (C3) and (C7) of [`recurrent`]. Quantized weights are transposed.
+/// (Recurrent.C7) Scales have the sizes of the weights that they scale.
 fn weights(
     cx: &mut Cx,
     call: &Checked,

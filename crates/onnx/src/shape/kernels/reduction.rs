@@ -102,6 +102,7 @@ fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// (C2) of [`reduce`] and [`arg_reduce`]: what is reduced is not empty where there are results.
+/// (Reduce.C2) What has no neutral element reduces one element at least.
 fn some_to_reduce(
     cx: &mut Cx,
     call: &Checked,

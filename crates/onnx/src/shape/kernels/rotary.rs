@@ -111,7 +111,9 @@ fn contrib_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
-/// Positions in three parts: ids are `[3, batch, length]`.
+/// Positions in three parts. (MRotaryEmbedding.C1) The input has 3 or 4 dimensions. (MRotaryEmbedding.C2) Positions are
+/// `[3, batch, length]`, both tables have one shape, and a row for each position. (MRotaryEmbedding.C3) There are three
+/// sections, none of them negative, that make up the table's columns.
 fn multi_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(matches!(sizes.len(), 3 | 4), "MRotaryEmbedding.C1", || {

@@ -342,6 +342,7 @@ fn optional(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Value::Optional(Some(Box::new(value.clone())), value.type_name().as_ref().into())])
 }
 
+/// (OptionalGetElement.C1) The optional value is there.
 fn optional_get(_: &mut Cx, call: &Checked) -> Outcome {
     match call.input(0) {
         Some(Value::Optional(Some(value), _)) => Ok(vec![(**value).clone()]),

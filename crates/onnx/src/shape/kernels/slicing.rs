@@ -428,6 +428,7 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
 }
 
 /// The input cut or padded around its centre to a shape. (C1) There is a size for each axis, within the rank.
+/// (CenterCropPad.C2) onnxruntime wants sizes of 64 bits.
 fn center_crop_pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let target = super::layout::sizes_of(cx, call, 1, "CenterCropPad.C1")?;

@@ -4,12 +4,12 @@ use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::Expr;
-use sizewise_kernels::Cx;
+use sizewise_kernels::{Cx, Reach, Span};
 
 pub(super) const KERNELS: Family = &[("TopK", top_k), ("Unique", unique)];
 
 /// The k greatest along an axis, and their indices. (C1) The axis is within the rank. (C2) k is one number, not
-/// negative. (C3) There are as many.
+/// negative. (C3) k does not exceed the size of the axis.
 fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let at = call.axis(call.int("axis", -1), shape.len(), "TopK.C1")?;
@@ -29,8 +29,10 @@ fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
     let (natural, enough) = (cx.ge(k, 0), cx.le(k, shape[at]));
     cx.require(natural, "TopK.C2", |cx| format!("k is {}", cx.show(k)))?;
     cx.require(enough, "TopK.C3", |cx| format!("k is {}", cx.show(k)))?;
+    let most = cx.sub(shape[at], 1);
+    let span = Span { least: Expr::ZERO, most, reach: Reach::Distinct(k) };
     shape[at] = k;
-    let indices = Tensor::new(Dtype::I64, shape.clone());
+    let indices = Tensor { spans: Some([Some(span)].into()), ..Tensor::new(Dtype::I64, shape.clone()) };
     Ok(vec![call.output(0, shape)?.into(), indices.into()])
 }
 

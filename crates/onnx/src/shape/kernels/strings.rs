@@ -169,6 +169,7 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// (C3) of [`tf_idf`]: the pool has whole n-grams of each length.
+/// (TfIdfVectorizer.C3) The pool has whole n-grams of each length.
 fn whole_grams(call: &Checked, counts: &[i64]) -> Result<(), KernelError> {
     let items = call.length("pool_int64s").max(call.length("pool_strings")) as i64;
     for (at, &start) in counts.iter().enumerate() {

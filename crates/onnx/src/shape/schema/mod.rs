@@ -7,6 +7,22 @@ use super::value::Value;
 use std::sync::OnceLock;
 pub use text::operators;
 
+/// What the conditions say that stand before those of an operator, by their codes.
+pub const CONDITIONS: &[(&str, &str)] = &[
+    ("schema.S0", "The version of the domain that the model imports has the operator."),
+    (
+        "schema.S1",
+        "There are as many inputs and outputs as the operator takes, and none is left out that it needs.",
+    ),
+    ("schema.S2", "Inputs have element types that the operator takes, and one where they have to agree."),
+    (
+        "schema.S3",
+        "The operator has the attributes that are given, of their kind, and those that it needs are there.",
+    ),
+    ("schema.S4", "onnxruntime's CPU provider has a kernel of the operator for these element types."),
+    ("schema.S5", "onnxruntime loads models of this version of ai.onnx."),
+];
+
 /// How often a formal parameter stands in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occurs {
