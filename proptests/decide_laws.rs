@@ -292,6 +292,35 @@ proptest! {
     }
 
     #[test]
+    fn conditions_are_shown_as_equal_ones(s in steps(), r in ranges(2), k in 0..9i64, i in 0..100usize) {
+        let mut query = query(&s, &r, 0);
+        let (goal, mut facts) = (query.goal, Facts::new());
+        for (symbol, range, _) in &query.symbols {
+            facts.declare(&mut query.pool, *symbol, range.clone());
+        }
+        let (pool, integers) = (&mut query.pool, &query.integers);
+        let (a, b) = (*integers.last().expect("there are symbols"), integers[i % integers.len()]);
+        let (limit, sum) = (pool.int(k), pool.add(a, b));
+        let mut asked = vec![goal];
+        for func in [Func::Min, Func::Max] {
+            let [of_a, of_b, of_sum] = [a, b, sum].map(|e| pool.extremum(func, &[e, limit]));
+            let moved = pool.add(of_a, b);
+            let sides = [(a, of_a), (of_a, limit), (of_b, of_a), (of_sum, moved), (of_a, b), (a, b)];
+            asked.extend(sides.map(|(x, y)| pool.eq(x, y)));
+        }
+        let pairs: Vec<Expr> = asked.windows(2).flat_map(|pair| [pool.or(pair), pool.and(pair)]).collect();
+        asked.extend(pairs);
+        query.divisors.clear();
+        for condition in asked {
+            let shown = sizewise::check::readable(&query.pool, &facts, condition);
+            for point in query.points() {
+                let (before, after) = (query.at(&[condition], &point), query.at(&[shown], &point));
+                prop_assert!(before.is_none() || before == after, "{:?}: {:?} {:?}", point, before, after);
+            }
+        }
+    }
+
+    #[test]
     fn minimal_sets_hold_where_the_whole_sets_do(s in steps(), r in ranges(2)) {
         let mut query = query(&s, &r, 4);
         let guards = query.given.clone();

@@ -44,7 +44,11 @@ impl Reader<'_> {
                 let simpler = self.divisible(p).or_else(|| self.of_quotient(p));
                 simpler.unwrap_or(e)
             }
-            (Func::IsZero, &[p]) => self.divisible(p).unwrap_or(e),
+            (Func::IsZero, &[p]) => {
+                let simpler =
+                    self.divisible(p).or_else(|| self.of_extreme(p)).or_else(|| self.of_extremes(p));
+                simpler.unwrap_or(e)
+            }
             _ => e,
         }
     }
@@ -68,6 +72,93 @@ impl Reader<'_> {
         let least = if is_exact { least } else { &least + &Int::ONE };
         let start = self.pool.int(&k * &least);
         Some(self.pool.ge(a, start))
+    }
+
+    /// The least and the greatest of some expressions in a sum, with their factors of 1 and -1.
+    fn extremes(&self, p: Expr) -> Vec<(Expr, Func, bool)> {
+        let terms = self.pool.poly(p).terms;
+        let extreme = |(term, factor): &(Expr, Int)| {
+            let (func, _) = self.pool.as_call(*term)?;
+            let is_extreme = matches!(func, Func::Min | Func::Max) && factor.abs() == Int::ONE;
+            is_extreme.then_some((*term, func, factor.is_positive()))
+        };
+        terms.iter().filter_map(extreme).collect()
+    }
+
+    /// What else a sum of 0 that has one extreme says: `s == min(16, s)` is `s <= 16`, `min(16, s) == 3` is `s == 3`.
+    fn of_extreme(&mut self, p: Expr) -> Option<Expr> {
+        let [(extreme, func, is_added)] = *self.extremes(p) else { return None };
+        let operands = self.pool.as_func(extreme, func)?.to_vec();
+        // What the extreme is equal to.
+        let value = match is_added {
+            true => self.pool.sub(extreme, p),
+            false => self.pool.add(extreme, p),
+        };
+        let is_least = func == Func::Min;
+        let beyond = |pool: &mut Pool, others: &[Expr]| {
+            let parts: Vec<Expr> = others
+                .iter()
+                .map(|&other| if is_least { pool.le(value, other) } else { pool.ge(value, other) })
+                .collect();
+            pool.and(&parts)
+        };
+        if let Some(own) = operands.iter().position(|&operand| operand == value) {
+            let others: Vec<Expr> = [&operands[..own], &operands[own + 1..]].concat();
+            return Some(beyond(self.pool, &others));
+        }
+        let number = self.pool.as_int(value)?;
+        let [a, b] = operands[..] else { return None };
+        let (limit, other) = match (self.pool.as_int(a), self.pool.as_int(b)) {
+            (Some(limit), None) => (limit, b),
+            (None, Some(limit)) => (limit, a),
+            _ => return None,
+        };
+        if number == limit {
+            return Some(if is_least { self.pool.ge(other, value) } else { self.pool.le(other, value) });
+        }
+        ((number < limit) == is_least).then(|| self.pool.eq(other, value))
+    }
+
+    /// What else a sum of 0 says that has the least of two expressions and one number each: `min(k, a + s) - min(k, a) ==
+    /// s` is `a + s <= k` where `s` is positive.
+    fn of_extremes(&mut self, p: Expr) -> Option<Expr> {
+        let [(first, Func::Min, one), (second, Func::Min, other)] = *self.extremes(p) else { return None };
+        if one == other {
+            return None;
+        }
+        let (upper, lower) = if one { (first, second) } else { (second, first) };
+        let apart = self.pool.sub(upper, lower);
+        let step = self.pool.sub(apart, p);
+        let parts = |pool: &Pool, e: Expr| {
+            let &[a, b] = pool.as_func(e, Func::Min)? else { return None };
+            if pool.as_int(a).is_some() { Some((a, b)) } else { pool.as_int(b).map(|_| (b, a)) }
+        };
+        let ((limit, far), (same, near)) = (parts(self.pool, upper)?, parts(self.pool, lower)?);
+        // The other way round the step is negative, and its two ends change their places.
+        for (far, near, step) in [(far, near, step), (near, far, self.pool.neg(step))] {
+            let positive = self.pool.ge(step, Expr::ONE);
+            let is_step = self.pool.sub(far, near) == step;
+            if limit == same && is_step && self.table.decide(self.pool, positive) == Some(true) {
+                return Some(self.pool.le(far, limit));
+            }
+        }
+        None
+    }
+
+    /// A disjunction without equations that follow from an inequality of it: `s == 1 or s <= 16`.
+    fn without_equations(&mut self, parts: &mut Vec<Expr>) {
+        let operand = |pool: &Pool, e: Expr, func: Func| pool.as_func(e, func)?.first().copied();
+        let bounds: Vec<Expr> =
+            parts.iter().filter_map(|&e| operand(self.pool, e, Func::NotPositive)).collect();
+        parts.retain(|&part| {
+            let Some(own) = operand(self.pool, part, Func::IsZero) else { return true };
+            // Where the sum of the equation is 0, that of the inequality is this number.
+            let follows = |&bound: &Expr| {
+                let (less, more) = (self.pool.sub(bound, own), self.pool.add(bound, own));
+                [less, more].into_iter().any(|e| self.pool.as_int(e).is_some_and(|n| !n.is_positive()))
+            };
+            !bounds.iter().any(follows)
+        });
     }
 
     /// Inequalities without those that follow from another one, which differs by a number: of `n <= 20 and n <= 59` the
@@ -104,6 +195,9 @@ impl Reader<'_> {
         }
         if open.len() <= MAX_COMPARED {
             self.strongest(func, &mut open);
+            if func == Func::Or {
+                self.without_equations(&mut open);
+            }
         }
         if neutral { self.pool.and(&open) } else { self.pool.or(&open) }
     }
@@ -148,6 +242,18 @@ mod tests {
             ("And(a <= 20, a <= 59)", "a <= 20"),
             ("Or(a <= 20, a <= 59)", "a <= 59"),
             ("And(2*a <= b, (a//3) >= 5, a >= 2)", "And(2*a <= b, a >= 15)"),
+            ("Eq(a, Min(16, a))", "a <= 16"),
+            ("Eq(a, Max(b, a))", "a >= b"),
+            ("Eq(a + b, Min(a + b, 7, c))", "And(a + b <= 7, a + b <= c)"),
+            ("Or(Eq(a, 1), Eq(a, Min(16, a)))", "a <= 16"),
+            ("Or(Eq(a, 17), Eq(a, Min(16, a)))", "Or(Eq(a, 17), a <= 16)"),
+            ("Eq(Min(16, a), 3)", "Eq(a, 3)"),
+            ("Eq(Min(16, a), 16)", "a >= 16"),
+            ("Eq(Max(16, a), 16)", "a <= 16"),
+            ("Eq(Max(16, a), 20)", "Eq(a, 20)"),
+            ("Eq(Min(16, a), 20)", "Eq(Min(16, a), 20)"),
+            ("Eq(Min(64, a + b + 1), b + 1 + Min(64, a))", "a + b <= 63"),
+            ("Eq(Min(64, a + b), b + Min(64, a))", "Eq(Min(64, a + b), b + Min(64, a))"),
         ];
         for (condition, shown) in table {
             let mut pool = Pool::new();
