@@ -83,10 +83,13 @@ fn of_tensor(tensor: &[u8], declared: &Declared) -> Option<Vec<u8>> {
             push_varint(&mut out, u64::try_from(dtype.number()).ok()?);
             Some(out)
         }
-        Declared::Rank(rank) => {
+        Declared::Shape(sizes) => {
             let mut out = without(SHAPE)?;
             let mut shape = Vec::new();
-            (0..*rank).for_each(|_| push(&mut shape, DIM, &[]));
+            for size in sizes {
+                let size = DimensionProto { value: size.as_deref().map(written_size) };
+                push(&mut shape, DIM, &size.encode_to_vec());
+            }
             push(&mut out, SHAPE, &shape);
             Some(out)
         }

@@ -6,6 +6,7 @@ mod declare;
 mod factors;
 mod fixes;
 mod integers;
+mod multiples;
 mod named;
 mod narrow;
 mod nearby;

@@ -9,8 +9,8 @@ use serde_json::{Value as Json, json};
 pub enum Declared {
     /// The element type.
     Type(Dtype),
-    /// The number of dimensions; their sizes are left open.
-    Rank(usize),
+    /// Another number of dimensions, with their sizes: as for [`Declared::Size`].
+    Shape(Vec<Option<String>>),
     /// The size of a dimension: a number, a name or an expression over names. `None` leaves it open.
     Size(usize, Option<String>),
 }
@@ -31,7 +31,7 @@ impl Declared {
     pub fn place(&self, value: &str) -> String {
         match self {
             Declared::Type(_) => value.to_owned(),
-            Declared::Rank(_) => format!("{value}.shape"),
+            Declared::Shape(_) => format!("{value}.shape"),
             Declared::Size(dim, _) => format!("{value}.shape[{dim}]"),
         }
     }
@@ -43,8 +43,9 @@ impl Declared {
         };
         match self {
             Declared::Type(dtype) => tensor.elem_type = dtype.number(),
-            Declared::Rank(rank) => {
-                tensor.shape = Some(ShapeProto { dim: vec![DimensionProto { value: None }; *rank] });
+            Declared::Shape(sizes) => {
+                let dim = |size: &Option<String>| DimensionProto { value: size.as_deref().map(written_size) };
+                tensor.shape = Some(ShapeProto { dim: sizes.iter().map(dim).collect() });
             }
             Declared::Size(dim, text) => {
                 let dim = tensor.shape.as_mut().and_then(|shape| shape.dim.get_mut(*dim));
@@ -62,6 +63,24 @@ pub(crate) fn written_size(text: &str) -> Dimension {
     }
 }
 
+/// A size as JSON: a number, a name, or null where it is left open.
+fn size_json(text: Option<&str>) -> Json {
+    match text.map(written_size) {
+        Some(Dimension::Size(number)) => number.into(),
+        Some(Dimension::Name(name)) => name.into(),
+        None => Json::Null,
+    }
+}
+
+/// Reads what [`size_json`] writes.
+fn size_of_json(json: &Json) -> Option<Option<String>> {
+    Some(match json {
+        Json::Null => None,
+        Json::Number(number) => Some(number.as_i64()?.to_string()),
+        size => Some(size.as_str()?.to_owned()),
+    })
+}
+
 /// The name of an element type that exported programs have for it, or that of ONNX where torch has none.
 pub(crate) fn full_name(dtype: Dtype) -> &'static str {
     sizewise_ir::Dtype::from_short_name(dtype.name()).map_or(dtype.name(), sizewise_ir::Dtype::name)
@@ -73,7 +92,10 @@ impl Declaration {
         let place = self.declared.place(&self.value);
         match &self.declared {
             Declared::Type(dtype) => format!("declare {place} as {}", full_name(*dtype)),
-            Declared::Rank(rank) => format!("declare {place} as [{}]", vec!["?"; *rank].join(", ")),
+            Declared::Shape(sizes) => {
+                let sizes: Vec<&str> = sizes.iter().map(|size| size.as_deref().unwrap_or("?")).collect();
+                format!("declare {place} as [{}]", sizes.join(", "))
+            }
             Declared::Size(_, Some(text)) => format!("declare {place} as {text}"),
             Declared::Size(_, None) => format!("leave {place} open"),
         }
@@ -85,14 +107,12 @@ impl Declaration {
         let mut json = json!({ kind: self.value });
         match &self.declared {
             Declared::Type(dtype) => json["dtype"] = full_name(*dtype).into(),
-            Declared::Rank(rank) => json["shape"] = vec![Json::Null; *rank].into(),
+            Declared::Shape(sizes) => {
+                json["shape"] = sizes.iter().map(|size| size_json(size.as_deref())).collect()
+            }
             Declared::Size(dim, text) => {
                 json["dim"] = (*dim).into();
-                json["size"] = match text.as_deref().map(written_size) {
-                    Some(Dimension::Size(number)) => number.into(),
-                    Some(Dimension::Name(name)) => name.into(),
-                    None => Json::Null,
-                };
+                json["size"] = size_json(text.as_deref());
             }
         }
         json
@@ -110,14 +130,11 @@ impl Declaration {
                 let is_it = |known: &&Dtype| dtype == full_name(**known);
                 Declared::Type(*Dtype::ALL.iter().find(is_it)?)
             }
-            (None, Some(shape), None) => Declared::Rank(shape.as_array()?.len()),
+            (None, Some(shape), None) => {
+                Declared::Shape(shape.as_array()?.iter().map(size_of_json).collect::<Option<_>>()?)
+            }
             (None, None, Some(dim)) => {
-                let text = match json.get("size")? {
-                    Json::Null => None,
-                    Json::Number(number) => Some(number.as_i64()?.to_string()),
-                    size => Some(size.as_str()?.to_owned()),
-                };
-                Declared::Size(usize::try_from(dim.as_u64()?).ok()?, text)
+                Declared::Size(usize::try_from(dim.as_u64()?).ok()?, size_of_json(json.get("size")?)?)
             }
             _ => return None,
         };
@@ -142,17 +159,17 @@ pub(super) fn differences(before: &GraphProto, after: &GraphProto) -> Vec<Declar
         found.extend(is.dtype.filter(|dtype| was.dtype != Some(*dtype)).map(Declared::Type).map(of));
         let Some(sizes) = &is.shape else { continue };
         let old = was.shape.as_deref().unwrap_or_default();
+        let text = |size: &Given| match size {
+            Given::Size(number) => Some(number.to_string()),
+            Given::Name(name) => Some(name.clone()),
+            Given::Open => None,
+        };
         if old.len() != sizes.len() {
-            found.push(of(Declared::Rank(sizes.len())));
+            found.push(of(Declared::Shape(sizes.iter().map(text).collect())));
             continue;
         }
         for (dim, (old, new)) in old.iter().zip(sizes).enumerate() {
-            let text = match new {
-                Given::Size(number) => Some(number.to_string()),
-                Given::Name(name) => Some(name.clone()),
-                Given::Open => None,
-            };
-            found.extend((old != new).then(|| of(Declared::Size(dim, text))));
+            found.extend((old != new).then(|| of(Declared::Size(dim, text(new)))));
         }
     }
     found

@@ -59,7 +59,7 @@ fn models_with_the_declarations_of_a_fix_are_right() {
         (BATCH, &["declare x.shape[0] as 3", "declare y.shape[0] as 3"], true),
         (BRANCH, &["declare w.shape[0] as m"], false),
         (WINDOWS, &["declare x.shape[1] as 4*_h", "declare x.shape[2] as 4*_w"], false),
-        (OUTPUTS, &["declare r.shape as [?, ?]", "declare t as float32", "declare s.shape[0] as 2*a"], false),
+        (OUTPUTS, &["declare r.shape as [a, 3]", "declare t as float32", "declare s.shape[0] as 2*a"], false),
     ] {
         let bytes = text(graph).into_bytes();
         let found = check(&Model::read(bytes.clone()).expect(graph));

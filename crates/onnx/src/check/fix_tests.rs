@@ -272,3 +272,35 @@ fn sizes_that_show_a_violation_are_small() {
         assert!(sizes["x"].iter().all(|&size| size <= 32), "{sizes:?} {found:?}");
     }
 }
+
+#[test]
+fn as_few_sizes_as_suffice_become_multiples() {
+    let constants = "k = Constant<value_ints = [4]>() m = Constant<value_ints = [-1]>()";
+    for (body, expected) in [
+        (
+            format!(
+                "g (float[n, h] x) => (y) {{ {constants} s = Shape<start = 1, end = 2>(x) q = Div(s, k) \
+                 r = Concat<axis = 0>(m, q, k) y = Reshape(x, r) }}"
+            ),
+            &["declare x.shape[1] as 4*_h"][..],
+        ),
+        (
+            format!(
+                "g (float[n, 3, h, w] x) => (y) {{ {constants} s = Shape<start = 2, end = 3>(x) q = Div(s, k) \
+                 t = Shape<start = 3, end = 4>(x) p = Div(t, k) c = Constant<value_ints = [3]>() \
+                 r = Concat<axis = 0>(m, c, q, k, p, k) y = Reshape(x, r) }}"
+            ),
+            &["declare x.shape[2] as 4*_h", "declare x.shape[3] as 4*_w"],
+        ),
+        // Of two sizes of a product it is not the batch that becomes a multiple.
+        (
+            "g (float[b, n] x) => (y) { r = Constant<value_ints = [-1, 16]>() y = Reshape(x, r) }".to_owned(),
+            &["declare x.shape[1] as 16*_n"],
+        ),
+    ] {
+        let found = check(&read(&body));
+        let fix = found.fixes.first().expect(&body);
+        assert!(fix.is_proved && fix.spec.is_none(), "{body}");
+        assert_eq!(lines(fix), expected, "{body}");
+    }
+}

@@ -1,6 +1,6 @@
 //! How conditions come to hold by what the model declares: names, expressions over names, and numbers.
+use super::Check;
 use super::simple::without_common_factors;
-use super::{Check, Decided, decide};
 use crate::check::names;
 use crate::walk::{Given, declared};
 use sizewise_expr::escape::is_identifier;
@@ -53,45 +53,8 @@ impl Check<'_> {
         self.is_equation(condition) || bounds() && !self.differences(condition).is_empty()
     }
 
-    /// For each size of a condition on several the multiples that it may be where the others are those of the example:
-    /// often any of them do together.
-    pub(super) fn multiples(&self, condition: Expr) -> Vec<Remedy> {
-        let symbols = self.walk.env.pool.free_symbols(&[condition]);
-        if symbols.len() < 2 || !self.is_equation(condition) {
-            return Vec::new();
-        }
-        let multiple = |&symbol: &Symbol| {
-            let (factor, offset) = self.recurring(condition, symbol)?;
-            let kept = Size::Name(self.multiple_of(symbol, factor, offset));
-            Some(Remedy { kept, replaced: symbol, is_all: false })
-        };
-        symbols.iter().map(multiple).collect::<Option<_>>().unwrap_or_default()
-    }
-
-    /// For a condition on several sizes that their product divides by a number: the multiples of one of them.
-    pub(super) fn multiples_of_one(&self, condition: Expr) -> Option<Remedy> {
-        let symbols = self.walk.env.pool.free_symbols(&[condition]);
-        let of = |&symbol: &Symbol| {
-            let factor = self.factor_of(condition, symbol)?;
-            let mut env = self.symbolic.env.clone();
-            let (size, divisor) = (env.pool.symbol_expr(symbol), env.pool.int(factor));
-            let rest = env.pool.modulo(size, divisor);
-            let divides = env.pool.eq(rest, Expr::ZERO);
-            env.assume(divides);
-            let (pool, facts) = env.facts();
-            let found = decide(pool, facts, condition, &self.budget).verdict;
-            let kept = Size::Name(self.multiple_of(symbol, factor, factor));
-            matches!(found, Decided::Implied { .. }).then_some(Remedy {
-                kept,
-                replaced: symbol,
-                is_all: false,
-            })
-        };
-        if symbols.len() < 2 { None } else { symbols.iter().find_map(of) }
-    }
-
     /// The text of a size that is a multiple of a new name.
-    fn multiple_of(&self, symbol: Symbol, factor: i64, offset: i64) -> String {
+    pub(super) fn multiple_of(&self, symbol: Symbol, factor: i64, offset: i64) -> String {
         let name = self.declared_name(symbol).filter(|name| is_identifier(name));
         let root = self.new_name(&name.unwrap_or_else(|| "k".to_owned()));
         // Where there are no smaller multiples, the offset is what is left over.

@@ -75,7 +75,8 @@ impl Check<'_> {
             };
             if sizes.len() != derived.len() {
                 let ranks = (format!("rank {}", sizes.len()), format!("rank {}", derived.len()));
-                self.wrong_anywhere(&output.name, Declared::Rank(derived.len()), ranks);
+                let sizes = derived.iter().map(|&size| self.declared_text(size)).collect();
+                self.wrong_anywhere(&output.name, Declared::Shape(sizes), ranks);
                 continue;
             }
             for (dim, (given, &size)) in sizes.iter().zip(&derived).enumerate() {
@@ -144,7 +145,7 @@ impl Check<'_> {
         let Some(made) = made else { return self.not_known(open, &text, NO_EXAMPLE) };
         if made.len() != sizes.len() {
             let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
-            return self.wrong(name, Declared::Rank(made.len()), ranks, (example, None));
+            return self.wrong(name, Declared::Shape(vec![None; made.len()]), ranks, (example, None));
         }
         for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
             if let (&Some(stated), Some(made)) = (stated, made.number())

@@ -146,7 +146,12 @@ impl Check<'_> {
             let (Some(stated), Some(made)) = (&output.shape, made) else { continue };
             if stated.len() != made.len() {
                 let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
-                return self.wrong(&output.name, Declared::Rank(made.len()), ranks, (sizes.clone(), data));
+                return self.wrong(
+                    &output.name,
+                    Declared::Shape(vec![None; made.len()]),
+                    ranks,
+                    (sizes.clone(), data),
+                );
             }
             for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
                 let Some(made) = made.number() else { continue };
