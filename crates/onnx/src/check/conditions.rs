@@ -10,6 +10,7 @@ mod multiples;
 mod named;
 mod narrow;
 mod nearby;
+mod opened;
 mod outputs;
 mod quotients;
 mod rejected;

@@ -27,9 +27,9 @@ enum Scope {
 }
 
 /// A model with other declarations, and whether these reject sizes at which a condition holds.
-struct Step {
-    model: Model,
-    rejects: bool,
+pub(super) struct Step {
+    pub model: Model,
+    pub rejects: bool,
 }
 
 /// Declarations under which a model is right, perhaps within a spec.
@@ -65,7 +65,8 @@ impl Check<'_> {
         let wants_both = !has_spec && ![&declared, &narrowed].into_iter().flatten().any(is_good);
         let both = if wants_both { self.fix(Scope::Equations) } else { None };
         let both = both.filter(|both| declared.as_ref() != Some(both));
-        self.report.fixes = declared.into_iter().chain(both).chain(narrowed).collect();
+        let opened = if has_spec { None } else { self.opened() };
+        self.report.fixes = opened.into_iter().chain(declared).chain(both).chain(narrowed).collect();
         // Numbers come last: most sizes are lost there. Equal sizes lose more than ranges.
         self.report.fixes.sort_by_key(|fix| {
             let rejects = fix.rejects != Rejects::Nothing;
@@ -88,7 +89,12 @@ impl Check<'_> {
         let first = [self.numbers_of_outputs(), self.next(scope)].into_iter().flatten();
         let found = first.into_iter().find_map(|step| self.after(step, scope, &mut left.clone()));
         let paired = || match scope {
-            Scope::All => self.paired().into_iter().find_map(|step| self.after(step, scope, &mut left)),
+            // A pair that settles all comes before those after which more has to be declared.
+            Scope::All => {
+                let settled = self.paired().into_iter().find_map(|step| self.after(step, scope, &mut 1));
+                settled
+                    .or_else(|| self.paired().into_iter().find_map(|step| self.after(step, scope, &mut left)))
+            }
             Scope::Equations => None,
         };
         let right = found.or_else(paired)?;
@@ -96,6 +102,12 @@ impl Check<'_> {
         let rejects = self.rejected(&right.model, right.spec.as_ref(), right.rejects);
         let Right { before, spec, is_proved, .. } = right;
         Some(Fix { changes, before, spec, rejects, is_proved })
+    }
+
+    /// The model of a step, if a check of it comes out ok.
+    pub(super) fn right_with(&self, step: Step) -> Option<Model> {
+        let right = self.after(step, Scope::All, &mut 1)?;
+        (right.is_proved && right.spec.is_none()).then_some(right.model)
     }
 
     /// The declarations of another model that differ, inputs first.
@@ -137,15 +149,31 @@ impl Check<'_> {
         let pool = &self.walk.env.pool;
         // What several sizes have to be together settles each of them.
         own.sort_by_key(|&condition| std::cmp::Reverse(pool.free_symbols(&[condition]).len()));
+        let (mut changed, mut rejects) = self.changed(&own, |condition| self.settling(condition, scope));
+        if changed.is_empty() {
+            (changed, rejects) =
+                self.changed(&own, |condition| self.computed(condition).into_iter().collect());
+        }
+        if changed.is_empty() {
+            return self.outputs_as_computed();
+        }
+        let mut model = self.model.clone();
+        self.declare(&mut model, &changed);
+        Some(Step { model, rejects })
+    }
+
+    /// What sizes become by the remedies of conditions, and whether that rejects sizes at which they hold.
+    fn changed(&self, conditions: &[Expr], remedies: impl Fn(Expr) -> Vec<Remedy>) -> (Changed, bool) {
+        let pool = &self.walk.env.pool;
         let (mut changed, mut rejects) = (Changed::default(), false);
         let mut touched: FxHashSet<Symbol> = FxHashSet::default();
-        for condition in own {
+        for &condition in conditions {
             let symbols = pool.free_symbols(&[condition]);
             // What a size becomes decides what is left of its other conditions.
             if symbols.iter().any(|symbol| touched.contains(symbol)) {
                 continue;
             }
-            let remedies = self.settling(condition, scope);
+            let remedies = remedies(condition);
             if !remedies.is_empty() {
                 touched.extend(symbols);
             }
@@ -156,12 +184,7 @@ impl Check<'_> {
                 changed.entry(replaced).or_insert(kept);
             }
         }
-        if changed.is_empty() {
-            return self.outputs_as_computed();
-        }
-        let mut model = self.model.clone();
-        self.declare(&mut model, &changed);
-        Some(Step { model, rejects })
+        (changed, rejects)
     }
 
     /// Declarations by which a condition comes to hold.
@@ -233,7 +256,19 @@ impl Check<'_> {
             Step { model, rejects: true }
         };
         let pairs = (0..named.len()).flat_map(|at| (at + 1..named.len()).map(move |other| (at, other)));
-        let pairs = pairs.map(|(at, other)| one_name(at, &named[other..=other]));
+        let mut pairs: Vec<(usize, usize)> = pairs.collect();
+        // Batches, which come first among several dimensions, are rarely equal to something else.
+        let is_batch = |at: usize| {
+            let source =
+                self.symbolic.position(named[at].0).and_then(|at| self.symbolic.symbols[at].1.source.clone());
+            let several = |name: &str| {
+                let input = self.symbolic.sizes.iter().find(|(input, _)| input.name == name);
+                input.is_some_and(|(_, sizes)| sizes.len() > 1)
+            };
+            source.is_some_and(|(name, dim)| dim == 0 && several(&name))
+        };
+        pairs.sort_by_key(|&(at, other)| usize::from(is_batch(at)) + usize::from(is_batch(other)));
+        let pairs = pairs.into_iter().map(|(at, other)| one_name(at, &named[other..=other]));
         let all = (named.len() > 2).then(|| one_name(0, &named[1..]));
         pairs.chain(all).collect()
     }

@@ -142,6 +142,31 @@ impl Check<'_> {
         found.into_iter().next()
     }
 
+    /// For an equation what one size is by others, computed in another way than as a sum: `2*(h // 2)`.
+    pub(super) fn computed(&self, condition: Expr) -> Option<Remedy> {
+        let pool = &self.walk.env.pool;
+        let difference = match pool.node(condition) {
+            Some(Node::Call(Func::IsZero, args)) => *args.first()?,
+            Some(Node::Call(Func::Or, parts)) => {
+                return parts.iter().find_map(|&part| Some(Remedy { is_all: false, ..self.computed(part)? }));
+            }
+            _ => return None,
+        };
+        let poly = pool.poly(difference);
+        let of = |at: usize| {
+            let replaced = pool.as_symbol(poly.terms[at].0)?;
+            let rest = poly.solved_for(at)?;
+            let is_sum = rest.terms.iter().all(|(term, _)| pool.as_symbol(*term).is_some());
+            // A clone is a handle of the same pool.
+            let rest = pool.clone().from_poly(&rest);
+            if is_sum || pool.free_symbols(&[rest]).contains(&replaced) {
+                return None;
+            }
+            Some(Remedy { kept: Size::Name(self.declared_text(rest)?), replaced, is_all: true })
+        };
+        (0..poly.terms.len()).rev().find_map(of)
+    }
+
     /// A name that nothing in the model has.
     fn new_name(&self, name: &str) -> String {
         let is_taken = |new: &str| {

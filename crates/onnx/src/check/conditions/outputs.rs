@@ -101,8 +101,9 @@ impl Check<'_> {
     }
 
     /// The size of a name, or of an expression over names.
-    fn stated(&mut self, text: &str, named: &FxHashMap<String, Expr>) -> Option<Expr> {
-        let pool = &mut self.symbolic.env.pool;
+    fn stated(&self, text: &str, named: &FxHashMap<String, Expr>) -> Option<Expr> {
+        // A clone is a handle of the same pool.
+        let pool = &mut self.symbolic.env.pool.clone();
         named.get(text).copied().or_else(|| {
             let written = |name: &str| named.get(name).map(|&e| format!("({})", print::expression(pool, e)));
             let words = names::words(text).into_iter().map(|word| &text[word]);
@@ -202,7 +203,7 @@ impl Check<'_> {
     }
 
     /// The text that declares a size, if the names that inputs declare can say it.
-    fn declared_text(&mut self, size: Expr) -> Option<String> {
+    pub(super) fn declared_text(&self, size: Expr) -> Option<String> {
         let size = plain(&mut self.symbolic.env.clone(), size);
         let pool = &self.symbolic.env.pool;
         if let Some(number) = size.as_inline() {
@@ -210,9 +211,8 @@ impl Check<'_> {
         }
         let text = print::python(pool, size, &|symbol| pool.symbol_name(symbol).to_owned());
         let is_plain = text.len() <= MAX_DECLARED && !text.contains("if ") && !text.contains('%');
-        let names = self.symbolic.names.clone();
         // What is written reads as what is meant.
-        (is_plain && self.stated(&text, &names) == Some(size)).then_some(text)
+        (is_plain && self.stated(&text, &self.symbolic.names) == Some(size)).then_some(text)
     }
 
     /// An output that is wrong at all sizes.
