@@ -324,3 +324,20 @@ fn questions_of_infer_onnx_have_known_fields() {
         sizewise::cli::answer_line("infer-onnx", relu(x).replace("17", "99").as_bytes()).expect("an answer");
     assert!(answer.contains("loads ai.onnx up to version 26, not 99"), "{answer}");
 }
+
+#[test]
+fn a_fix_does_not_replace_the_model() {
+    let folder = Folder::new();
+    let text = "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[2] x) => (float[3] y) { y = Neg(x) }";
+    let path = folder.file("m.onnx", text.as_bytes());
+    let command = |fixed: &Path| {
+        let mut command = Command::cargo_bin("sizewise").expect("the program");
+        command.arg("check").arg(&path).arg("--fix").arg(fixed).output().expect("a run")
+    };
+    let output = command(&path);
+    let error = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert!(error.contains("--fix would replace the model itself; name another file"), "{error}");
+    assert_eq!(std::fs::read(&path).expect("the model"), text.as_bytes());
+    assert_eq!(command(&folder.0.path().join("fixed.onnx")).status.code(), Some(0));
+}

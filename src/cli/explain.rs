@@ -4,10 +4,10 @@ use super::failure::{Failure, Result};
 use super::{files, onnx_model, operators, programs};
 use crate::check::CheckError;
 use crate::escape;
-use crate::fake::{CHOICES, condition_text, coverage};
+use crate::fake::{CHOICES, coverage};
 use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
 use crate::onnx::read::Model;
-use crate::onnx::shape::CONDITIONS;
+use crate::onnx::shape::condition_text;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
 use std::fmt::Write as _;
@@ -78,9 +78,6 @@ fn is_like_a_clause(text: &str) -> bool {
 
 /// What a condition of operators says, and the operators that have it.
 fn clause(code: &str) -> Result<String> {
-    if let Some((_, says)) = CONDITIONS.iter().find(|(known, _)| *known == code) {
-        return Ok(format!("{code}\n  A condition on a call of an ONNX operator:\n  {says}\n"));
-    }
     let says = condition_text(code);
     let operators = coverage().into_iter().filter(|operator| operator.clauses.contains(&code));
     let found: Vec<(String, &str)> = operators.map(|o| (o.name, o.family.unwrap_or_default())).collect();

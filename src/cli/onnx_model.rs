@@ -115,6 +115,10 @@ pub fn report(model: &Model, loaded: &Loaded, options: &CheckOptions) -> Result<
     let mut report = under(spec.as_ref());
     if let Some(path) = &options.fix {
         let is_model = path.extension().is_some_and(|extension| extension == "onnx");
+        let place = |path: &Path| path.canonicalize().ok();
+        if place(path).is_some_and(|place_of_fix| place(Path::new(loaded.name())) == Some(place_of_fix)) {
+            return Err(Failure::usage("--fix would replace the model itself; name another file"));
+        }
         let applied = match is_model {
             true => declared(&report, loaded.bytes(), path)?
                 .map(|bytes| {

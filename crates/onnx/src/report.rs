@@ -5,6 +5,7 @@ use crate::check::{
     Stated, Verdict, Violation, WrongOutput, check_within, full_name, without_operator,
 };
 use crate::read::Model;
+use crate::shape::condition_text;
 use crate::walk::{Given, Input, inputs};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
@@ -15,11 +16,12 @@ use sizewise_check::report::{
     TensorInfo, UnsupportedReport, ValueView, every_element,
 };
 use sizewise_check::spec::Spec;
-use sizewise_kernels::condition_text;
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
 const MAX_NAMED: usize = 3;
+/// The most inputs whose sizes a sentence has.
+const MAX_INPUTS: usize = 12;
 /// The longest spec that is written in one line.
 const MAX_LINE: usize = 90;
 
@@ -206,14 +208,14 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
         text: lines.join("\n"),
         spec: fix.spec.clone(),
         proved: fix.is_proved,
-        cost: cost(&fix.rejects),
+        cost: cost(&fix.rejects, &inputs(model)),
         note: note.filter(|_| !has_spec).map(str::to_owned),
         declarations: fix.changes.iter().map(model::Declaration::json).collect(),
     }
 }
 
-/// What a fix rejects.
-fn cost(rejects: &Rejects) -> Option<String> {
+/// What a fix rejects. Inputs of which all sizes are declared as numbers are left out.
+fn cost(rejects: &Rejects, inputs: &[Input]) -> Option<String> {
     match rejects {
         Rejects::Nothing => None,
         Rejects::Perhaps => Some("it may also reject sizes at which the model runs".to_owned()),
@@ -222,9 +224,17 @@ fn cost(rejects: &Rejects) -> Option<String> {
                 let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
                 format!("{input} [{}]", sizes.join(", "))
             };
-            let shown: Vec<String> = sizes.iter().take(MAX_NAMED).map(size).collect();
-            let more = if sizes.len() > MAX_NAMED { ", ..." } else { "" };
-            let shown = format!("{}{more}", shown.join(", "));
+            let varies = |name: &String| {
+                let shape =
+                    inputs.iter().find(|input| input.name == *name).and_then(|input| input.shape.as_ref());
+                shape.is_none_or(|shape| shape.iter().any(|size| !matches!(size, Given::Size(_))))
+            };
+            let mut shown: Vec<String> = sizes.iter().filter(|(name, _)| varies(name)).map(size).collect();
+            if shown.len() > MAX_INPUTS {
+                shown.truncate(MAX_INPUTS);
+                shown.push("...".to_owned());
+            }
+            let shown = shown.join(", ");
             Some(format!("also rejects sizes at which the model runs: {shown}"))
         }
     }

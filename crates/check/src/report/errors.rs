@@ -176,8 +176,9 @@ fn example(out: &mut String, report: &Report, guard: &GuardReport, style: Style)
     if let Some(inputs) = &guard.inputs {
         let names = guard.witness.as_ref().map(|w| assignment(report, w)).unwrap_or_default();
         let (shown, rest) = changed(report, guard, inputs);
-        let example = if report.program.onnx.is_some() { "in the example" } else { "traced" };
-        let rest = if rest { format!(", the others as {example}") } else { String::new() };
+        // An ONNX model has no example: what is left out are inputs of sizes that it declares as numbers.
+        let known = if report.program.onnx.is_some() { "declared" } else { "traced" };
+        let rest = if rest { format!(", the others as {known}") } else { String::new() };
         let names = style.faint(&visible(&names));
         let _ = writeln!(out, "  for example   {}{rest}   {names}", shapes(report, &shown));
     }
@@ -196,9 +197,11 @@ fn changed(
     let names: Vec<&String> = guard.witness.iter().flatten().filter_map(differs).collect();
     let speaks =
         |size: &Json| size.as_str().is_some_and(|text| names.iter().any(|name| has_word(text, name)));
+    let is_open = |size: &Json| report.program.onnx.is_some() && !size.is_number();
     let is_changed = |name: &String| {
         let input = report.inputs.iter().find(|input| input.name == *name);
-        input.and_then(|input| input.shape.as_ref()).is_none_or(|shape| shape.iter().any(speaks))
+        let shape = input.and_then(|input| input.shape.as_ref());
+        shape.is_none_or(|shape| shape.iter().any(|size| is_open(size) || speaks(size)))
     };
     let kept: IndexMap<String, Json> =
         inputs.iter().filter(|(name, _)| is_changed(name)).map(|(n, v)| (n.clone(), v.clone())).collect();

@@ -304,3 +304,48 @@ fn as_few_sizes_as_suffice_become_multiples() {
         assert_eq!(lines(fix), expected, "{body}");
     }
 }
+
+#[test]
+fn a_number_that_stands_for_a_size_becomes_its_name() {
+    let recurrent = "g (float[seq, batch, 8] x, float[1, 64, 8] w, float[1, 64, 16] r, float[1, 4, 16] h, float[1, 4, 16] c) \
+                     => (float[seq, 1, batch, 16] y) { y = LSTM<hidden_size = 16>(x, w, r, , , h, c) }";
+    // Of the two dimensions of 4 only one has to be the batch.
+    let two = "g (float[batch, 8] x, float[4, 4] w) => (y) { s = Shape<end = 1>(x) k = Constant<value_ints = [4]>() \
+               t = Concat<axis = 0>(s, k) u = Reshape(w, t) y = Identity(u) }";
+    for (body, expected) in [
+        (recurrent, &["declare h.shape[1] as batch", "declare c.shape[1] as batch"][..]),
+        (two, &["declare w.shape[0] as batch"]),
+    ] {
+        let found = check(&read(body));
+        let fix = found.fixes.first().expect(body);
+        assert!(fix.is_proved && fix.rejects == Rejects::Nothing, "{body} {:?}", lines(fix));
+        assert_eq!(lines(fix), expected, "{body}");
+    }
+}
+
+#[test]
+fn a_size_is_declared_as_it_is_computed_of_others() {
+    let part = "g (float[b, n] x, float[b, m] z) => (y) { o = Constant<value_ints = [1]>() t = Constant<value_ints = [2]>() \
+                v = Slice(x, o, t, o) e = Shape<start = 1>(x) p = Div(e, t) w = Slice(x, o, p, o) y = Add(w, z) }";
+    let pooled = "g (float[b, 3, h, 4] x, float[b, 3, h2, 4] s) => (y) { v = AveragePool<kernel_shape = [2, 1], strides = [2, 1]>(x) \
+                  k = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>() u = Resize<mode = \"nearest\">(v, , k) \
+                  y = Concat<axis = 1>(u, s) }";
+    for (body, expected) in [
+        (part, "declare z.shape[1] as max(0, n // 2 - 1)"),
+        (pooled, "declare s.shape[2] as 2*max(1, h // 2)"),
+    ] {
+        let found = check(&read(body));
+        let fix = found.fixes.first().expect(body);
+        assert_eq!((lines(fix), fix.is_proved), (vec![expected.to_owned()], true), "{body}");
+    }
+}
+
+#[test]
+fn sizes_that_have_to_be_equal_are_no_batches() {
+    let body = "g (float[b, s, d] x, float[d2] h) => (y) { k = Shape<start = 1, end = 2>(x) n = Squeeze(k) \
+                f, y = Loop(n, , h)<body = t (int64 i, bool c, float[d2] a) => (bool c1, float[d2] a1, float[d2] a2) \
+                { c1 = Identity(c) e = Gather<axis = 1>(x, i) o = Add(e, a) \
+                a1 = ReduceMean<axes = [0], keepdims = 0>(o) a2 = Identity(a1) }> }";
+    let found = check(&read(body));
+    assert_eq!(lines(found.fixes.first().expect(body)), ["declare h.shape[0] as d"]);
+}

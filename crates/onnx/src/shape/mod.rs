@@ -23,7 +23,7 @@ pub use kernels::graphs_left_out;
 #[cfg(test)]
 pub(crate) use run_time::conditions_on_elements;
 pub use run_time::{RunTime, is_drawn_at_random, left_to_run_time};
-pub use schema::{CONDITIONS, is_known, operators};
+pub use schema::{condition_text, is_known, operators};
 pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 

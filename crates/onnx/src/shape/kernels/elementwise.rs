@@ -142,7 +142,7 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
     if formal.types.allow_tensor(dtype) { Ok(dtype) } else { Err(refused()) }
 }
 
-/// The shape in which all inputs meet. (C1) Shapes broadcast: at each dimension, counted from the
+/// The shape in which all inputs meet. (C1) At each dimension, counted from the
 /// last, sizes are equal or one of them is 1.
 fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;

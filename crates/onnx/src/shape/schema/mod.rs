@@ -7,8 +7,14 @@ use super::value::Value;
 use std::sync::OnceLock;
 pub use text::operators;
 
-/// What the conditions say that stand before those of an operator, by their codes.
-pub const CONDITIONS: &[(&str, &str)] = &[
+/// What a condition on a call says, by its code: one of an operator, or one that stands before those.
+pub fn condition_text(code: &str) -> Option<&'static str> {
+    let own = CONDITIONS.iter().find(|(known, _)| *known == code).map(|(_, says)| *says);
+    own.or_else(|| sizewise_kernels::condition_text(code))
+}
+
+/// What the conditions say that stand before those of an operator.
+const CONDITIONS: &[(&str, &str)] = &[
     ("schema.S0", "The version of the domain that the model imports has the operator."),
     (
         "schema.S1",
