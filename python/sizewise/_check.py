@@ -265,6 +265,8 @@ class Evaluation:
     error: str | None = None
     node: str | None = None
     expr: str | None = None
+    #: What has to hold of data that is not followed; the inputs are accepted if it does.
+    runtime_asserts: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         return self.ok
@@ -291,8 +293,9 @@ def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Eva
         is_shape = isinstance(shape, Sequence) and not isinstance(shape, str)
         request["shapes" if is_shape else "scalars"][name] = [int(size) for size in shape] if is_shape else shape
     answer = json.loads(read(program).evaluate(json.dumps(request), operators(ops)))
-    outputs = answer.get("outputs")
-    return Evaluation(answer["ok"], outputs, answer.get("error"), answer.get("node"), answer.get("expr"))
+    asserts = answer.get("runtime_asserts", [])
+    error, node, expr = answer.get("error"), answer.get("node"), answer.get("expr")
+    return Evaluation(answer["ok"], answer.get("outputs"), error, node, expr, asserts)
 
 
 def check_many(paths: Any, jobs: int | None = None, *, progress: bool = False) -> Iterator[Report]:

@@ -4,7 +4,7 @@ use crate::program::Refusal;
 use serde_json::{Value as Json, json};
 use sizewise::Budget;
 use sizewise::onnx::check::{
-    self as onnx, Declaration, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate,
+    self as onnx, Declaration, Evaluated, Filled, ShownSize, declared_spec, dimension, evaluate_fully,
     explanations, guard_set, widen,
 };
 use sizewise::onnx::read::Model as Message;
@@ -58,14 +58,17 @@ impl Model {
         for (name, value) in request["scalars"].as_object().into_iter().flatten() {
             let number = value.as_f64().or_else(|| value.as_bool().map(|b| f64::from(u8::from(b))));
             let number = number.ok_or_else(|| wrong("the value of a model's input is a number"))?;
-            filled.insert(known(name)?, Filled::All(number));
+            let name = known(name)?;
+            // A tensor without dimensions is given by its value.
+            sizes.entry(name.clone()).or_insert_with(Vec::new);
+            filled.insert(name, Filled::All(number));
         }
-        match evaluate(&self.message, &sizes, &filled) {
-            Ok(Evaluated { outputs }) => {
+        match evaluate_fully(&self.message, &sizes, &filled) {
+            Ok(Evaluated { outputs, left }) => {
                 let sizes =
                     |sizes: &Vec<ShownSize>| sizes.iter().map(ShownSize::known_json).collect::<Json>();
                 let outputs: Json = outputs.iter().map(|output| output.as_ref().map(sizes)).collect();
-                Ok(json!({"ok": true, "outputs": outputs}))
+                Ok(json!({"ok": true, "outputs": outputs, "runtime_asserts": left}))
             }
             Err(refused) if refused.is_unsupported => Err(Refusal(Kind::Unsupported, refused.message)),
             Err(refused) => {

@@ -76,6 +76,21 @@ def test_evaluation_is_what_happens_in_onnxruntime() -> None:
         sizewise.evaluate(TEXT, {"w": (4, 3)})
 
 
+def test_evaluation_names_what_data_decide() -> None:
+    rows = b"""<ir_version: 8, opset_import: ["" : 18]>
+    rows (float[n] s, int64 steps, float[m] b) => (float[1, c] y, float[k] z) {
+        zero = Constant <value_ints = [0]> ()
+        i = NonZero (s)
+        y = Gather (b, i)
+        k = Unsqueeze (steps, zero)
+        z = Slice (b, zero, k)
+    }"""
+    found = sizewise.evaluate(rows, {"s": (5000,), "steps": 3, "b": (7,)})
+    assert found.outputs == [[1, 5000], [3]]
+    assert found.runtime_asserts == ["every index in `i` lies within a dimension of size 7, at y"]
+    assert sizewise.evaluate(rows, {"s": (5,), "steps": 3, "b": (7,)}).runtime_asserts == []
+
+
 def test_the_runtime_agrees() -> None:
     runtime = pytest.importorskip("onnxruntime")
     import numpy
