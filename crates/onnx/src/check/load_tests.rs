@@ -473,3 +473,25 @@ fn what_is_inferred_otherwise_than_it_is_made_is_not_known_to_run() {
         assert_eq!(verdict_of(version, &graph), expected, "{version} {graph}");
     }
 }
+
+#[test]
+fn scans_need_the_ranks_of_states_that_are_made() {
+    let scan = |before: &str, state: &str| {
+        format!(
+            "g (float[4, m] x) => (z, q) {{ {before} z, q = Scan<num_scan_inputs = 1, body = b (float[] a, float[] e) \
+             => (float[] a1, int64[] e1) {{ a1 = {state} e1 = Shape(e) }}>(t, x) }}"
+        )
+    };
+    let transposed = scan("r = ReduceMax<keepdims = 0>(x) t = Transpose(r)", "Identity(a)");
+    let looped = scan(
+        "n = Constant<value_int = 0>() k = Constant<value_floats = [1.0]>() \
+         t = Loop(n, , k)<body = l (int64 i, bool c, float[] p) => (bool c1, float[] p1) \
+         { c1 = Identity(c) p1 = Concat<axis = 0>(p, p) }>",
+        "Identity(a)",
+    );
+    for (version, graph, expected) in
+        [(10, &transposed, Verdict::Unknown), (13, &transposed, Verdict::Ok), (13, &looped, Verdict::Unknown)]
+    {
+        assert_eq!(verdict_of(version, graph), expected, "{version} {graph}");
+    }
+}

@@ -109,7 +109,9 @@ pub(super) fn mark_controlled(op: &str, values: &mut [Value]) {
     for value in values {
         if let Value::Tensor(tensor) = value {
             (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
+            // Of a loop nothing is known, though it may have no round and return constants.
             tensor.is_ranked_at_load &= op != "Loop";
+            tensor.constant &= op != "Loop";
             tensor.is_unranked_at_load = false;
         }
     }
@@ -189,8 +191,9 @@ pub(super) fn mark_ranks(node: &NodeProto, call: &Call, values: &mut [Option<Val
     };
     for value in values.iter_mut().flatten() {
         if let Value::Tensor(tensor) = value {
-            // The inference of `GatherND` says nothing where there are no dimensions to say.
-            let is_said = op != "GatherND" || tensor.shape.as_ref().is_some_and(|sizes| !sizes.is_empty());
+            // The inference of these says nothing where there are no dimensions to say.
+            let is_silent = op == "GatherND" || op == "Transpose" && version < 13;
+            let is_said = !is_silent || tensor.shape.as_ref().is_some_and(|sizes| !sizes.is_empty());
             tensor.is_ranked_at_load = known && is_said && tensor.shape.is_some();
             tensor.is_unranked_at_load &= domain.is_empty() && op == "Identity";
             tensor.is_sized_at_load = infers_sizes(domain, op, inputs, tensor);
