@@ -245,9 +245,9 @@ impl Check<'_> {
             if !seen.insert(guard.condition) {
                 continue;
             }
-            let simple = self.simplified(&mut before, guard.condition);
+            let simple = self.symbolic.simplified(&mut before, guard.condition);
             let wide = self.with_ones(guard.clause.name(), simple);
-            let simple = self.with_multiples(&mut before, simple);
+            let simple = self.symbolic.with_multiples(&mut before, simple);
             before.assume(guard.condition);
             // What has to hold together is asked for one by one.
             let parts = match before.pool.as_func(simple, Func::And) {

@@ -2,6 +2,7 @@
 use super::examples::{Walked, walked};
 use super::run_time::sentences;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
+use super::symbolic::Symbolic;
 use crate::read::Model;
 use crate::shape::RunTime;
 use crate::walk::{Given, Step, Walk, inputs};
@@ -45,13 +46,15 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
         print::python(pool, simple, &|symbol| symbolic.shown_name(pool, symbol))
     };
     let not_followed = not_followed(model, &walk, &shown);
+    let simple = simple_guards(&symbolic, &walk);
     let mut explained = Vec::with_capacity(places.len());
     for (name, dim) in places {
         let size = symbolic.sizes.iter().find(|(input, _)| input.name == *name);
         let Some(&size) = size.and_then(|(_, sizes)| sizes.get(*dim)) else { continue };
         let own: HashSet<Symbol> = pool.free_symbols(&[size]).into_iter().collect();
         let mut restrictions: Vec<(Expr, Condition)> = Vec::new();
-        for guard in walk.env.guards() {
+        for (guard, simple) in walk.env.guards().iter().zip(&simple) {
+            let &Some(simple) = simple else { continue };
             if !pool.free_symbols(&[guard.condition]).iter().any(|symbol| own.contains(symbol)) {
                 continue;
             }
@@ -60,7 +63,7 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
                 continue;
             }
             let Some(step) = walk.steps.get(guard.origin.0 as usize) else { continue };
-            let condition = condition(shown(guard.condition), step, guard.clause.name());
+            let condition = condition(shown(simple), step, guard.clause.name());
             restrictions.push((guard.condition, condition));
         }
         // What the example breaks is a condition, too.
@@ -88,6 +91,22 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
         });
     }
     explained
+}
+
+/// The guards of a walk as reports show them: each is simplified where those before it hold. `None` for one that holds at
+/// all sizes.
+fn simple_guards(symbolic: &Symbolic, walk: &Walk) -> Vec<Option<Expr>> {
+    let (mut before, mut declared) = (symbolic.env.clone(), symbolic.env.clone());
+    let guards = walk.env.guards().iter().map(|guard| {
+        if declared.statically(guard.condition) == Some(true) {
+            return None;
+        }
+        let simple = symbolic.simplified(&mut before, guard.condition);
+        let simple = symbolic.with_multiples(&mut before, simple);
+        before.assume(guard.condition);
+        Some(simple)
+    });
+    guards.collect()
 }
 
 /// The conditions that sizes decide through numbers which are not followed, or chance: any size may be the one that

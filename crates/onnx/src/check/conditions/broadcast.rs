@@ -54,8 +54,8 @@ impl Check<'_> {
         }
         let wide = env.pool.or(&ways);
         (wide != condition).then(|| {
-            let wide = self.simplified(&mut env, wide);
-            self.with_multiples(&mut env, wide)
+            let wide = self.symbolic.simplified(&mut env, wide);
+            self.symbolic.with_multiples(&mut env, wide)
         })
     }
 

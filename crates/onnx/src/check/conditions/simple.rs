@@ -1,8 +1,9 @@
 //! Conditions without factors that sizes of at least 1 have in common: `n == 2` for `n*m == 2*m`.
 use super::factors::split;
 use super::quotients::multiples;
-use super::{Check, Decided, decide};
+use super::{Decided, decide};
 use crate::check::plain::{has_cases, plain, proved_plain};
+use crate::check::symbolic::Symbolic;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Node, Poly, Pool, Symbol};
 use sizewise_solve::Budget;
@@ -12,11 +13,11 @@ const MAX_TERMS: usize = 64;
 /// Of more parts of a disjunction each is left as it is.
 const MAX_PARTS: usize = 6;
 
-impl Check<'_> {
+impl Symbolic {
     /// An equivalent condition that is simpler, where all conditions hold of which `env` knows.
-    pub(super) fn simplified(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
+    pub(in crate::check) fn simplified(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
         let condition = plain(env, condition);
-        match self.symbolic.env.pool.node(condition).cloned() {
+        match self.env.pool.node(condition).cloned() {
             Some(Node::Call(Func::IsZero, args)) => match args.first() {
                 Some(&difference) => self.equation_without_factors(env, difference).unwrap_or(condition),
                 None => condition,
@@ -45,8 +46,8 @@ impl Check<'_> {
     }
 
     /// An equivalent condition in which sizes are multiples, where it has equations of quotients.
-    pub(super) fn with_multiples(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
-        match self.symbolic.env.pool.node(condition).cloned() {
+    pub(in crate::check) fn with_multiples(&self, env: &mut ShapeEnv, condition: Expr) -> Expr {
+        match self.env.pool.node(condition).cloned() {
             Some(Node::Call(Func::IsZero, args)) => {
                 let found = args.first().and_then(|&difference| multiples(env, difference));
                 found.map_or(condition, |parts| env.pool.and(&parts))
@@ -67,7 +68,7 @@ impl Check<'_> {
         }
         // Of a symbol that it does not have it has no root.
         let own = env.pool.free_symbols(&[difference]);
-        for (symbol, _) in self.symbolic.symbols.iter().filter(|(symbol, _)| own.contains(symbol)) {
+        for (symbol, _) in self.symbols.iter().filter(|(symbol, _)| own.contains(symbol)) {
             let Some((factor, number)) = root(&mut env.pool, &poly, *symbol) else { continue };
             let size = env.pool.symbol_expr(*symbol);
             let equal = env.pool.eq(size, number);
@@ -172,7 +173,7 @@ mod tests {
             let condition = check.walk.env.guards()[0].condition;
             let mut env = check.symbolic.env.clone();
             let before = env.pool.work();
-            check.simplified(&mut env, condition);
+            check.symbolic.simplified(&mut env, condition);
             env.pool.work() - before
         };
         assert_eq!(work(4), work(24));
