@@ -39,6 +39,8 @@ mod sources;
 mod symbolic;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod typed_tests;
 mod written;
 
 pub use conditions::{check, check_within, declared_spec, widen};

@@ -107,6 +107,7 @@ impl<'m> Walk<'m> {
         if self.finding.is_some() {
             return self.loaded(graph, &carried, scope, frame);
         }
+        self.expect_same_numbers(self.steps.len() - 1, graph, &carried)?;
         let of_rank = |value: &Value| value.tensor().and_then(|tensor| tensor.shape.as_ref()).map(Vec::len);
         let mut pairs = graph.input.iter().skip(2).zip(&carried);
         if pairs.any(|(input, value)| stated_row(input).is_some_and(|row| of_rank(value) != Some(row.len())))

@@ -100,6 +100,10 @@ impl Walk<'_> {
         let sizes = tensor(call, 0).and_then(|x| x.shape.as_ref());
         let is_other = match call.op {
             "Squeeze" | "Unsqueeze" if call.version < 11 => has_negative_axis(),
+            // The body that stands for the kernel of mixed types is not loaded.
+            "LayerNormalization" if call.version < 17 => {
+                tensor(call, 0).zip(tensor(call, 1)).is_some_and(|(x, scale)| x.dtype != scale.dtype)
+            }
             "NonZero" => sizes.is_some_and(Vec::is_empty),
             // Names of sizes are kept where a part is taken.
             "Slice" if call.version == 10 => sizes.is_some_and(|sizes| {

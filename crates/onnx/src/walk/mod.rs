@@ -126,6 +126,8 @@ pub struct Walk<'m> {
     pub notes_run_time: bool,
     /// The calls that may repeat.
     repeats: Repeats<'m>,
+    /// The steps of the nodes of control flow in which the walk is.
+    controls: Vec<usize>,
     /// The degrees of sizes.
     degrees: Degrees,
     /// How many nodes were visited, those of attempts that were taken back included.
@@ -166,6 +168,7 @@ impl<'m> Walk<'m> {
             takes_any_data: true,
             notes_run_time: !stops,
             repeats: Repeats::default(),
+            controls: Vec::new(),
             degrees: Degrees::default(),
             visits: 0,
             most_visits: MAX_VISITS,
@@ -235,10 +238,13 @@ impl<'m> Walk<'m> {
             mark_declared(&mut value, input);
             values.insert(&input.name, value);
         }
+        let step = self.controls.last().copied().unwrap_or_default();
         let mut scope = Scope::Within(values, Some(outer));
         self.nodes(&graph.node, &mut scope, &frame.within())?;
         let found = |name: &str| scope.get(name).cloned().unwrap_or(Value::Unknown);
-        Ok(graph.output.iter().map(|output| found(&output.name)).collect())
+        let results: Vec<Value> = graph.output.iter().map(|output| found(&output.name)).collect();
+        self.expect_declared_types(step, graph, &results)?;
+        Ok(results)
     }
 
     fn nodes<'s>(
@@ -307,7 +313,10 @@ impl<'m> Walk<'m> {
             return self.function(at, node, &inputs, frame);
         }
         if is_control(domain, op) {
-            let mut values = self.control(node, &inputs, scope, frame)?;
+            self.controls.push(step);
+            let walked = self.control(node, &inputs, scope, frame);
+            self.controls.pop();
+            let mut values = walked?;
             mark_controlled(op, &mut values);
             if frame.depth == 0 {
                 self.mark_stated(node, &mut values);

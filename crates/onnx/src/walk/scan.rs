@@ -78,6 +78,7 @@ impl<'m> Walk<'m> {
             self.failed(step, error)?;
         }
         let known = self.env.unbacked().len();
+        self.expect_declared_sizes(step, &graph.input, &values[..states])?;
         self.expect_made_rows(graph, states)?;
         self.expect_slices(node, graph, &values[states..], states)?;
         let results = self.any_slice(graph, values, states, (scope, frame))?;
@@ -87,6 +88,8 @@ impl<'m> Walk<'m> {
             self.failed(step, KernelError::Unsupported(message.to_owned()))?;
         }
         self.note_results(graph, &results);
+        let of_states = &results[..states.min(results.len())];
+        self.expect_declared_sizes(step, &graph.output, of_states)?;
         self.expect_stated(step, "Scan.C5", graph, (states, &results))?;
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());

@@ -1,9 +1,10 @@
 //! The element types that control flow asks for. onnxruntime compares them when it loads a model.
 use super::control::body;
+use super::stated::stated_row;
 use super::{Ended, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use crate::shape::{Dtype, Value};
-use sizewise_kernels::KernelError;
+use sizewise_kernels::{Backend, Cx, KernelError};
 
 fn dtype(value: Option<&Value>) -> Option<Dtype> {
     value.and_then(Value::tensor).map(|tensor| tensor.dtype)
@@ -51,6 +52,85 @@ impl Walk<'_> {
         let Some(message) = wrong else { return Ok(true) };
         self.failed(self.steps.len() - 1, KernelError::invalid("schema.S2", message))?;
         Ok(false)
+    }
+
+    /// Requires that what a graph within the node of a step returns is of the types that the graph declares.
+    pub(super) fn expect_declared_types(
+        &mut self,
+        step: usize,
+        graph: &GraphProto,
+        made: &[Value],
+    ) -> Result<(), Ended> {
+        let wrong = graph.output.iter().zip(made).find_map(|(output, made)| {
+            let stated = declared(&output.name, output.r#type.as_ref());
+            let (stated, made) = stated.dtype.filter(|_| stated.is_tensor).zip(dtype(Some(made)))?;
+            let name = &output.name;
+            (stated != made).then(|| {
+                format!("its graph declares `{name}` as {}, and makes {}", stated.name(), made.name())
+            })
+        });
+        let Some(what) = wrong else { return Ok(()) };
+        let message = format!("{}: {what}", self.steps[step].op());
+        self.failed(step, KernelError::invalid("schema.S2", message))
+    }
+
+    /// (Scan.C5) onnxruntime makes room for states by the sizes that the body of a scan declares as numbers: these are the
+    /// ones that they have.
+    pub(super) fn expect_declared_sizes(
+        &mut self,
+        step: usize,
+        stated: &[ValueInfoProto],
+        given: &[Value],
+    ) -> Result<(), Ended> {
+        let mut cx = Cx::on(&mut self.env, self.model.backend);
+        if !cx.on_cpu() {
+            return Ok(());
+        }
+        let mut refusal = None;
+        for (stated, given) in stated.iter().zip(given) {
+            let sizes = given.tensor().and_then(|tensor| tensor.shape.clone());
+            let (Some(row), Some(sizes)) = (stated_row(stated), sizes) else { continue };
+            if row.len() != sizes.len() {
+                let message =
+                    format!("Scan: `{}` has {} dimensions, not {}", stated.name, sizes.len(), row.len());
+                refusal = Some(KernelError::invalid("Scan.C5", message));
+                break;
+            }
+            for (number, size) in row.into_iter().zip(sizes) {
+                let Some(number) = number else { continue };
+                let number = cx.int(number);
+                let required = cx.require_eq(size, number, "Scan.C5", "a size that the body declares");
+                refusal = refusal.or(required.err());
+            }
+        }
+        match refusal {
+            Some(error) => self.failed(step, error),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes that it is not known whether a loop loads whose body declares other numbers for carried values than these
+    /// have: what else the body makes is inferred with them.
+    pub(super) fn expect_same_numbers(
+        &mut self,
+        step: usize,
+        graph: &GraphProto,
+        carried: &[Value],
+    ) -> Result<(), Ended> {
+        let differs = |(input, value): (&ValueInfoProto, &Value)| {
+            let sizes = value.tensor().and_then(|tensor| tensor.shape.as_ref());
+            let (Some(row), Some(sizes)) = (stated_row(input), sizes) else { return false };
+            let mut pairs = row.iter().zip(sizes);
+            row.len() == sizes.len()
+                && pairs.any(|(number, size)| {
+                    number.is_some_and(|number| size.as_inline().is_some_and(|size| size != number))
+                })
+        };
+        if self.model.backend != Backend::Cpu || !graph.input.iter().skip(2).zip(carried).any(differs) {
+            return Ok(());
+        }
+        let message = "Loop: its body declares other numbers for carried values than these have";
+        self.failed(step, KernelError::Unsupported(message.to_owned()))
     }
 
     /// Requires that what a round makes of a state, or the branches of `If`, have one element type.

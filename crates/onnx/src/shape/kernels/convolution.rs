@@ -102,11 +102,16 @@ impl Spatial {
         cx.require(fine, "Conv.C8", |_| "the kernel is empty".to_owned())
     }
 
-    /// As [`Spatial::counts`] for convolutions. (C4) onnxruntime pads no image of no size to the same size.
+    /// As [`Spatial::counts`] for convolutions. (C4) onnxruntime pads no image of no size to the same size, and none for
+    /// windows with dilations.
     fn counts_of_images(&self, cx: &mut Cx, sizes: &[Expr]) -> Result<Vec<Expr>, KernelError> {
         let mut counts = self.counts(cx, sizes, "Conv.C4")?;
         if !cx.on_cpu() || !matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
             return Ok(counts);
+        }
+        if self.dilations.iter().any(|&dilation| dilation != 1) {
+            let message = "no image is padded to the same size for windows with dilations";
+            return Err(KernelError::invalid("Conv.C4", message));
         }
         for (i, &size) in sizes.iter().enumerate() {
             if self.kernel[i] == Expr::ZERO {

@@ -224,6 +224,10 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let nearest = call.text("nearest_mode", "round_prefer_floor");
     let known = matches!(nearest, "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil" | "simple");
     call.check(known, "Resize.C4", || format!("no rounding is named {nearest}"))?;
+    let is_smooth = call.int("antialias", 0) == 0 || mode != "nearest";
+    policy::onnxruntime_checks(cx, is_smooth, "Resize.C4", || {
+        "there is no antialiasing for nearest elements".to_owned()
+    })?;
     let (scales_at, sizes_at) = if call.since() < 11 { (1, 3) } else { (2, 3) };
     let axes: Vec<usize> = match call.ints("axes") {
         None => (0..sizes.len()).collect(),
