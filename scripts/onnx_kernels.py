@@ -4,7 +4,8 @@
   onnx_kernels.py crates/onnx/data/schemas.txt > new.txt
 
 Needs `onnx` and a build of `onnxruntime`. A last field holds the kernels of a version, with `;` between: for each the types
-of its constraints, as in the field of the schema, with `,` between. `none` says that there is no kernel, nor a function body
+of its constraints, as in the field of the schema, with `,` between, and behind `@` the versions of the domain for which
+onnxruntime runs a body in its place, if these are not all. `none` says that there is no kernel, nor a function body
 in its place, while other versions have one; a version without the field has kernels for all its types, or the operator has
 none at all. Constraints that a kernel does not limit are left out.
 """
@@ -25,8 +26,9 @@ NEWEST = 26
 # Operators whose body stands for their kernels where those lack a type, and which take one tensor and return one of its
 # type, or two.
 BODIES = {
-    "": "Elu Gelu HardSigmoid LeakyRelu LogSoftmax MeanVarianceNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp "
-    "ReduceSumSquare Relu Selu Softmax Softplus Softsign ThresholdedRelu PRelu".split(),
+    "": "Elu Gelu GreaterOrEqual GroupNormalization HardSigmoid HardSwish LeakyRelu LessOrEqual LogSoftmax MeanVarianceNormalization "
+    "Mish PRelu RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare Relu Selu Softmax Softplus Softsign "
+    "ThresholdedRelu".split(),
     "com.microsoft": ["FastGelu", "QuickGelu"],
 }
 
@@ -50,10 +52,16 @@ def has_body(domain, op, since):
 def loads(domain, op, version, kind):
     """Whether onnxruntime loads the operator on tensors of a type, by its kernel or by its body."""
     if kind not in NUMBERS: return False
-    names = ["x", "slope"] if op == "PRelu" else ["x"]
-    inputs = [helper.make_tensor_value_info(name, NUMBERS[kind], (1, 2, 3, 3)) for name in names]
-    output = helper.make_tensor_value_info("y", NUMBERS[kind], None)
-    graph = helper.make_graph([helper.make_node(op, names, ["y"], domain=domain)], "g", inputs, [output])
+    x = (1, 2, 3, 3)
+    shapes = {"PRelu": [x, x], "GreaterOrEqual": [x, x], "LessOrEqual": [x, x], "RMSNormalization": [x, (3,)],
+              "GroupNormalization": [x, (2,), (2,)] if version >= 21 else [x, (1,), (1,)]}.get(op, [x])
+    names = [f"x{at}" for at in range(len(shapes))]
+    inputs = [helper.make_tensor_value_info(name, NUMBERS[kind], shape) for name, shape in zip(names, shapes)]
+    made = TensorProto.BOOL if op in ("GreaterOrEqual", "LessOrEqual") else NUMBERS[kind]
+    output = helper.make_tensor_value_info("y", made, None)
+    attributes = {"num_groups": 1} if op == "GroupNormalization" else {}
+    node = helper.make_node(op, names, ["y"], domain=domain, **attributes)
+    graph = helper.make_graph([node], "g", inputs, [output])
     versions = {"": 17, domain: max(version, 7) if domain == "" else version}
     imports = [helper.make_opsetid(*known) for known in versions.items()]
     model = helper.make_model(graph, opset_imports=imports, ir_version=10)
@@ -107,10 +115,22 @@ def main():
         allowed = {name: frozenset(sets[kind]) for name, kind in (bound.split("=") for bound in fields[5].split())}
         fit = [types for first, last, types in of.get((domain, op), [])
                if first == since or first < since <= last < 2**31 - 1]
+        name = "T" if "T" in allowed else next(iter(allowed), "")
         is_body = op in BODIES.get(domain, []) and (domain != "" or has_body(domain, op, since))
         if is_body and since <= NEWEST:
-            runs = frozenset(kind for kind in allowed["T"] if loads(domain, op, since, kind))
-            found = None if runs == allowed["T"] else [{"T": runs}]
+            later = [int(other.split("|")[2]) for other in lines if other.startswith(f"{domain}|{op}|")]
+            last = min((other - 1 for other in later if other > since), default=NEWEST)
+            if domain: last = since
+            spans = []
+            for version in range(since if domain else max(since, 7), min(last, NEWEST) + 1):
+                runs = frozenset(kind for kind in allowed[name] if loads(domain, op, version, kind))
+                if spans and spans[-1][2] == runs: spans[-1][1] = version
+                else: spans.append([version, version, runs])
+            texts = [f"{name}={number(runs)}@{first}-{last}" for first, last, runs in spans]
+            if len(spans) == 1: texts = [] if spans[0][2] == allowed[name] else [f"{name}={number(spans[0][2])}"]
+            if texts: fields.append(";".join(texts))
+            rows.append("|".join(fields))
+            continue
         elif has_body(domain, op, since) or fields[7] == "deprecated" or not fit and (domain, op) not in of: found = None
         else: found = limits(fit, allowed) if fit else []
         if found is not None:

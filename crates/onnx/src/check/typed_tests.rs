@@ -112,3 +112,22 @@ fn what_kernels_do_not_take_is_refused() {
         assert_eq!(verdict(version, graph), expected, "{version} {graph}");
     }
 }
+
+/// A body stands for a kernel only in versions of `ai.onnx` whose operators it was written with.
+#[test]
+fn types_without_a_kernel_are_taken_where_a_body_runs() {
+    for (op, dtype, of_version) in [
+        ("LeakyRelu", "double", [(17, true), (18, true), (19, false)]),
+        ("Elu", "double", [(17, false), (18, true), (19, false)]),
+        ("Elu", "float16", [(17, true), (18, true), (22, true)]),
+        ("MeanVarianceNormalization", "float16", [(13, false), (14, true), (18, false)]),
+        ("ReduceLogSumExp", "uint32", [(17, false), (18, true), (19, false)]),
+        ("HardSwish", "float", [(17, true), (18, true), (22, true)]),
+    ] {
+        for (version, runs) in of_version {
+            let graph = format!("g ({dtype}[1, 2, n, 3] x) => (y) {{ y = {op}(x) }}");
+            let expected = if runs { Verdict::Ok } else { Verdict::Violated };
+            assert_eq!(verdict(version, &graph), expected, "{op} {dtype} {version}");
+        }
+    }
+}

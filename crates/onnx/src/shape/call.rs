@@ -1,6 +1,6 @@
 //! One call of an operator: its inputs, attributes and the outputs that are asked for.
 use super::dtype::Dtype;
-use super::schema::{Occurs, Schema, Types};
+use super::schema::{CpuTypes, Occurs, Schema, Types};
 use super::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -87,14 +87,19 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// (S4) Whether onnxruntime's CPU provider has a kernel for the types of the inputs. Where it has one for `f32`, it casts
     /// `f16` to that.
     pub(super) fn has_kernel(&self) -> bool {
-        let allows = |(constraint, types): &(usize, Types)| {
+        let allows = |(constraint, types): &(usize, Types), is_cast: bool| {
             let value = self.bound.iter().find(|(known, _)| known == constraint);
             value.is_none_or(|(_, value)| {
                 let is_half = value.tensor().is_some_and(|tensor| tensor.dtype == Dtype::F16);
-                types.allow(value) || is_half && types.allow_tensor(Dtype::F32)
+                types.allow(value) || is_cast && is_half && types.allow_tensor(Dtype::F32)
             })
         };
-        self.schema.cpu.as_ref().is_none_or(|kernels| kernels.iter().any(|of| of.iter().all(allows)))
+        let version = self.call.version;
+        let has = |kernel: &CpuTypes| {
+            kernel.versions.is_none_or(|(first, last)| (first..=last).contains(&version))
+                && kernel.types.iter().all(|of| allows(of, kernel.versions.is_none()))
+        };
+        self.schema.cpu.as_ref().is_none_or(|kernels| kernels.iter().any(has))
     }
 
     fn counts(&self) -> Result<(), KernelError> {

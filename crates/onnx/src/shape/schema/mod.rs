@@ -122,9 +122,19 @@ pub struct Schema {
     pub attributes: Vec<(&'static str, char, bool)>,
     /// Whether the version only says that the operator is gone.
     pub deprecated: bool,
-    /// The kernels of onnxruntime's CPU provider, by the types for which they are: of each, type constraints by number.
-    /// `None` if they are for all types, or if it has none for any version.
-    pub cpu: Option<Vec<Vec<(usize, Types)>>>,
+    /// The kernels of onnxruntime's CPU provider, by the types for which they are. `None` if they are for all types, or if it
+    /// has none for any version.
+    pub cpu: Option<Vec<CpuTypes>>,
+}
+
+/// Types for which onnxruntime's CPU provider runs an operator.
+#[derive(Clone, Debug)]
+pub struct CpuTypes {
+    /// Type constraints by number, with the types that they may be.
+    pub types: Vec<(usize, Types)>,
+    /// The first and the last version of the domain for which it does, where a body stands for the kernel in some versions;
+    /// the types are then all that it runs.
+    pub versions: Option<(i64, i64)>,
 }
 
 impl Side {
@@ -190,9 +200,14 @@ fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Sche
         let (name, types) = bound(text)?;
         Some((constraints.iter().position(|(known, _)| *known == name)?, types))
     };
+    let of_kernel = |text: &'static str| {
+        let (types, versions) = text.split_once('@').unwrap_or((text, ""));
+        let versions = versions.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+        CpuTypes { types: types.split(',').filter_map(limited).collect(), versions }
+    };
     let cpu = parts.next().map(|text| match text {
         "none" => Vec::new(),
-        kernels => kernels.split(';').map(|of| of.split(',').filter_map(limited).collect()).collect(),
+        kernels => kernels.split(';').map(of_kernel).collect(),
     });
     Some(Schema { since, inputs, outputs, kernel, attributes, deprecated, cpu })
 }
