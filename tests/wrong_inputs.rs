@@ -272,6 +272,18 @@ fn files_that_are_too_long_are_not_read() {
 }
 
 #[test]
+fn a_text_that_is_too_long() {
+    let folder = Folder::new();
+    let text = "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[N] x) => (float[N] y) { y = Relu(x) }";
+    let path = folder.file("long.txt", text.as_bytes());
+    let file = std::fs::File::options().write(true).open(&path).expect("the file");
+    file.set_len(3 << 30).expect("a long file");
+    let (status, _, error) = check(&path, None);
+    assert_eq!(status, 3, "{error}");
+    assert!(error.contains("long.txt: it is a text of more than 256 MiB, the most that is read"), "{error}");
+}
+
+#[test]
 fn a_compressed_model() {
     refused("m.onnx", &[0x1f, 0x8b, 8, 0], &["it is compressed with gzip; unpack it first"]);
 }

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 const MAX_BYTES: u64 = 4 << 30;
 /// The most bytes read of an ONNX model: protobuf allows no more.
 const MAX_MODEL_BYTES: u64 = i32::MAX as u64;
+/// The most bytes read of a program or a model as text.
+const MAX_TEXT_BYTES: u64 = 256 << 20;
 /// How many bytes are looked at before the others are read.
 const HEAD_BYTES: u64 = 4096;
 
@@ -59,10 +61,16 @@ pub fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
         Box::new(file)
     };
     reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.first() != Some(&0) {
-        reader.take(most + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
-        check_length(bytes.len() as u64)?;
+    if bytes.first() == Some(&0) {
+        return Ok(bytes);
     }
+    let is_text = crate::onnx::read::is_text(&bytes) || crate::ir::text::is_text(&bytes);
+    let most = if is_text { most.min(MAX_TEXT_BYTES) } else { most };
+    reader.take(most + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
+    if is_text && bytes.len() as u64 > most {
+        return Err(format!("{}: it is a text of more than 256 MiB, the most that is read", shown(path)));
+    }
+    check_length(bytes.len() as u64)?;
     Ok(bytes)
 }
 

@@ -131,3 +131,17 @@ fn types_without_a_kernel_are_taken_where_a_body_runs() {
         }
     }
 }
+
+#[test]
+fn old_branches_are_merged_by_what_is_inferred() {
+    let graph = |axis: i64| {
+        format!(
+            "g (float[4, 1] x, bool c) => (y) {{ y = If(c)<then_branch = t () => (o) {{ o = Relu(x) }}, \
+             else_branch = e () => (p) {{ p = Concat<axis = {axis}>(x, x) }}> }}"
+        )
+    };
+    for (version, axis, is_refused) in [(10, 1, true), (10, -1, false), (11, 1, false), (11, -1, false)] {
+        let found = verdict(version, &graph(axis));
+        assert_eq!(found == Verdict::Violated, is_refused, "{version} {axis} {found:?}");
+    }
+}

@@ -183,7 +183,11 @@ pub(super) fn mark_ranks(node: &NodeProto, call: &Call, values: &mut [Option<Val
     let is_ranked = inputs.iter().flatten().all(|value| is_ranked(value));
     // Which sizes are 1 is not inferred of sizes that are no numbers.
     let drops_any = op == "Squeeze" && inputs.len() < 2 && node.attribute.is_empty();
+    // Before version 11 the inference knows no negative axes.
+    let is_behind =
+        version < 11 && op == "Concat" && node.attribute.iter().any(|own| own.name == "axis" && own.i < 0);
     let known = match op {
+        _ if is_behind => false,
         _ if !domain.is_empty() || NEVER.contains(&op) => false,
         _ if drops_any => inputs.first().copied().flatten().is_some_and(is_sized),
         "Shape" | "Size" => true,
