@@ -102,17 +102,14 @@ impl Spatial {
         cx.require(fine, "Conv.C8", |_| "the kernel is empty".to_owned())
     }
 
-    /// As [`Spatial::counts`] for convolutions. (C4) onnxruntime pads no image of no size to the same size, and none for
-    /// windows with dilations.
+    /// As [`Spatial::counts`]. (C4) onnxruntime keeps no size of 0, and none with dilations.
     fn counts_of_images(&self, cx: &mut Cx, sizes: &[Expr]) -> Result<Vec<Expr>, KernelError> {
         let mut counts = self.counts(cx, sizes, "Conv.C4")?;
         if !cx.on_cpu() || !matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
             return Ok(counts);
         }
-        if self.dilations.iter().any(|&dilation| dilation != 1) {
-            let message = "no image is padded to the same size for windows with dilations";
-            return Err(KernelError::invalid("Conv.C4", message));
-        }
+        let is_plain = cx.env.pool.bool(self.dilations.iter().all(|&dilation| dilation == 1));
+        cx.require(is_plain, "Conv.C4", |_| "windows with dilations cannot keep a size".to_owned())?;
         for (i, &size) in sizes.iter().enumerate() {
             if self.kernel[i] == Expr::ZERO {
                 // No padding takes anything away.
