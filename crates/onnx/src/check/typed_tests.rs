@@ -94,6 +94,21 @@ fn what_kernels_do_not_take_is_refused() {
               y = Resize<mode = \"linear\", antialias = 1>(x, , , s) }",
             Verdict::Ok,
         ),
+        (
+            17,
+            "g (float[n,1,3,5] x, float[1,1,2,2] w) => (y) { y = ConvTranspose<output_shape = [8, 3], strides = [3, 1]>(x, w) }",
+            Verdict::Unknown,
+        ),
+        (
+            17,
+            "g (float[n,1,3,5] x, float[1,1,2,2] w) => (y) { y = ConvTranspose<output_shape = [8, 6], strides = [3, 1]>(x, w) }",
+            Verdict::Ok,
+        ),
+        (
+            18,
+            "g (float[2] x) => (y) { k = Constant<value_ints = [-1]>() y = CenterCropPad<axes = [0]>(x, k) }",
+            Verdict::Unknown,
+        ),
         (12, "g (float16[n,4] x, float[4] s) => (y) { y = LayerNormalization(x, s) }", Verdict::Unknown),
         (12, "g (float[n,4] x, float[4] s) => (y) { y = LayerNormalization(x, s) }", Verdict::Ok),
         (
