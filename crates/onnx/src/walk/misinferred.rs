@@ -105,12 +105,13 @@ impl Walk<'_> {
                 tensor(call, 0).zip(tensor(call, 1)).is_some_and(|(x, scale)| x.dtype != scale.dtype)
             }
             "CenterCropPad" => numbers(call, 1).is_some_and(|sizes| sizes.iter().any(|&size| size < 0)),
-            // A stated size below that of the image is left out of the inference.
+            // The inference leaves out a stated size below that of the image, if it knows that one.
             "ConvTranspose" => ints(call, "output_shape").is_some_and(|stated| {
+                let is_known = self.keeps || tensor(call, 0).is_some_and(|x| x.is_sized_at_load);
                 let sizes = sizes.into_iter().flat_map(|sizes| sizes.iter().skip(2));
                 let is_less =
-                    |(stated, size): (&i64, &Expr)| size.as_inline().is_none_or(|size| *stated < size);
-                stated.iter().zip(sizes).any(is_less)
+                    |(stated, size): (&i64, &Expr)| size.as_inline().is_some_and(|size| *stated < size);
+                is_known && stated.iter().zip(sizes).any(is_less)
             }),
             "NonZero" => sizes.is_some_and(Vec::is_empty),
             // Names of sizes are kept where a part is taken.

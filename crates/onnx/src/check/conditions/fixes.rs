@@ -13,7 +13,7 @@ use sizewise_expr::{Expr, Symbol};
 
 /// The most rounds of declarations that follow each other, and the nodes that may be visited in them.
 const MAX_ROUNDS: usize = 8;
-const MAX_VISITED: usize = 200_000;
+pub(super) const MAX_VISITED: usize = 200_000;
 /// Of more sizes it is not tried which of them have to be equal.
 const MAX_PAIRED: usize = 4;
 
@@ -27,6 +27,7 @@ enum Scope {
 }
 
 /// A model with other declarations, and whether these reject sizes at which a condition holds.
+#[derive(Clone)]
 pub(super) struct Step {
     pub model: Model,
     pub rejects: bool,
@@ -91,9 +92,10 @@ impl Check<'_> {
         let paired = || match scope {
             // A pair that settles all comes before those after which more has to be declared.
             Scope::All => {
-                let settled = self.paired().into_iter().find_map(|step| self.after(step, scope, &mut 1));
-                settled
-                    .or_else(|| self.paired().into_iter().find_map(|step| self.after(step, scope, &mut left)))
+                let steps = self.paired();
+                let first = steps.iter().take(left);
+                let settled = first.cloned().find_map(|step| self.after(step, scope, &mut 1));
+                settled.or_else(|| steps.into_iter().find_map(|step| self.after(step, scope, &mut left)))
             }
             Scope::Equations => None,
         };

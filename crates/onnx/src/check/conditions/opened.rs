@@ -1,7 +1,7 @@
 //! Inputs that are declared with numbers where other inputs have names: the state of a recurrent network for a batch of
 //! one size.
 use super::Check;
-use super::fixes::Step;
+use super::fixes::{MAX_VISITED, Step};
 use crate::check::declaration::{Declared, differences};
 use crate::check::findings::Fix;
 use crate::walk::{Given, inputs};
@@ -26,7 +26,7 @@ impl Check<'_> {
             let number = poly.solved_for(0)?.constant.to_i64()?;
             Some((self.declared_name(pool.as_symbol(*term)?)?, number))
         });
-        let mut left = MAX_TRIES;
+        let mut left = (MAX_VISITED / self.model.graph.node.len().max(1)).clamp(1, MAX_TRIES);
         wanted.into_iter().find_map(|(name, number)| self.opened_by(&name, number, &mut left))
     }
 
