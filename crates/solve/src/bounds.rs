@@ -1,6 +1,6 @@
 //! The least and the greatest value of an expression under facts.
-use super::facts::Facts;
-use super::ladder::{check_components, decide, prepare};
+use super::facts::{Consistency, Facts};
+use super::ladder::{attested, check_components, decide, prepare};
 use super::replay::replays;
 use super::unbounded;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
@@ -40,6 +40,7 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
 pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Option<Int> {
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
+    facts.divide_for(pool, e);
     if facts.is_divided() {
         check_components(pool, facts, budget, false);
         return facts.with_subproblem(pool, e, |pool, subproblem| {
@@ -63,14 +64,9 @@ pub fn bounds_traced(
 ) -> Bounds {
     let e = pool.as_integer(e);
     facts.declare_free(pool, e);
+    facts.divide_for(pool, e);
     if facts.is_divided() {
-        prepare(pool, facts, budget);
-        let mut own = facts.with_subproblem(pool, e, |_, subproblem| subproblem.facts.clone());
-        let mut found = bounds_traced(pool, &mut own, e, budget, trace);
-        for at in [&mut found.min_at, &mut found.max_at] {
-            *at = at.take().map(|witness| facts.complete(pool, witness));
-        }
-        return found;
+        return bounds_among_many(pool, facts, e, budget, trace);
     }
     if let Some(mut own) = facts.for_divisors_of(pool, e) {
         return bounds_traced(pool, &mut own, e, budget, trace);
@@ -88,6 +84,30 @@ pub fn bounds_traced(
     }
 }
 
+/// Bounds under the facts that have to do with the expression. They are taken if the other facts can hold, too.
+fn bounds_among_many(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Bounds {
+    prepare(pool, facts, budget);
+    if matches!(facts.consistency, Consistency::Inconsistent(_)) {
+        return Bounds::default();
+    }
+    let mut own = facts.with_subproblem(pool, e, |_, subproblem| subproblem.facts.clone());
+    let mut found = bounds_traced(pool, &mut own, e, budget, trace);
+    found.exact &= facts.components_settled();
+    for (end, at) in [(&found.min, &mut found.min_at), (&found.max, &mut found.max_at)] {
+        if let Some(witness) = at.take() {
+            *at = attested(pool, facts, None, witness, budget).filter(|at| value_at(pool, e, at) == *end);
+            found.exact &= at.is_some();
+        }
+    }
+    found
+}
+
 #[derive(Default)]
 struct End {
     value: Option<Int>,
@@ -103,7 +123,7 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         format!("the greatest value of {} is at most: {greatest}", print::expression(pool, e))
     });
     let mut best: Option<(Int, Witness)> = None;
-    if let Some(first) = facts.models.first()
+    if let Some(first) = facts.model()
         && replays(pool, facts, None, &first)
         && let Some(v) = value_at(pool, e, &first)
     {

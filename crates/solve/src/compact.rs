@@ -40,8 +40,8 @@ impl Facts {
             facts.assume(pool, condition);
         }
         facts.store.take_answers(pool, &self.store, moved);
-        if let Some(model) = self.models.first().filter(|_| !self.is_divided()) {
-            facts.models.remember(&model);
+        if let Some(model) = self.model().filter(|_| !self.is_divided()) {
+            facts.remember(model);
         }
         if let Consistency::Inconsistent(because) = &self.consistency {
             let because = because.iter().map(|premise| match divisor(premise).and_then(|e| moved.get(e)) {

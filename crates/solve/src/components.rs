@@ -54,6 +54,13 @@ pub(super) struct Components<F> {
     version: u64,
 }
 
+impl Component {
+    /// Whether nothing is assumed about its symbols.
+    pub fn is_free(&self) -> bool {
+        self.facts.is_empty() && self.required.nonzero.is_empty() && self.required.defined.is_empty()
+    }
+}
+
 impl<F> Default for Components<F> {
     fn default() -> Components<F> {
         Components {
@@ -120,9 +127,22 @@ impl<F> Components<F> {
         let version = self.version;
         if let Some(component) = self.component_mut(root) {
             component.version = version;
+            if component.is_free() {
+                return;
+            }
         }
         self.unchecked.push(root);
         self.unchecked.append(&mut self.unsettled);
+    }
+
+    /// Forgets what was found out about any component.
+    fn forget(&mut self) {
+        self.cache.clear();
+        self.unsettled.clear();
+        let with_facts = self.by_root.iter().filter(|(_, c)| !c.is_free()).map(|(root, _)| *root);
+        self.unchecked = with_facts.collect();
+        // The order of a hash map is no order.
+        self.unchecked.sort_unstable();
     }
 
     /// Records a declaration.
@@ -132,20 +152,16 @@ impl<F> Components<F> {
             return;
         }
         let root = self.root(symbol);
-        // What was cache has the range of before.
-        if !self.cache.is_empty() {
-            self.cache.remove(&Key::from_slice(&[root]));
-        }
-        if self.by_root.get(&root).is_some_and(|g| !g.facts.is_empty()) {
-            self.mark_changed(root);
-        }
+        // What was cached, also together with other components, has the range of before.
+        self.cache.remove(&Key::from_slice(&[root]));
+        self.mark_changed(root);
     }
 
     /// Records an assumption and the symbols that it is about.
     pub fn record_assumption(&mut self, id: FactId, symbols: &[Symbol]) {
         let Some(root) = self.join(symbols) else {
             self.without_symbols.push(id.0);
-            self.cache.clear();
+            self.forget();
             return;
         };
         if let Some(component) = self.component_mut(root) {

@@ -3,15 +3,16 @@ use super::components::{Components, default_value};
 use super::division;
 use super::exact_floats::{exact, has_floats};
 use super::example::Example;
+use super::exhaust::is_beyond_code;
 use super::judge::Required;
 use super::models::Models;
 use super::program::to_i128;
 use super::search::conjuncts;
 use super::store::{Store, StoreView};
-use super::verdict::{FactId, Premise};
+use super::verdict::{FactId, Premise, Witness};
 use super::work::Work;
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_expr::range::{Domain, DomainTable, ValueRange};
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, Value};
 
@@ -44,6 +45,8 @@ pub struct Facts {
     /// The symbols that occur in assumptions.
     assumed_of: FxHashSet<Symbol>,
     pub(super) models: Models,
+    /// An assignment that satisfied the facts when it was found, where compiled code cannot keep it.
+    kept: Option<Witness>,
     pub(super) consistency: Consistency,
     pub(super) store: Store,
     pub(super) hints: IndexMap<Symbol, Int, FxBuildHasher>,
@@ -51,6 +54,8 @@ pub struct Facts {
     pub(super) components: Components<Facts>,
     /// Whether the facts are never divided into components, however many they are.
     whole: bool,
+    /// Whether compiled code cannot compute a fact or a question, so that few facts are divided, too.
+    beyond_code: bool,
     /// Whether quotients and remainders of one division are put together in what is reasoned with.
     pub(super) merges_divisions: bool,
     /// What questions have taken, but for what the models count.
@@ -97,7 +102,8 @@ impl Facts {
         self.given.push(condition);
         self.declare_free(pool, condition);
         let symbols = pool.free_symbols(&[condition]);
-        if !self.whole {
+        // What always holds is no fact about anything.
+        if !self.whole && pool.as_bool(condition) != Some(true) {
             self.components.record_assumption(id, &symbols);
         }
         self.assumed_of.extend(symbols.iter().copied());
@@ -109,6 +115,7 @@ impl Facts {
         if simpler != condition {
             self.keep_divisors(pool, condition, simpler);
         }
+        self.beyond_code |= is_beyond_code(pool, &[simpler]);
         conjuncts(pool, simpler, &mut parts);
         for part in parts {
             if !self.is_divided() {
@@ -254,14 +261,52 @@ impl Facts {
 
     /// Makes the hints, which satisfy the facts, the assignment from which others are varied, where none is known.
     pub(super) fn remember_hints(&mut self) {
-        if !self.models.is_empty() {
-            return;
+        if self.models.is_empty() {
+            let hints = self.at_hints_or_ends();
+            self.models.remember(&hints);
         }
-        let value = |(symbol, range): (&Symbol, &ValueRange)| {
-            (*symbol, self.hints.get(symbol).cloned().unwrap_or_else(|| default_value(range)))
+    }
+
+    /// Whether there are hints.
+    pub(super) fn has_hints(&self) -> bool {
+        !self.hints.is_empty()
+    }
+
+    /// Each symbol at its hint or, without one, at an end of its range.
+    pub(super) fn at_hints_or_ends(&self) -> Witness {
+        self.assignment(|symbol| self.hints.get(&symbol).cloned())
+    }
+
+    /// An assignment of all symbols: those without a `value` are at an end of their ranges.
+    pub(super) fn assignment(&self, value: impl Fn(Symbol) -> Option<Int>) -> Witness {
+        let value = |(&s, range): (&Symbol, &ValueRange)| (s, value(s).unwrap_or_else(|| default_value(range)));
+        self.ranges.iter().map(value).collect()
+    }
+
+    /// Keeps an assignment that satisfies the facts.
+    pub(super) fn remember(&mut self, model: Witness) {
+        self.models.remember(&model);
+        self.kept = self.models.is_empty().then_some(model);
+    }
+
+    /// An assignment that satisfied the facts when it was found. What was assumed since may exclude it.
+    pub(super) fn model(&self) -> Option<Witness> {
+        let kept = || {
+            let values: FxHashMap<Symbol, &Int> = self.kept.as_ref()?.iter().map(|(s, v)| (*s, v)).collect();
+            Some(self.assignment(|symbol| values.get(&symbol).copied().cloned()))
         };
-        let hints: Vec<(Symbol, Int)> = self.ranges.iter().map(value).collect();
-        self.models.remember(&hints);
+        self.models.first().or_else(kept)
+    }
+
+    /// Forgets the assignments that satisfied the facts.
+    pub(super) fn forget_models(&mut self) {
+        self.models.clear();
+        self.kept = None;
+    }
+
+    /// Divides even few facts into components, if compiled code cannot compute a question.
+    pub(super) fn divide_for(&mut self, pool: &Pool, goal: Expr) {
+        self.beyond_code = self.beyond_code || !self.whole && is_beyond_code(pool, &[goal]);
     }
 
     /// No facts yet, for some of these. They are not divided into components, however many are added.
@@ -281,7 +326,7 @@ impl Facts {
 
     /// Whether the facts are so many that a question uses only the components that it concerns.
     pub(super) fn is_divided(&self) -> bool {
-        !self.whole && self.given.len() > MAX_TOGETHER
+        !self.whole && (self.given.len() > MAX_TOGETHER || self.beyond_code && self.given.len() > 1)
     }
 
     /// Whether the facts are never divided into components, and do not know these.

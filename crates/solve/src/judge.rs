@@ -52,17 +52,32 @@ impl<'a> Judge<'a> {
     /// The truth of the conditions at an assignment.
     pub fn at(&self, value: impl Fn(Symbol) -> Option<Value>) -> Judgement {
         let mut evaluator = Evaluator::new(self.pool, value);
-        let nonzero = self.divisors.iter().map(|&d| (d, Some(true)));
-        let defined = self.partial.iter().map(|&e| (e, None));
-        let truths = self.conditions.iter().map(|&c| (c, Some(true)));
         let mut judgement = Judgement::Holds;
-        for (e, wanted) in nonzero.chain(defined).chain(truths).chain(self.goal.map(|g| (g, Some(false)))) {
+        for (e, wanted) in self.wanted() {
             match evaluator.truth(e) {
                 Ok(truth) if wanted.is_none_or(|wanted| wanted == truth) => {}
                 Err(EvalError::TooLarge | EvalError::Unbound(_)) => judgement = Judgement::Open,
-                Ok(_) | Err(EvalError::ZeroDivisor | EvalError::Domain) => return Judgement::Fails,
+                _ => return Judgement::Fails,
             }
         }
         judgement
     }
+
+    /// What does not hold at an assignment.
+    pub fn failing(&self, value: impl Fn(Symbol) -> Option<Value>) -> Vec<Expr> {
+        let mut evaluator = Evaluator::new(self.pool, value);
+        let mut holds = |e: Expr, wanted: Option<bool>| {
+            evaluator.truth(e).is_ok_and(|truth| wanted.is_none_or(|wanted| wanted == truth))
+        };
+        self.wanted().filter(|&(e, wanted)| !holds(e, wanted)).map(|(e, _)| e).collect()
+    }
+
+    /// Everything that is looked at, with the truth that it is to have; any, if it only has to have a value.
+    fn wanted(&self) -> impl Iterator<Item = (Expr, Option<bool>)> {
+        let nonzero = self.divisors.iter().map(|&d| (d, Some(true)));
+        let defined = self.partial.iter().map(|&e| (e, None));
+        let truths = self.conditions.iter().map(|&c| (c, Some(true)));
+        nonzero.chain(defined).chain(truths).chain(self.goal.map(|g| (g, Some(false))))
+    }
 }
+

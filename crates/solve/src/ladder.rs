@@ -1,7 +1,10 @@
 //! The ladder: rungs in order of cost, until one settles the question.
+mod exit;
 mod quick;
 mod steps;
 
+pub(super) use exit::attested;
+pub use exit::decide;
 pub use quick::{known, quickly, quickly_knowing};
 
 use super::definedness::{may_be_undefined, requirements};
@@ -62,21 +65,9 @@ enum Step {
     Smt { share: u32 },
 }
 
-/// Decides whether the facts imply `goal`.
-///
-/// `Implied` and `Refuted` are claims about all assignments within the ranges that make no divisor of an
-/// assumption or the goal zero and satisfy every assumption. `Implied` also says that there is one.
-pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
-    let mut answer = entails(pool, facts, goal, budget);
-    if let Verdict::Refuted { witness } = &mut answer.verdict {
-        *witness = facts.complete(pool, std::mem::take(witness));
-    }
-    answer
-}
-
-/// [`decide`] for one of many questions to many facts. A witness gives values to the symbols of the goal and
-/// those that facts connect with them. [`Facts::complete`] adds the others.
-pub fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
+/// [`decide`] before it sees to the rest of a witness, which gives values to the symbols of the goal and those that
+/// facts connect with them.
+fn entails(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     among(pool, facts, goal, budget, true)
 }
 
@@ -97,6 +88,7 @@ pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
 fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
     let goal = pool.truth(goal);
     facts.declare_free(pool, goal);
+    facts.divide_for(pool, goal);
     if facts.is_divided() {
         return among_many(pool, facts, goal, budget, more);
     }
@@ -150,9 +142,14 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
         }
         answer
     });
-    if answer.verdict.is_implied() && !facts.components_settled() {
-        let reason = "the goal follows, but no assignment that satisfies the other facts was found";
-        answer.verdict = Verdict::Unknown { reason: reason.to_string() };
+    let what = match &answer.verdict {
+        Verdict::Implied { .. } => "follows",
+        Verdict::Refuted { .. } => "does not follow from the facts about its symbols",
+        _ => return answer,
+    };
+    if !facts.components_settled() {
+        let reason = format!("the goal {what}, but no assignment that satisfies the other facts was found");
+        answer.verdict = Verdict::Unknown { reason };
     }
     answer
 }
@@ -302,7 +299,10 @@ impl Ladder<'_> {
             return (Verdict::Inconsistent { because }, Rung::Search);
         }
         if self.pool.as_bool(self.goal) == Some(true) {
-            return self.implied_by(Vec::new(), Rung::NormalForm);
+            // Ranges may have made integers of doubles.
+            let itself = !self.explains || self.pool.as_bool(self.asked) == Some(true);
+            let because = if itself { Vec::new() } else { self.all_premises() };
+            return self.implied_by(because, Rung::NormalForm);
         }
         if self.facts.store.truth(self.pool, self.goal) == Some(true) {
             return self.implied(Rung::EGraph);
@@ -338,7 +338,7 @@ impl Ladder<'_> {
                 Step::Differences => (Rung::Linear, self.differences(extra)),
                 Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
                 Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
-                Step::Exhaust if !is_beyond_code(self.pool, self.facts, goal) => continue,
+                Step::Exhaust if !self.is_beyond_code(goal) => continue,
                 Step::Exhaust => (Rung::Search, self.exhaust(goal)),
                 Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
                 Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
@@ -365,6 +365,12 @@ impl Ladder<'_> {
         Settled::Open(reasons.join("; "), last)
     }
 
+    /// Whether compiled code cannot compute the facts or the goal.
+    fn is_beyond_code(&self, goal: Option<Expr>) -> bool {
+        let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
+        is_beyond_code(self.pool, &roots)
+    }
+
     fn falsifies(&self, witness: &Witness) -> bool {
         replays(self.pool, self.facts, Some(self.asked), witness)
     }
@@ -385,24 +391,30 @@ impl Ladder<'_> {
 
     /// Looks for an assignment that satisfies the facts.
     fn satisfy(&mut self) -> Consistency {
-        if let Some(model) = self.facts.models.first() {
+        if let Some(model) = self.facts.model() {
             if replays(self.pool, self.facts, None, &model) {
                 return Consistency::Consistent;
             }
-            self.facts.models.clear();
+            self.facts.forget_models();
         }
         if self.facts.is_empty(self.pool) {
             return Consistency::Inconsistent(self.facts.all_premises(self.pool));
         }
-        let corner = self.corner();
-        if replays(self.pool, self.facts, None, &corner) {
-            self.facts.models.remember(&corner);
+        let hinted = self.facts.has_hints().then(|| self.facts.at_hints_or_ends());
+        for candidate in [Some(self.corner()), hinted].into_iter().flatten() {
+            if replays(self.pool, self.facts, None, &candidate) {
+                self.facts.remember(candidate);
+                return Consistency::Consistent;
+            }
+        }
+        // Doubles of an example may be no integers.
+        if self.facts.has_hints() && self.facts.hold_at_hints(self.pool) {
             return Consistency::Consistent;
         }
         match self.settle(&[], None) {
             Settled::Closed(_) => Consistency::Inconsistent(self.facts.all_premises(self.pool)),
             Settled::Satisfied(model, _) => {
-                self.facts.models.remember(&model);
+                self.facts.remember(model);
                 Consistency::Consistent
             }
             Settled::Open(..) => Consistency::Unsettled,
@@ -453,7 +465,7 @@ impl Ladder<'_> {
         }
         let denial = self.pool.not(self.asked);
         let holds = |ladder: &Self, model: &Witness| replays(ladder.pool, ladder.facts, Some(denial), model);
-        if self.facts.models.first().is_some_and(|model| holds(self, &model)) {
+        if self.facts.model().is_some_and(|model| holds(self, &model)) {
             return Some(true);
         }
         let mut extra = requirements(self.pool, &[self.asked]);

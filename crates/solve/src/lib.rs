@@ -34,6 +34,7 @@ mod proof_log;
 mod reduce;
 mod replay;
 mod rewriting;
+mod sampler;
 mod search;
 mod settle;
 mod simplify;
@@ -61,7 +62,7 @@ pub use facts::Facts;
 pub use feasible::{Feasibility, feasible};
 #[cfg(feature = "smt")]
 pub use ladder::by_z3_alone;
-pub use ladder::{decide, entails, implies, known, prepare, quickly, quickly_knowing};
+pub use ladder::{decide, implies, known, prepare, quickly, quickly_knowing};
 pub use minimize::{Minimized, minimize, minimize_traced, without_redundant};
 pub use open_requirements::open_requirements;
 pub use premises::narrow;

@@ -8,6 +8,7 @@ use super::proof::{Method, closes, conditions};
 use super::proof_log::Log;
 use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
+use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Pool};
 
 /// Terms and operands that narrowing may write and visit in all.
@@ -50,6 +51,35 @@ fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premi
         kept = without(pool, facts, goal, kept, Method::Rules, &mut attempts);
     }
     kept
+}
+
+impl Facts {
+    /// Facts that are these premises alone. The ranges come first, which tell where doubles are exact.
+    pub(super) fn restricted_to(&self, pool: &mut Pool, premises: &[Premise]) -> Facts {
+        let mut alone = self.without_facts();
+        for premise in premises {
+            let (Premise::Lower(symbol) | Premise::Upper(symbol)) = *premise else { continue };
+            let Some(range) = self.range(symbol) else { continue };
+            let (low, high) = match premise {
+                Premise::Lower(_) => (range.lower(), None),
+                _ => (None, range.upper()),
+            };
+            let half = ValueRange::between_options(low, high).unwrap_or_else(ValueRange::all);
+            alone.declare(pool, symbol, half);
+        }
+        for premise in premises {
+            match *premise {
+                Premise::Fact(FactId(i)) => {
+                    if let Some(&condition) = self.conditions().get(i as usize) {
+                        alone.assume(pool, condition);
+                    }
+                }
+                Premise::Nonzero(divisor) => alone.exclude_zero(pool, divisor),
+                Premise::Lower(_) | Premise::Upper(_) => {}
+            }
+        }
+        alone
+    }
 }
 
 /// The premises along a chain of inequalities that proves the goal or is contradictory, if there is one.

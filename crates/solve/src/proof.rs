@@ -3,6 +3,8 @@
 //! A proof is found again from the premises that suffice, this time with a record of the steps. So the
 //! recorded steps are the checked ones.
 use super::cases::{self, Allowance};
+use super::exact_floats::{exact, has_floats};
+use super::exhaust::{Exhausted, exhaust};
 use super::facts::{Facts, symbolic_divisors};
 use super::linear::{self, Effort, Relaxed};
 use super::proof_log::{Log, ProofStep};
@@ -14,11 +16,16 @@ use sizewise_expr::{Expr, Pool, print};
 
 /// Terms and operands that finding a proof again may write and visit.
 const MAX_TERMS: u64 = 1_000_000;
+/// Assignments that may be tried to find a proof again, in points of a [`super::Budget`].
+const MAX_TRIED: u32 = 60_000;
+/// Z3's resource limit where it is asked again.
+#[cfg(feature = "smt")]
+const Z3_RLIMIT: u32 = 400_000;
 /// The most domains that are shown.
 const MAX_DOMAINS: usize = 24;
 
-/// The steps by which premises imply a goal, or contradict each other. Empty when the proof was found by
-/// trying every assignment or by Z3, and the rungs between do not find another one.
+/// The steps by which premises imply a goal, or contradict each other. The last resort are trying every assignment, and
+/// Z3; where nothing finds the proof again from the premises alone, it says so.
 pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise]) -> Vec<ProofStep> {
     let goal = goal.map(|g| pool.truth(g));
     if goal.is_some_and(|goal| pool.as_bool(goal) == Some(true)) {
@@ -34,7 +41,47 @@ pub fn proof(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Pre
         || closes(pool, conditions.clone(), goal, Method::Cases, &mut log)
         || rewriting::refutation(pool, &conditions, goal, &mut log);
     pool.restore_work(limit);
-    if found { log.into_steps() } else { Vec::new() }
+    if !found {
+        without_steps(pool, facts, goal, premises, &mut log);
+    }
+    log.into_steps()
+}
+
+/// Records the premises, the negated goal, and what finds by itself that these never all hold.
+fn without_steps(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], log: &mut Log) {
+    let mut conditions = conditions(pool, facts, premises);
+    for &condition in &conditions {
+        log.note("premise", || print::expression(pool, condition));
+    }
+    if let Some(goal) = goal {
+        let negation = pool.not(goal);
+        log.note("negated-goal", || print::expression(pool, negation));
+        conditions.push(negation);
+    }
+    let mut alone = facts.restricted_to(pool, premises);
+    if let Exhausted::None(tried) = exhaust(pool, &mut alone, goal, MAX_TRIED) {
+        log.note("search", || format!("each of the {tried} assignments was tried: these never all hold"));
+        return;
+    }
+    match z3_refutes(pool, &conditions) {
+        true => log.note("smt", || "Z3 finds that these cannot all hold".to_string()),
+        false => log.note("open", || "these cannot all hold; no shorter proof was found again".to_string()),
+    }
+}
+
+/// Whether Z3 finds that conditions contradict each other.
+#[cfg(feature = "smt")]
+fn z3_refutes(pool: &Pool, conditions: &[Expr]) -> bool {
+    use super::smt::{NONLINEAR_SHARE, Question, Response, check, is_nonlinear};
+    let share = if is_nonlinear(pool, conditions) { NONLINEAR_SHARE } else { 1 };
+    let nonzero = symbolic_divisors(pool, conditions);
+    let question = Question { ranges: &[], conditions, nonzero: &nonzero, rlimit: Z3_RLIMIT / share };
+    check(pool, &question) == Response::Unsatisfiable
+}
+
+#[cfg(not(feature = "smt"))]
+fn z3_refutes(_: &Pool, _: &[Expr]) -> bool {
+    false
 }
 
 /// A method of finding a proof.
@@ -81,7 +128,7 @@ pub(super) fn closes(
     if method == Method::Rules {
         return rewriting::contradicts(pool, &conditions, goal);
     }
-    let mut conditions = conditions;
+    let (begin, mut conditions) = (log.len(), conditions);
     // The divisors of the premises are not zero, nor are those of the goal.
     let mut roots = conditions.clone();
     roots.extend(goal);
@@ -92,11 +139,18 @@ pub(super) fn closes(
     let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
         (0..3).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
     };
-    let start = log.len();
+    let without_value = || "the premises leave some expression no value".to_string();
     if contradiction(pool, &mut table, &conditions) {
-        log.note("range", || "the premises leave some expression no value".to_string());
+        log.note("range", without_value);
         return true;
     }
+    let mut goal = goal;
+    let as_integers = integers(pool, &mut table, &mut conditions, &mut goal, log);
+    if as_integers && contradiction(pool, &mut table, &conditions) {
+        log.note("range", without_value);
+        return true;
+    }
+    let start = log.len();
     if let Some(goal) = goal {
         domains(pool, &mut table, goal, log);
         if table.decide(pool, goal) == Some(true) {
@@ -111,10 +165,10 @@ pub(super) fn closes(
     }
     log.truncate(start);
     if method == Method::Ranges {
+        log.truncate(begin);
         return false;
     }
     let mut reduced = Reduced::new(pool, &conditions);
-    let begin = log.len();
     for (rule, from, to) in &reduced.steps {
         log.note(rule, || format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to)));
     }
@@ -135,6 +189,31 @@ pub(super) fn closes(
         log.truncate(begin);
     }
     closed
+}
+
+/// Replaces doubles by integers where the domains show that nothing is rounded. Whether anything was replaced.
+fn integers(
+    pool: &mut Pool,
+    table: &mut DomainTable,
+    conditions: &mut [Expr],
+    goal: &mut Option<Expr>,
+    log: &mut Log,
+) -> bool {
+    if !pool.has_floats() {
+        return false;
+    }
+    let mut replaced = false;
+    for e in conditions.iter_mut().chain(goal) {
+        let simpler = if has_floats(pool, *e) { exact(pool, table, *e) } else { *e };
+        if simpler != *e {
+            log.note("doubles", || {
+                let (from, to) = (print::expression(pool, *e), print::expression(pool, simpler));
+                format!("{from} is {to}, as no double is rounded")
+            });
+            (*e, replaced) = (simpler, true);
+        }
+    }
+    replaced
 }
 
 /// Notes the domains of what a goal is built of.

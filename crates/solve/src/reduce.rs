@@ -17,7 +17,7 @@ use super::search::conjuncts;
 pub(super) use folding::folded;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::{DomainTable, ValueRange};
-use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
+use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value, print};
 
 /// The most replacements of one problem.
 const MAX_STEPS: usize = 60;
@@ -47,6 +47,8 @@ pub(super) struct Reduced {
     pub table: DomainTable,
     /// Whether the conditions contradict each other.
     pub contradiction: bool,
+    /// The condition that was found not to hold beside the others.
+    fails: Option<Expr>,
     /// What was replaced by what, and by which step.
     pub steps: Vec<(&'static str, Expr, Expr)>,
     /// Symbols made on the way.
@@ -171,6 +173,7 @@ impl Reduced {
                     Ok(more) => changed |= more,
                     Err(_) => {
                         self.contradiction = true;
+                        self.fails.get_or_insert(c);
                         return;
                     }
                 }
@@ -197,6 +200,9 @@ impl Reduced {
                 // A condition that stays as it was still holds.
                 let Some(new) = pool.substitute_within(*c, &rule, &mut memo) else { return changed };
                 if new != *c {
+                    if pool.as_bool(new) == Some(false) {
+                        self.fails.get_or_insert(*c);
+                    }
                     *c = new;
                     changed.push(new);
                 }
@@ -221,6 +227,14 @@ impl Reduced {
         }
         self.contradiction |= self.table.restrict(pool, value, known).is_err();
         self.learn_new(pool, &changed);
+    }
+
+    /// What is left, and has no solution, in words.
+    pub fn impossible(&self, pool: &Pool) -> String {
+        match self.fails {
+            Some(e) => format!("what is left has no solution: {} cannot hold", print::expression(pool, e)),
+            None => "what is left has no solution: some expression has no value left".to_string(),
+        }
     }
 
     fn fresh(&mut self, pool: &mut Pool) -> Expr {

@@ -61,6 +61,7 @@ pub(super) fn simplify_within(
 ) -> Expr {
     let budget = limits.budget;
     facts.declare_free(pool, e);
+    facts.divide_for(pool, e);
     if facts.is_divided() {
         prepare(pool, facts, budget);
         // A copy: that the divisors of `e` are not zero is no fact for later.

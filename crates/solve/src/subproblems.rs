@@ -196,16 +196,20 @@ impl Facts {
         self.components.unsettled.is_empty()
     }
 
-    /// Completes an assignment of some symbols by values that satisfy the facts about the others.
-    pub fn complete(&mut self, pool: &mut Pool, witness: Witness) -> Witness {
-        if !self.is_divided() {
-            return witness;
-        }
+    /// Completes an assignment of some symbols by values that satisfy the facts about the others: `check` looks for
+    /// them where none are kept. `None` if there are none, or none are found.
+    pub(super) fn completed(
+        &mut self,
+        pool: &mut Pool,
+        witness: Witness,
+        check: impl Fn(&mut Pool, &mut Facts),
+    ) -> Option<Witness> {
         let mut values: FxHashMap<Symbol, Int> = witness.into_iter().collect();
-        let roots: Vec<Symbol> = self.components.by_root.keys().copied().collect();
+        let mut roots: Vec<Symbol> = self.components.by_root.keys().copied().collect();
+        roots.sort_unstable();
         for root in roots {
             let known = self.components.by_root.get(&root).is_some_and(|c| {
-                c.facts.is_empty() && c.required.nonzero.is_empty() && c.required.defined.is_empty()
+                c.is_free()
                     || c.holds_at_defaults == Some(c.version)
                     || c.symbols.iter().any(|s| values.contains_key(s))
             });
@@ -213,15 +217,19 @@ impl Facts {
                 continue;
             }
             let key = Key::from_slice(&[root]);
-            let subproblem = self.take_subproblem(pool, &key);
-            for (s, v) in subproblem.facts.models.first().unwrap_or_default() {
-                values.entry(s).or_insert(v);
+            let mut shared = self.take_subproblem(pool, &key);
+            let part = Arc::make_mut(&mut shared);
+            let before = part.facts.work();
+            check(pool, &mut part.facts);
+            self.work += part.facts.work().since(before);
+            let model = part.facts.model();
+            if let Consistency::Inconsistent(because) = &part.facts.consistency {
+                self.consistency = Consistency::Inconsistent(part.to_outer_ids(because));
             }
-            self.components.cache.insert(key, subproblem);
+            self.components.cache.insert(key, shared);
+            values.extend(model?);
         }
-        let symbols: Vec<Symbol> = self.ranges().map(|(s, ..)| s).collect();
-        let default = |s: Symbol| self.range(s).map(default_value).unwrap_or_default();
-        symbols.into_iter().map(|s| (s, values.get(&s).cloned().unwrap_or_else(|| default(s)))).collect()
+        Some(self.assignment(|symbol| values.get(&symbol).cloned()))
     }
 }
 

@@ -6,9 +6,8 @@
 use super::facts::{Consistency, Facts};
 use super::ladder::decide;
 use super::premises::narrow;
-use super::verdict::{Budget, FactId, Premise, Verdict};
+use super::verdict::{Budget, Premise, Verdict};
 use sizewise_expr::Pool;
-use sizewise_expr::range::ValueRange;
 
 /// Larger sets are only narrowed by the cheap rungs.
 const MAX_PREMISES: usize = 32;
@@ -53,26 +52,7 @@ pub fn minimal_unsat_core(
 
 /// Whether premises alone contradict each other.
 fn contradictory(pool: &mut Pool, facts: &Facts, premises: &[Premise], budget: &Budget) -> bool {
-    let mut alone = Facts::new();
-    for premise in premises {
-        match *premise {
-            Premise::Fact(FactId(i)) => {
-                if let Some(&condition) = facts.conditions().get(i as usize) {
-                    alone.assume(pool, condition);
-                }
-            }
-            Premise::Lower(symbol) | Premise::Upper(symbol) => {
-                let Some(range) = facts.range(symbol) else { continue };
-                let (low, high) = match premise {
-                    Premise::Lower(_) => (range.lower(), None),
-                    _ => (None, range.upper()),
-                };
-                let half = ValueRange::between_options(low, high).unwrap_or_else(ValueRange::all);
-                alone.declare(pool, symbol, half);
-            }
-            Premise::Nonzero(divisor) => alone.exclude_zero(pool, divisor),
-        }
-    }
+    let mut alone = facts.restricted_to(pool, premises);
     let goal = pool.bool(false);
     matches!(decide(pool, &mut alone, goal, budget).verdict, Verdict::Inconsistent { .. })
 }

@@ -3,8 +3,8 @@ use super::premises::Premises;
 use super::refusal::only;
 use super::{Fields, Refusal};
 use serde_json::{Value, json};
-use sizewise_expr::{Expr, Pool, print};
-use sizewise_solve::{self as decide, Answer, Budget, Premise, Rung, Verdict};
+use sizewise_expr::{Expr, Pool};
+use sizewise_solve::{self as decide, Answer, Budget, Premise, Verdict};
 use std::time::{Duration, Instant};
 
 /// A question that has been read.
@@ -66,25 +66,6 @@ impl Question {
             _ => return Value::Null,
         };
         let steps = decide::proof(&mut self.pool, &self.premises.facts, goal, because);
-        let rung = settled.answer.decided_by;
-        if steps.is_empty() {
-            let premises = because.iter().map(|p| self.premises.premise(&self.pool, *p));
-            let mut shown: Vec<Value> =
-                premises.map(|says| json!({"rule": "premise", "says": says})).collect();
-            let negated = goal.map(|goal| self.pool.not(goal));
-            shown.extend(
-                negated
-                    .and_then(|e| print::try_expression(&self.pool, e).ok())
-                    .map(|says| json!({"rule": "negated-goal", "says": says})),
-            );
-            let says = match rung {
-                Rung::Smt => "Z3 finds that these cannot all hold",
-                Rung::EGraph => "the rewrite rules find that these cannot all hold",
-                _ => "every assignment was tried: these never all hold",
-            };
-            shown.push(json!({"rule": rung.name(), "says": says}));
-            return shown.into();
-        }
         steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
     }
 

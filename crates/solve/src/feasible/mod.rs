@@ -8,8 +8,7 @@
 mod terms;
 
 use super::Facts;
-use super::ladder::{decide, entails};
-use super::replay::replays;
+use super::ladder::decide;
 use super::verdict::{Budget, Verdict, Witness};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
@@ -60,10 +59,11 @@ pub fn feasible(
         left: MAX_CHOICES,
     };
     let never = pool.bool(false);
-    match entails(pool, facts, never, budget).verdict {
+    match decide(pool, facts, never, budget).verdict {
         // If the facts are inconsistent, everything holds.
         Verdict::Inconsistent { .. } => return Feasibility::Always,
-        _ => search.samples.extend(model(pool, facts)),
+        Verdict::Refuted { witness } => search.samples.push(witness),
+        _ => {}
     }
     let mut first: Option<Vec<Expr>> = None;
     for _ in 0..MAX_ROUNDS {
@@ -261,13 +261,6 @@ fn holds(pool: &Pool, condition: Expr, sample: &Witness) -> bool {
 fn is_float(pool: &mut Pool, symbol: Symbol) -> bool {
     let e = pool.symbol_expr(symbol);
     pool.sort(e) == Sort::Float
-}
-
-/// An assignment that satisfies the facts, if a decision has found one. It shows that they do not contradict
-/// each other.
-fn model(pool: &mut Pool, facts: &mut Facts) -> Option<Witness> {
-    let model = if facts.is_divided() { facts.complete(pool, Vec::new()) } else { facts.models.first()? };
-    replays(pool, facts, None, &model).then_some(model)
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ impl Ladder<'_> {
     pub(super) fn exhaust(&mut self, goal: Option<Expr>) -> Finding {
         match exhaust(self.pool, self.facts, goal, self.budget.points) {
             Exhausted::Found(witness) => Finding::Candidate(witness),
-            Exhausted::None => Finding::Closed,
+            Exhausted::None(_) => Finding::Closed,
             Exhausted::Open(tried) => Finding::Open(format!("none of {tried} assignments is a solution")),
         }
     }

@@ -61,7 +61,7 @@ pub(super) struct Effort {
 /// Looks for a contradiction or a solution of a reduced problem.
 pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort, log: &mut Log) -> Relaxed {
     if problem.contradiction {
-        log.note("contradiction", || "what is left has no solution".to_string());
+        log.note("contradiction", || problem.impossible(pool));
         return Relaxed::Closed;
     }
     let conditions = problem.conditions.clone();
