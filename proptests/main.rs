@@ -1,5 +1,6 @@
 //! Laws: what holds of whatever the generators draw, topic by topic.
 mod campaign;
+mod components;
 mod data_sizes;
 mod decide_laws;
 mod egraph_laws;

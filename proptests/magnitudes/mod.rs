@@ -1,7 +1,7 @@
 //! Laws of queries over integers up to 2^300 and over all doubles, against enumeration by an oracle that follows
 //! Python.
 use crate::campaign;
-mod tree;
+pub mod tree;
 
 use campaign::{config, count};
 use num_bigint::BigInt;

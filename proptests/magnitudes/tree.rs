@@ -206,6 +206,9 @@ fn binary(name: &str, a: &Number, b: &Number) -> Value<Number> {
             }
             Number::Int(if name == "//" { a.div_floor(b) } else { a.mod_floor(b) })
         }
+        "BitwiseFn_bitwise_and" => Number::Int(a.int()? & b.int()?),
+        "BitwiseFn_bitwise_or" => Number::Int(a.int()? | b.int()?),
+        "BitwiseFn_bitwise_xor" => Number::Int(a.int()? ^ b.int()?),
         "IntTrueDiv" => {
             let (a, b) = (a.int()?, b.int()?);
             if b.is_zero() {
@@ -371,6 +374,11 @@ fn trees(doubles: bool) -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
         .boxed();
     }
     (ints, floats)
+}
+
+/// An integer expression of two integers.
+pub fn integers() -> BoxedStrategy<Tree> {
+    trees(false).0
 }
 
 /// One of two doubles.

@@ -77,3 +77,9 @@ pub(super) fn may_be_undefined(pool: &Pool, e: Expr) -> bool {
         None => false,
     }
 }
+
+/// Whether division by zero is the only reason why `e` may have no value.
+pub(super) fn only_divides(pool: &Pool, e: Expr) -> bool {
+    let divides = |e: Expr| matches!(pool.as_call(e), Some((Func::FloorDiv | Func::Mod, _)));
+    pool.reachable(&[e]).into_iter().all(|e| !may_be_undefined(pool, e) || divides(e))
+}

@@ -232,7 +232,7 @@ impl Facts {
     /// Whether ranges and congruences alone show that the facts contradict each other.
     pub(super) fn is_empty(&mut self, pool: &Pool) -> bool {
         // Many facts are looked at by components, before a question is.
-        if self.is_divided() { self.store.is_known_empty() } else { self.store.is_empty(pool) }
+        if self.are_few() { self.store.is_empty(pool) } else { self.store.is_known_empty() }
     }
 
     /// Records a value of a symbol that is known to occur, such as the size in the example input: where to look first.
@@ -306,7 +306,9 @@ impl Facts {
 
     /// Divides even few facts into components, if compiled code cannot compute a question.
     pub(super) fn divide_for(&mut self, pool: &Pool, goal: Expr) {
-        self.beyond_code = self.beyond_code || !self.whole && is_beyond_code(pool, &[goal]);
+        if !self.whole && self.given.len() > 1 && !self.beyond_code {
+            self.beyond_code = is_beyond_code(pool, &[goal]);
+        }
     }
 
     /// No facts yet, for some of these. They are not divided into components, however many are added.
@@ -324,9 +326,14 @@ impl Facts {
         }
     }
 
+    /// Whether the facts are so few that they can be looked at together.
+    pub(super) fn are_few(&self) -> bool {
+        self.whole || self.given.len() <= MAX_TOGETHER
+    }
+
     /// Whether the facts are so many that a question uses only the components that it concerns.
     pub(super) fn is_divided(&self) -> bool {
-        !self.whole && (self.given.len() > MAX_TOGETHER || self.beyond_code && self.given.len() > 1)
+        !self.are_few() || !self.whole && self.beyond_code && self.given.len() > 1
     }
 
     /// Whether the facts are never divided into components, and do not know these.

@@ -1,4 +1,5 @@
 //! The ladder: rungs in order of cost, until one settles the question.
+mod conjunction;
 mod exit;
 mod quick;
 mod steps;
@@ -7,14 +8,14 @@ pub(super) use exit::attested;
 pub use exit::decide;
 pub use quick::{known, quickly, quickly_knowing};
 
-use super::definedness::{may_be_undefined, requirements};
-use super::exhaust::is_beyond_code;
+use super::definedness::{may_be_undefined, only_divides, requirements};
+use super::exhaust::{has_large_constants, is_beyond_code};
 use super::facts::{Consistency, Facts};
 use super::reduce::folded;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
 use quick::by_range;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
+use sizewise_expr::{Expr, Int, Pool, Symbol, is_cancelled};
 use steps::MAX_RELAXED;
 
 /// With more conditions than this in the components of a question, verdicts alone are looked up or follow from ranges.
@@ -121,8 +122,12 @@ pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chos
 
 /// Decides under the facts that have to do with the goal.
 fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
-    check_components(pool, facts, budget, more);
     let settled = |verdict, decided_by| Answer { verdict, decided_by, trace: Vec::new() };
+    if facts.are_few() && facts.is_empty(pool) {
+        let because = facts.all_premises(pool);
+        return settled(Verdict::Inconsistent { because }, Rung::Range);
+    }
+    check_components(pool, facts, budget, more);
     if let Consistency::Inconsistent(because) = &facts.consistency {
         return settled(Verdict::Inconsistent { because: because.clone() }, Rung::Search);
     }
@@ -222,12 +227,6 @@ pub(super) fn rules_out(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: 
     Ladder { pool, facts, asked, goal, budget, explains: false, trace: Vec::new() }.rules_out()
 }
 
-/// Whether division by zero is the only reason why `e` may have no value.
-fn only_divides(pool: &Pool, e: Expr) -> bool {
-    let divides = |e: Expr| matches!(pool.as_call(e), Some((Func::FloorDiv | Func::Mod, _)));
-    pool.reachable(&[e]).into_iter().all(|e| !may_be_undefined(pool, e) || divides(e))
-}
-
 /// The result for a conjunction of the facts and something else.
 enum Settled {
     /// No assignment satisfies it.
@@ -317,7 +316,11 @@ impl Ladder<'_> {
             return (Verdict::Refuted { witness }, Rung::Search);
         }
         let negation = self.pool.not(self.goal);
-        match self.settle(&[negation], Some(self.asked)) {
+        let settled = match self.settle(&[negation], Some(self.asked)) {
+            Settled::Open(reason, rung) => self.part_by_part(reason, rung),
+            settled => settled,
+        };
+        match settled {
             Settled::Closed(rung) => self.implied(rung),
             Settled::Satisfied(witness, rung) => (Verdict::Refuted { witness }, rung),
             Settled::Open(reason, rung) => (Verdict::Unknown { reason }, rung),
@@ -368,7 +371,7 @@ impl Ladder<'_> {
     /// Whether compiled code cannot compute the facts or the goal.
     fn is_beyond_code(&self, goal: Option<Expr>) -> bool {
         let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
-        is_beyond_code(self.pool, &roots)
+        is_beyond_code(self.pool, &roots) || has_large_constants(self.pool, &roots)
     }
 
     fn falsifies(&self, witness: &Witness) -> bool {

@@ -208,7 +208,7 @@ fn integers(
         if simpler != *e {
             log.note("doubles", || {
                 let (from, to) = (print::expression(pool, *e), print::expression(pool, simpler));
-                format!("{from} is {to}, as no double is rounded")
+                format!("{from} is {to}, as rounding changes nothing there")
             });
             (*e, replaced) = (simpler, true);
         }

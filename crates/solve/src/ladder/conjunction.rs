@@ -1,0 +1,44 @@
+//! Conjunctions, part by part: what follows from each fact alone is often hard to see of all parts together.
+use super::quick::by_range;
+use super::{Ladder, Settled};
+use crate::verdict::Rung;
+use sizewise_expr::{Expr, Func};
+
+/// Conjunctions of more parts are not taken apart.
+const MAX_PARTS: usize = 8;
+
+impl Ladder<'_> {
+    /// Settles a goal that is a conjunction and was left open. All parts together have the budget of one question.
+    pub(super) fn part_by_part(&mut self, open: String, last: Rung) -> Settled {
+        let parts: Vec<Expr> = self.pool.as_func(self.goal, Func::And).unwrap_or_default().to_vec();
+        if parts.is_empty() || parts.len() > MAX_PARTS {
+            return Settled::Open(open, last);
+        }
+        let budget = self.budget.shared(parts.len() as u32);
+        let mut rung = Rung::Range;
+        for part in parts {
+            let (pool, facts) = (&mut *self.pool, &mut *self.facts);
+            if by_range(pool, facts, part, |_| Some(true)) == Some(true) {
+                continue;
+            }
+            let negation = pool.not(part);
+            let mut alone = Ladder {
+                pool,
+                facts,
+                asked: part,
+                goal: part,
+                budget: &budget,
+                explains: false,
+                trace: Vec::new(),
+            };
+            match alone.settle(&[negation], Some(part)) {
+                Settled::Closed(by) => rung = rung.max(by),
+                Settled::Satisfied(witness, by) if self.falsifies(&witness) => {
+                    return Settled::Satisfied(witness, by);
+                }
+                _ => return Settled::Open(open, last),
+            }
+        }
+        Settled::Closed(rung)
+    }
+}
