@@ -172,6 +172,9 @@ pub fn prepare(pool: &mut Pool, facts: &mut Facts, budget: &Budget) {
 
 /// Decides which components are consistent, where that is open. If they are few, prepares them for `more` questions.
 pub(super) fn check_components(pool: &mut Pool, facts: &mut Facts, budget: &Budget, more: bool) {
+    if facts.are_few() && facts.is_empty(pool) {
+        return;
+    }
     facts.check_components(pool, more, |pool, part, prepares| match prepares {
         true => prepare(pool, part, budget),
         false => check(pool, part, budget),

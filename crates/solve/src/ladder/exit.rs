@@ -11,7 +11,10 @@ use sizewise_expr::{Expr, Pool};
 /// assumption or the goal zero and satisfy every assumption. `Implied` also says that there is one.
 pub fn decide(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Answer {
     let mut answer = entails(pool, facts, goal, budget);
-    if let Verdict::Refuted { witness } = &mut answer.verdict {
+    // What is not divided the ladder has replayed as a whole, by the same function.
+    if let Verdict::Refuted { witness } = &mut answer.verdict
+        && facts.is_divided()
+    {
         let (goal, found) = (pool.truth(goal), std::mem::take(witness));
         answer.verdict = match attested(pool, facts, Some(goal), found, budget) {
             Some(witness) => Verdict::Refuted { witness },
