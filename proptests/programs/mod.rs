@@ -2,6 +2,7 @@
 mod autocast;
 use crate::campaign;
 mod contradictions;
+mod lowering;
 mod mapped;
 mod records;
 

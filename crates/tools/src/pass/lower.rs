@@ -32,7 +32,8 @@ pub fn lower_to_edge(program: &Program, operators: &Operators) -> Result<Program
     let rewritten = edge_operands::rewritten(&source, operators)?;
     let derived = derive::run(&rewritten, operators)?;
     let cleaned = dead_code::run(&edge_noops::removed(&derived), operators)?;
-    same_results(program, &cleaned)?;
+    let cleaned = edge_operands::without_unread(&cleaned);
+    same_dtypes(program, &cleaned)?;
     let graph = lowered(&cleaned.graph, &cleaned.exprs)?;
     let mut program = with_graph(&cleaned, graph);
     program.dialect = Dialect::Edge;
@@ -50,18 +51,18 @@ fn without_assertions(graph: &Graph) -> Graph {
     rewriter.finish()
 }
 
-/// Refuses a program whose results changed their dtypes: a number that became a tensor counts more in promotion, where
-/// tensors without dimensions meet.
-fn same_results(before: &Program, after: &Program) -> Result<(), PassError> {
-    let dtype = |program: &Program, argument: &Argument| {
-        argument.value().and_then(|id| program.graph.meta(id).tensor().map(|meta| meta.dtype))
-    };
+/// Refuses a program with values that changed their dtypes: a number that became a tensor counts more in promotion.
+fn same_dtypes(before: &Program, after: &Program) -> Result<(), PassError> {
     let mut left = Vec::new();
-    for (index, (old, new)) in before.graph.outputs().iter().zip(after.graph.outputs()).enumerate() {
-        if let (Some(old), Some(new)) = (dtype(before, old), dtype(after, new))
-            && old != new
+    for (_, name, new) in after.graph.values() {
+        let old = before.graph.find(name).and_then(|id| before.graph.meta(id).tensor());
+        if let (Some(old), Meta::Tensor(new)) = (old, &new.meta)
+            && old.dtype != new.dtype
         {
-            left.push(format!("output {index} is {old} and would become {new}, as numbers become tensors"));
+            left.push(format!(
+                "`{name}` is {} and would become {}, as numbers become tensors",
+                old.dtype, new.dtype
+            ));
         }
     }
     if left.is_empty() { Ok(()) } else { Err(PassError::left("edge", left)) }

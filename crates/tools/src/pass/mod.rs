@@ -8,6 +8,7 @@ mod dead_code;
 mod decompose;
 mod derive;
 mod edge_noops;
+mod edge_numbers;
 mod edge_operands;
 mod edge_promotion;
 mod error;

@@ -34,13 +34,7 @@ impl<'g> Rewriter<'g> {
         place: usize,
         added: Vec<(Arc<str>, Meta)>,
     ) -> (Rewriter<'g>, Vec<ValueId>) {
-        let names = Names::of(old);
-        let mut rewriter = Rewriter {
-            old,
-            builder: GraphBuilder::with_capacity(old.value_count() + added.len()),
-            new: vec![None; old.value_count()],
-            names,
-        };
+        let mut rewriter = Rewriter::empty(old, old.value_count() + added.len());
         let (before, after) = old.inputs().split_at(place.min(old.inputs().len()));
         rewriter.take_inputs(before);
         let mut made = Vec::with_capacity(added.len());
@@ -51,6 +45,24 @@ impl<'g> Rewriter<'g> {
         }
         rewriter.take_inputs(after);
         (rewriter, made)
+    }
+
+    /// Takes over the inputs but those that are `gone`, which nothing may use.
+    pub fn without_inputs(old: &'g Graph, gone: &[ValueId]) -> Rewriter<'g> {
+        let mut rewriter = Rewriter::empty(old, old.value_count());
+        let is_kept = |input: &&GraphInput| !matches!(input, GraphInput::Value(id) if gone.contains(id));
+        let kept: Vec<GraphInput> = old.inputs().iter().filter(is_kept).cloned().collect();
+        rewriter.take_inputs(&kept);
+        rewriter
+    }
+
+    fn empty(old: &'g Graph, values: usize) -> Rewriter<'g> {
+        Rewriter {
+            old,
+            builder: GraphBuilder::with_capacity(values),
+            new: vec![None; old.value_count()],
+            names: Names::of(old),
+        }
     }
 
     fn take_inputs(&mut self, inputs: &[GraphInput]) {

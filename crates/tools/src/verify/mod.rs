@@ -91,6 +91,7 @@ pub fn verify_program(
     }
     if profile.has(Section::Edge) {
         edge::check(&mut checks);
+        state::check_read(&mut checks);
     }
     if profile.has(Section::Backend) {
         backend::check(&mut checks);

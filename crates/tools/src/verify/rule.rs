@@ -318,6 +318,9 @@ rules! {
             "No input of the program is a number" "ExecuTorch IR specification: Edge dialect";
         ScalarOutput "scalar-output" Error
             "No output of the program is a number" "ExecuTorch IR specification: Edge dialect";
+        StateRead "state-read" Warning
+            "Parameters, buffers and constant tensors are read by a call or returned"
+            "ExecuTorch: what a program holds takes memory on the device";
         DimOrder "dim-order" Error
             "Dimension orders are given by `dim_order_ops` and not by memory formats, or the other way round where \
              that is asked for"

@@ -70,6 +70,23 @@ pub(super) fn check_sizes(checks: &mut Checks<'_>) {
     }
 }
 
+/// Remarks state that nothing reads: it takes memory, and a rewriting may have lost what was to read it.
+pub(super) fn check_read(checks: &mut Checks<'_>) {
+    let program = checks.program;
+    let mut read = vec![false; program.graph.value_count()];
+    let mut mark = |value: ValueId| read[value.index()] = true;
+    program.graph.outputs().iter().for_each(|output| output.for_each_value(&mut mark));
+    for node in program.graph.nodes() {
+        node.inputs.iter().for_each(|input| input.arg.for_each_value(&mut mark));
+    }
+    for (what, value, fqn) in program.signature.inputs.iter().filter_map(state_input) {
+        if !read[value.index()] {
+            let message = format!("nothing reads the {what} `{fqn}`");
+            checks.report_at(Rule::StateRead, "", program.graph.name(value), message);
+        }
+    }
+}
+
 /// Remarks where a parameter is written: by an operator that takes it, or as an output.
 pub(super) fn check_mutation(checks: &mut Checks<'_>) {
     let program = checks.program;

@@ -3,7 +3,9 @@ use super::WriteError;
 use super::source::State;
 use super::zeros::{Entry, free};
 use crate::constant::Constant;
+use crate::dtype::Dtype;
 use crate::program::Program;
+use crate::signature::InputSpec;
 use serde_json::json;
 
 /// Adds the values that a program has lifted to the weights, and gives their entries.
@@ -16,6 +18,9 @@ pub(super) fn make(program: &Program, state: &mut State) -> Result<Vec<Entry>, W
         // The dtype's number in the format, and the bytes.
         let (dtype, bytes) = match value {
             Constant::Int(value) => (5, value.to_le_bytes().to_vec()),
+            Constant::Float(value) if dtype(program, fqn) == Some(Dtype::Float64) => {
+                (8, value.to_le_bytes().to_vec())
+            }
             Constant::Float(value) => (7, (*value as f32).to_le_bytes().to_vec()),
             Constant::Bool(value) => (12, vec![u8::from(*value)]),
             Constant::None | Constant::Str(_) => continue,
@@ -35,4 +40,14 @@ pub(super) fn make(program: &Program, state: &mut State) -> Result<Vec<Entry>, W
         made.push(Entry { name: format!("data/weights/{path}"), bytes });
     }
     Ok(made)
+}
+
+/// The dtype of the buffer of a name.
+fn dtype(program: &Program, wanted: &str) -> Option<Dtype> {
+    program.signature.inputs.iter().find_map(|input| match input {
+        InputSpec::Buffer { value, fqn, .. } if **fqn == *wanted => {
+            program.graph.meta(*value).tensor().map(|meta| meta.dtype)
+        }
+        _ => None,
+    })
 }
