@@ -137,9 +137,6 @@ pub(super) fn closes(
         conditions.push(pool.ne(d, Expr::ZERO));
     }
     let mut table = DomainTable::new();
-    let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
-        (0..3).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
-    };
     let without_value = || "the premises leave some expression no value".to_string();
     if contradiction(pool, &mut table, &conditions) {
         log.note("range", without_value);
@@ -190,6 +187,24 @@ pub(super) fn closes(
         log.truncate(begin);
     }
     closed
+}
+
+/// Whether conditions contradict each other by their ranges and congruences, each being assumed as long as that tightens
+/// something, but only a few times.
+fn contradiction(pool: &Pool, table: &mut DomainTable, conditions: &[Expr]) -> bool {
+    for _ in 0..3 {
+        let mut changed = false;
+        for &c in conditions {
+            match table.assume(pool, c) {
+                Ok(more) => changed |= more,
+                Err(_) => return true,
+            }
+        }
+        if !changed {
+            return false;
+        }
+    }
+    false
 }
 
 /// Replaces bitwise operations by arithmetic, and doubles by integers where the domains show that rounding changes
