@@ -65,4 +65,5 @@ mod unused_results;
 mod users;
 mod verify;
 mod verify_programs;
+mod witnesses;
 mod wrong_inputs;

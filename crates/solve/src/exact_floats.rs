@@ -6,6 +6,8 @@
 //! quotient `n/d` of integers of fewer than 53 bits becomes an integer, or a number halfway between two, only
 //! if it equals it: it is at least `1/(2*d)` away from every other one, which is more than the rounding error
 //! `n/d * 2^-53`.
+//!
+//! Rounding keeps an order: of numbers that are rounded once, the lesser does not become the greater.
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
@@ -32,6 +34,8 @@ enum Real {
     Exact(Dyadic),
     /// It is the double next to `numerator / denominator`, integers of fewer than 53 bits, the second one positive.
     Quotient { numerator: Expr, denominator: Expr },
+    /// It is the double next to `numerator / denominator`, integers, the second one positive.
+    Rounded { numerator: Expr, denominator: Expr },
 }
 
 /// `e` with every rounding and comparison of doubles that the ranges prove to be exact replaced by one of
@@ -97,7 +101,31 @@ impl Reading<'_> {
     /// `numerator * 2^exponent`, if every value of it is a double.
     fn double(&mut self, numerator: Expr, exponent: i32) -> Option<Real> {
         let is_double = EXPONENTS.contains(&exponent) && self.fits(numerator, EXACT_BITS);
+        // The next power of two is a double, too, but for the greatest exponent.
+        let is_power = || EXPONENTS.contains(&(exponent + 1)) && EXPONENTS.contains(&exponent);
+        let is_double = is_double || is_power() && self.is_at_most(numerator, &Int::power_of_two(53));
         is_double.then_some(Real::Exact(Dyadic { numerator, exponent }))
+    }
+
+    /// The double next to `numerator * 2^exponent`.
+    fn nearest(&mut self, numerator: Expr, exponent: i32) -> Real {
+        self.double(numerator, exponent).unwrap_or_else(|| {
+            let (numerator, denominator) = self.fraction_of(Dyadic { numerator, exponent });
+            Real::Rounded { numerator, denominator }
+        })
+    }
+
+    /// A number as a fraction of integers.
+    fn fraction_of(&mut self, number: Dyadic) -> (Expr, Expr) {
+        let denominator = self.pool.int(Int::power_of_two((-number.exponent).max(0).unsigned_abs()));
+        (self.scaled(number.numerator, number.exponent.max(0)), denominator)
+    }
+
+    /// Whether the magnitude of `e` is known to be at most this.
+    fn is_at_most(&mut self, e: Expr, most: &Int) -> bool {
+        let domain = self.table.domain(self.pool, e);
+        let bound = |v: Option<Int>| v.is_some_and(|v| v.abs() <= *most);
+        bound(domain.range.lower()) && bound(domain.range.upper())
     }
 
     /// Whether the magnitude of `e` is known to have at most this many bits.
@@ -116,7 +144,7 @@ impl Reading<'_> {
     fn exactly(&self, e: Expr) -> Option<Dyadic> {
         match self.known.get(&e) {
             Some(Real::Exact(value)) => Some(*value),
-            Some(Real::Quotient { .. }) => None,
+            Some(Real::Quotient { .. } | Real::Rounded { .. }) => None,
             None if self.pool.sort(e) == Sort::Float || self.pool.as_func(e, Func::Ratio).is_some() => None,
             None => Some(Dyadic { numerator: e, exponent: 0 }),
         }
@@ -140,18 +168,18 @@ impl Reading<'_> {
         match (func, args) {
             (Func::ToFloat, &[e]) => {
                 let Dyadic { numerator, exponent } = self.exactly(e)?;
-                self.double(numerator, exponent)
+                Some(self.nearest(numerator, exponent))
             }
             (Func::FloatMul, &[a, b]) => {
                 let (a, b) = (self.exactly(a)?, self.exactly(b)?);
                 let product = self.pool.mul(a.numerator, b.numerator);
-                self.double(product, a.exponent + b.exponent)
+                Some(self.nearest(product, a.exponent + b.exponent))
             }
             (Func::FloatAdd, &[a, b]) => {
                 let numbers = [self.exactly(a)?, self.exactly(b)?];
                 let (numerators, exponent) = self.aligned(&numbers);
                 let sum = self.pool.add(numerators[0], numerators[1]);
-                self.double(sum, exponent)
+                Some(self.nearest(sum, exponent))
             }
             (Func::Min | Func::Max, _) => {
                 let numbers = args.iter().map(|&a| self.exactly(a)).collect::<Option<Vec<Dyadic>>>()?;
@@ -194,7 +222,7 @@ impl Reading<'_> {
         if let Some(divisor) = self.pool.as_int(d).filter(Int::is_positive) {
             let shift = i32::try_from(divisor.bits() - 1).ok()?;
             if Int::power_of_two(shift.unsigned_abs()) == divisor {
-                return self.double(n, -shift);
+                return Some(self.nearest(n, -shift));
             }
             // A multiple of the divisor is divided exactly.
             let remainder = self.pool.modulo(n, d);
@@ -203,8 +231,15 @@ impl Reading<'_> {
                 return self.double(whole, 0);
             }
         }
-        let fits = self.positive(d) && self.fits(n, EXACT_BITS - 1) && self.fits(d, EXACT_BITS - 1);
-        fits.then_some(Real::Quotient { numerator: n, denominator: d })
+        if !self.positive(d) {
+            return None;
+        }
+        let fits = self.fits(n, EXACT_BITS - 1) && self.fits(d, EXACT_BITS - 1);
+        let (numerator, denominator) = (n, d);
+        Some(match fits {
+            true => Real::Quotient { numerator, denominator },
+            false => Real::Rounded { numerator, denominator },
+        })
     }
 
     /// A rounding to an integer ([`Func::Trunc`], [`Func::Floor`], [`Func::Ceil`], [`Func::Round`]) in
@@ -214,8 +249,7 @@ impl Reading<'_> {
             Some(Real::Quotient { numerator, denominator }) => (numerator, denominator),
             _ => {
                 let Dyadic { numerator, exponent } = self.exactly(e)?;
-                let denominator = self.pool.int(Int::power_of_two((-exponent).max(0).unsigned_abs()));
-                (self.scaled(numerator, exponent.max(0)), denominator)
+                self.fraction_of(Dyadic { numerator, exponent })
             }
         };
         if func == Func::Trunc {
@@ -234,8 +268,10 @@ impl Reading<'_> {
         match (func, args) {
             (Func::Floor | Func::Ceil | Func::Trunc | Func::Round, &[e]) => self.rounded(func, e),
             (Func::FloatEq | Func::FloatLt | Func::FloatLe, &[a, b]) => {
-                let numbers = [self.exactly(a)?, self.exactly(b)?];
-                let (numerators, _) = self.aligned(&numbers);
+                let (Some(p), Some(q)) = (self.exactly(a), self.exactly(b)) else {
+                    return self.by_order(func, a, b);
+                };
+                let (numerators, _) = self.aligned(&[p, q]);
                 let (p, q) = (numerators[0], numerators[1]);
                 Some(match func {
                     Func::FloatEq => self.pool.eq(p, q),
@@ -245,6 +281,33 @@ impl Reading<'_> {
             }
             _ => None,
         }
+    }
+
+    /// A number before it was rounded, if it was, as a fraction.
+    fn before_rounding(&mut self, e: Expr) -> Option<(Expr, Expr)> {
+        match self.known.get(&e).copied() {
+            Some(Real::Quotient { numerator, denominator } | Real::Rounded { numerator, denominator }) => {
+                Some((numerator, denominator))
+            }
+            Some(Real::Exact(number)) => Some(self.fraction_of(number)),
+            // An integer that is no double may lie between a number and the double next to it.
+            None => {
+                let number = self.exactly(e)?;
+                self.fits(number.numerator, EXACT_BITS).then(|| self.fraction_of(number))
+            }
+        }
+    }
+
+    /// The truth of a comparison by the order of what was rounded.
+    fn by_order(&mut self, func: Func, a: Expr, b: Expr) -> Option<Expr> {
+        let ((a, below_a), (b, below_b)) = (self.before_rounding(a)?, self.before_rounding(b)?);
+        let (p, q) = (self.pool.mul(a, below_b), self.pool.mul(b, below_a));
+        let (condition, truth) = match func {
+            Func::FloatEq => (self.pool.eq(p, q), true),
+            Func::FloatLe => (self.pool.le(p, q), true),
+            _ => (self.pool.le(q, p), false),
+        };
+        (self.table.decide(self.pool, condition) == Some(true)).then(|| self.pool.bool(truth))
     }
 }
 
@@ -276,9 +339,33 @@ mod tests {
             "Eq(CeilToInt(IntTrueDiv(s, 3)), (s + 2)//3)",
             "Eq(TruncToInt(FloatTrueDiv(ToFloat(s), 7.0)), s//7)",
             "ToFloat(s) < ToFloat(s) + 0.5",
+            "IntTrueDiv(s + 1, s + 1) == 1.0",
+            "IntTrueDiv(s, s + 7) <= 1.0",
+            "ToFloat(s)*0.7 <= ToFloat(s)",
         ];
         for goal in table {
             assert!(implied(40, goal), "{goal}");
+        }
+        // The last integer up to which each one is a double.
+        assert!(implied(53, "TruncToInt(ToFloat(s)) == s") && !implied(54, "TruncToInt(ToFloat(s)) == s"));
+    }
+
+    #[test]
+    fn rounding_keeps_the_order() {
+        for goal in [
+            "ToFloat(s) <= ToFloat(s)",
+            "Not(ToFloat(s) < ToFloat(s))",
+            "ToFloat(s) <= ToFloat(s + 1)",
+            "Not(ToFloat(s + 1) < ToFloat(s))",
+            "IntTrueDiv(s, 3) <= ToFloat(s)",
+            "IntTrueDiv(s, s + 1) <= 1.0",
+            "ToFloat(s)*1.5 >= 0.0",
+        ] {
+            assert!(implied(200, goal), "{goal}");
+        }
+        // Two integers may be rounded to one double, and one past another integer.
+        for goal in ["ToFloat(s) < ToFloat(s + 1)", "IntTrueDiv(s, s + 1) < 1.0", "ToFloat(s) <= s"] {
+            assert!(!implied(200, goal), "{goal}");
         }
     }
 

@@ -1,4 +1,5 @@
 //! Facts: ranges of symbols, assumptions, and divisors that are not zero.
+use super::bits;
 use super::components::{Components, default_value};
 use super::division;
 use super::exact_floats::{exact, has_floats};
@@ -127,12 +128,13 @@ impl Facts {
         id
     }
 
-    /// A condition in the form that is reasoned with. Arithmetic of doubles is replaced by integer arithmetic, where
-    /// the facts show both to be the same; see also [`Facts::for_verdicts`].
+    /// A condition in the form that is reasoned with. Bitwise operations are replaced by arithmetic, and arithmetic of
+    /// doubles by that of integers, where the facts show both to be the same; see also [`Facts::for_verdicts`].
     pub(super) fn simpler(&mut self, pool: &mut Pool, condition: Expr) -> Expr {
-        let in_integers = match has_floats(pool, condition) {
-            true => exact(pool, self.store.table(pool), condition),
-            false => condition,
+        let plain = if pool.has_bits() { bits::arithmetic(pool, condition) } else { condition };
+        let in_integers = match has_floats(pool, plain) {
+            true => exact(pool, self.store.table(pool), plain),
+            false => plain,
         };
         if self.merges_divisions { division::folded(pool, in_integers) } else { in_integers }
     }

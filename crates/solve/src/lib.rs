@@ -4,6 +4,7 @@
 //! first, until it reaches one of the verdicts *implied*, *refuted* (with a witness that the exact evaluator
 //! has replayed), *inconsistent* or *unknown*. A query ranges over all assignments within the ranges that
 //! make no divisor zero, whether the division is evaluated or not.
+mod bits;
 mod bounds;
 mod cases;
 mod compact;

@@ -17,6 +17,8 @@ const MAX_TERMS: u64 = 1_000_000;
 const MAX_TOGETHER: usize = 40;
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
+/// The most premises that all attempts together look at.
+const MAX_LOOKED_AT: usize = 24_000;
 /// Z3's resource limit where its core is asked for.
 #[cfg(feature = "smt")]
 const CORE_RLIMIT: u32 = 400_000;
@@ -37,18 +39,18 @@ fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premi
     {
         return chain;
     }
-    let mut attempts = MAX_ATTEMPTS;
+    let mut left = Left { attempts: MAX_ATTEMPTS, premises: MAX_LOOKED_AT };
     // The least effort that finds a proof from everything; then a little more, which may need less.
     let Some(least) = Method::ALL.into_iter().find(|&method| follows(pool, facts, goal, because, method))
     else {
         return core(pool, facts, goal, because).unwrap_or_else(|| because.to_vec());
     };
-    let mut kept = without(pool, facts, goal, because.to_vec(), least, &mut attempts);
+    let mut kept = without(pool, facts, goal, because.to_vec(), least, &mut left);
     if least == Method::Ranges && kept.len() > 1 {
-        kept = without(pool, facts, goal, kept, Method::Linear, &mut attempts);
+        kept = without(pool, facts, goal, kept, Method::Linear, &mut left);
     }
     if least == Method::Cases && kept.len() > 1 && follows(pool, facts, goal, &kept, Method::Rules) {
-        kept = without(pool, facts, goal, kept, Method::Rules, &mut attempts);
+        kept = without(pool, facts, goal, kept, Method::Rules, &mut left);
     }
     kept
 }
@@ -79,6 +81,25 @@ impl Facts {
             }
         }
         alone
+    }
+}
+
+/// What narrowing may still do.
+struct Left {
+    attempts: usize,
+    premises: usize,
+}
+
+impl Left {
+    /// Takes an attempt with so many premises; whether it may be made.
+    fn take(&mut self, premises: usize) -> bool {
+        let (Some(attempts), Some(premises)) =
+            (self.attempts.checked_sub(1), self.premises.checked_sub(premises))
+        else {
+            return false;
+        };
+        (self.attempts, self.premises) = (attempts, premises);
+        true
     }
 }
 
@@ -131,17 +152,16 @@ fn without(
     goal: Option<Expr>,
     because: Vec<Premise>,
     method: Method,
-    attempts: &mut usize,
+    left: &mut Left,
 ) -> Vec<Premise> {
     let mut kept = because;
     let mut try_without =
         |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
             let fewer: Vec<Premise> =
                 kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
-            if *attempts == 0 || fewer.len() == kept.len() {
+            if fewer.len() == kept.len() || !left.take(fewer.len()) {
                 return false;
             }
-            *attempts -= 1;
             let holds = follows(pool, facts, goal, &fewer, method);
             if holds {
                 *kept = fewer;

@@ -2,6 +2,7 @@
 //!
 //! A proof is found again from the premises that suffice, this time with a record of the steps. So the
 //! recorded steps are the checked ones.
+use super::bits;
 use super::cases::{self, Allowance};
 use super::exact_floats::{exact, has_floats};
 use super::exhaust::{Exhausted, exhaust};
@@ -136,9 +137,6 @@ pub(super) fn closes(
         conditions.push(pool.ne(d, Expr::ZERO));
     }
     let mut table = DomainTable::new();
-    let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
-        (0..3).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
-    };
     let without_value = || "the premises leave some expression no value".to_string();
     if contradiction(pool, &mut table, &conditions) {
         log.note("range", without_value);
@@ -191,7 +189,26 @@ pub(super) fn closes(
     closed
 }
 
-/// Replaces doubles by integers where the domains show that nothing is rounded. Whether anything was replaced.
+/// Whether conditions contradict each other by their ranges and congruences, each being assumed as long as that tightens
+/// something, but only a few times.
+fn contradiction(pool: &Pool, table: &mut DomainTable, conditions: &[Expr]) -> bool {
+    for _ in 0..3 {
+        let mut changed = false;
+        for &c in conditions {
+            match table.assume(pool, c) {
+                Ok(more) => changed |= more,
+                Err(_) => return true,
+            }
+        }
+        if !changed {
+            return false;
+        }
+    }
+    false
+}
+
+/// Replaces bitwise operations by arithmetic, and doubles by integers where the domains show that rounding changes
+/// nothing. Whether anything was replaced.
 fn integers(
     pool: &mut Pool,
     table: &mut DomainTable,
@@ -199,18 +216,23 @@ fn integers(
     goal: &mut Option<Expr>,
     log: &mut Log,
 ) -> bool {
-    if !pool.has_floats() {
-        return false;
-    }
     let mut replaced = false;
-    for e in conditions.iter_mut().chain(goal) {
-        let simpler = if has_floats(pool, *e) { exact(pool, table, *e) } else { *e };
+    let mut replace = |pool: &Pool, rule: &str, e: &mut Expr, simpler: Expr, why: &str| {
         if simpler != *e {
-            log.note("doubles", || {
-                let (from, to) = (print::expression(pool, *e), print::expression(pool, simpler));
-                format!("{from} is {to}, as rounding changes nothing there")
+            log.note(rule, || {
+                format!("{} is {}{why}", print::expression(pool, *e), print::expression(pool, simpler))
             });
             (*e, replaced) = (simpler, true);
+        }
+    };
+    for e in conditions.iter_mut().chain(goal) {
+        if pool.has_bits() {
+            let simpler = bits::arithmetic(pool, *e);
+            replace(pool, "bits", e, simpler, "");
+        }
+        if has_floats(pool, *e) {
+            let simpler = exact(pool, table, *e);
+            replace(pool, "doubles", e, simpler, ", as rounding changes nothing there");
         }
     }
     replaced
