@@ -16,6 +16,8 @@ const MAX_TERMS: u64 = 1_000_000;
 const MAX_TOGETHER: usize = 40;
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
+/// What each premise of an attempt counts as: its condition is assumed several times.
+const WORK_PER_PREMISE: usize = 16;
 /// Z3's resource limit where its core is asked for.
 #[cfg(feature = "smt")]
 const CORE_RLIMIT: u32 = 400_000;
@@ -106,9 +108,13 @@ fn without(
     let mut kept = because;
     let mut try_without =
         |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
+            if *attempts == 0 || pool.is_spent() {
+                *attempts = 0;
+                return false;
+            }
             let fewer: Vec<Premise> =
                 kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
-            if *attempts == 0 || fewer.len() == kept.len() {
+            if fewer.len() == kept.len() {
                 return false;
             }
             *attempts -= 1;
@@ -124,12 +130,11 @@ fn without(
         && let Some(goal) = goal
     {
         let symbols = pool.free_symbols(&[goal]);
-        let foreign: Vec<Premise> = kept
+        let foreign: Vec<bool> = kept
             .iter()
-            .copied()
-            .filter(|p| !premise_symbols(pool, facts, p).iter().any(|s| symbols.contains(s)))
+            .map(|p| !premise_symbols(pool, facts, p).iter().any(|s| symbols.contains(s)))
             .collect();
-        try_without(pool, &mut kept, &|_, p| foreign.contains(p));
+        try_without(pool, &mut kept, &|i, _| foreign[i]);
     }
     let mut size = kept.len().div_ceil(2);
     while size > 0 {
@@ -157,5 +162,6 @@ fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<sizewis
 /// Whether premises imply a goal (or contradict each other) by this method.
 fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], method: Method) -> bool {
     let conditions = conditions(pool, facts, premises);
+    pool.charge(WORK_PER_PREMISE * conditions.len());
     closes(pool, conditions, goal, method, &mut Log::off())
 }

@@ -10,7 +10,7 @@ use super::reduce::Reduced;
 use super::rewriting;
 use super::verdict::{FactId, Premise};
 use sizewise_expr::range::DomainTable;
-use sizewise_expr::{Expr, Pool, print};
+use sizewise_expr::{Expr, Pool, is_cancelled, print};
 
 /// Terms and operands that finding a proof again may write and visit.
 const MAX_TERMS: u64 = 1_000_000;
@@ -90,7 +90,8 @@ pub(super) fn closes(
     }
     let mut table = DomainTable::new();
     let contradiction = |pool: &Pool, table: &mut DomainTable, conditions: &[Expr]| {
-        (0..3).any(|_| conditions.iter().any(|&c| table.assume(pool, c).is_err()))
+        // Cancelled work finds nothing.
+        (0..3).any(|_| conditions.iter().any(|&c| !is_cancelled() && table.assume(pool, c).is_err()))
     };
     let start = log.len();
     if contradiction(pool, &mut table, &conditions) {
