@@ -86,7 +86,7 @@ def claims_too_little(port):
 
 def claims_nonsense(port):
     with link(port) as l:
-        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Length: -7\r\n\r\n")
+        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Length: -7\r\n\r\n")
         return b" 400 " in l.recv(100)
 
 
@@ -98,7 +98,7 @@ def claims_twice(port):
 
 def broken_chunks(port):
     with link(port) as l:
-        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                   b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\n")
         return b" 400 " in l.recv(100)
 
@@ -123,15 +123,15 @@ def refused_and_served(port):
         for path, media, code in [("/v1/none", "application/json", 404), ("/v1/entail", "text/plain", 415), ("/v1/entail?budget=0", "application/json", 422)] * 5:
             l.sendall(head(path, media, len(GOAL)))
             l.sendall(GOAL)
-            if not status(l, code):
+            if not answered_with(l, code):
                 return False
             l.sendall(head("/v1/entail", "application/json", len(GOAL)) + GOAL)
-            if not status(l, 200, 429):
+            if not answered_with(l, 200, 429):
                 return False
     return True
 
 
-def status(l, *codes):
+def answered_with(l, *codes):
     """Reads a whole answer; whether it has one of these codes."""
     answer = l.makefile("rb")
     found = int(answer.readline().split()[1])
