@@ -74,7 +74,8 @@ def aten(path):
             content = source.read(name)
             if "/models/" in name and name.endswith(".json"):
                 document = json.loads(content.replace(WRAPPED.encode(), b"torch.ops."))
-                document["verifiers"], document["dialect"] = [], "ATEN"
+                if document.get("verifiers") == ["EDGE"]:
+                    document["verifiers"] = ["ATEN"]
                 content = json.dumps(document)
             made.writestr(name, content)
     buffer.seek(0)

@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""SIGTERM in the middle of a batch: it is finished, new work is refused with 503, and the process ends with status 0.
+"""SIGTERM in the middle of a batch: it is finished, new work is refused with 503, and the process ends with status 0. Work that takes
+longer than `--drain` is answered with 503 within that time.
 
     SIZEWISE=target/release/sizewise scripts/service/drain.py
 """
+import http.client
+import json
 import signal
 import socket
+import threading
 import time
 
 from served import Service
@@ -17,7 +21,7 @@ def line(number):
 
 with Service() as service:
     batch = socket.create_connection(("127.0.0.1", service.port), timeout=20)
-    batch.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
+    batch.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n")
     batch.sendall(line(1))
     got = b""
     while b'"id":1' not in got:
@@ -35,3 +39,28 @@ with Service() as service:
     assert b'"id":2' in got and got.count(b"implied") == 2
     assert service.process.wait(20) == 0
     print("the batch was finished, new work refused with 503, and the service ended with status 0")
+
+# Long by its search, and by the facts that a proof might need.
+HARD = {"symbols": {s: {"min": 2} for s in "xyzw"}, "goal": "Ne(x**4 + y**4 + z**4, w**4)"}
+MANY = {"symbols": {"n": {"min": 0}}, "given": [f"Ne(n, {i})" for i in range(20_000)], "goal": "n >= 20000"}
+for question in (HARD, MANY):
+    with Service("--drain", "2", "--budget", "1000") as service:
+        answers = []
+
+        def ask():
+            try:
+                answers.append(service.post("/v1/entail", json.dumps(question))[0])
+            except (OSError, http.client.HTTPException) as error:
+                answers.append(f"{type(error).__name__}: {error}")
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        time.sleep(0.5)
+        start = time.time()
+        service.process.send_signal(signal.SIGTERM)
+        code = service.process.wait(20)
+        took = time.time() - start
+        asking.join()
+        assert code == 0 and took < 2.5, (code, took)
+        assert answers[0] in (200, 503), answers
+        print(f"a long question was answered with {answers[0]}, and the service ended after {took:.1f} s of 2")

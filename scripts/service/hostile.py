@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Clients that disconnect, send slowly, lie about lengths, send zip bombs and deep JSON: others are served all the while.
+"""Clients that disconnect, send slowly, lie about lengths, send zip bombs and deep JSON: others are served all the while, and memory is
+given back afterwards.
 
     SIZEWISE=target/release/sizewise scripts/service/hostile.py [SECONDS]
 """
@@ -30,16 +31,20 @@ def link(port):
     return made
 
 
-def bomb():
+def archive(document, entries=0):
     packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("a/archive_format", "pt2")
-        archive.writestr("a/archive_version", "0")
-        archive.writestr("a/models/model.json", b" " * (300 << 20))
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("a/archive_format", "pt2")
+        made.writestr("a/archive_version", "0")
+        made.writestr("a/models/model.json", document)
+        for entry in range(entries):
+            made.writestr(f"a/extra/{entry}", "")
     return packed.getvalue()
 
 
-BOMB = bomb()
+BOMB = archive(b" " * (300 << 20))
+# What is read before it is refused: many keys, many entries.
+LARGE = [archive("{" + ",".join(f'"k{key}":{key}' for key in range(3_500_000)) + "}"), archive("{}", entries=60_000)]
 HARD = json.dumps({"symbols": {s: {"min": 2} for s in "xyzw"}, "goal": "Ne(x**4 + y**4 + z**4, w**4)"}).encode()
 
 
@@ -81,7 +86,7 @@ def claims_too_little(port):
 
 def claims_nonsense(port):
     with link(port) as l:
-        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Length: -7\r\n\r\n")
+        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Length: -7\r\n\r\n")
         return b" 400 " in l.recv(100)
 
 
@@ -93,7 +98,7 @@ def claims_twice(port):
 
 def broken_chunks(port):
     with link(port) as l:
-        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        l.sendall(b"POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
                   b"Transfer-Encoding: chunked\r\n\r\nZZZ\r\n")
         return b" 400 " in l.recv(100)
 
@@ -102,6 +107,46 @@ def zip_bomb(port):
     with link(port) as l:
         l.sendall(head("/v1/check", "application/octet-stream", len(BOMB)) + BOMB)
         return b" 413 " in l.recv(100)
+
+
+def large_archive(port):
+    body = random.choice(LARGE)
+    with link(port) as l:
+        l.settimeout(60)
+        l.sendall(head("/v1/check", "application/octet-stream", len(body)) + body)
+        return any(code in l.recv(100) for code in (b" 422 ", b" 413 ", b" 429 ", b" 503 "))
+
+
+def refused_and_served(port):
+    """Requests that are refused before their body is read, and others after them on the same connection."""
+    with link(port) as l:
+        for path, media, code in [("/v1/none", "application/json", 404), ("/v1/entail", "text/plain", 415), ("/v1/entail?budget=0", "application/json", 422)] * 5:
+            l.sendall(head(path, media, len(GOAL)))
+            l.sendall(GOAL)
+            if not answered_with(l, code):
+                return False
+            l.sendall(head("/v1/entail", "application/json", len(GOAL)) + GOAL)
+            if not answered_with(l, 200, 429):
+                return False
+    return True
+
+
+def answered_with(l, *codes):
+    """Reads a whole answer; whether it has one of these codes."""
+    answer = l.makefile("rb")
+    found = int(answer.readline().split()[1])
+    length = 0
+    while line := answer.readline().strip():
+        name, _, value = line.partition(b":")
+        length = int(value) if name.lower() == b"content-length" else length
+    answer.read(length)
+    return found in codes
+
+
+def no_host(port):
+    with link(port) as l:
+        l.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
+        return b" 400 " in l.recv(100)
 
 
 def deep_json(port):
@@ -128,7 +173,7 @@ def noise(port):
 
 
 KINDS = [disconnects, leaves_before_the_answer, resets, sends_slowly, claims_too_much, claims_too_little,
-         claims_nonsense, claims_twice, broken_chunks, zip_bomb, deep_json, batch_never_read, noise]
+         claims_nonsense, claims_twice, broken_chunks, zip_bomb, large_archive, refused_and_served, no_host, deep_json, batch_never_read, noise]
 counts, wrong = {}, []
 
 
@@ -165,7 +210,9 @@ with Service("--patience", "5") as service:
     assert status == 200
     panics = service.figure("sizewise_panics_total")
     assert panics == 0, panics
+    after = service.resident()
+    assert after < 200, f"{after:.0f} MiB are kept"
     print(f"{sum(counts.values())} hostile requests of {len(counts)} kinds, {served} honest ones answered, the slowest in "
-          f"{slowest * 1000:.0f} ms; no panic; memory {before:.0f} -> {service.resident():.0f} MiB")
+          f"{slowest * 1000:.0f} ms; no panic; memory {before:.0f} -> {after:.0f} MiB")
     print(dict(sorted(counts.items())))
 assert not wrong, wrong

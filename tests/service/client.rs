@@ -69,6 +69,9 @@ pub async fn send(app: &Arc<App>, request: Request<Body>) -> Answer {
 /// A request with headers.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: impl Into<Body>) -> Request<Body> {
     let mut request = Request::builder().method(method).uri(path);
+    if !headers.iter().any(|(name, _)| *name == "host") {
+        request = request.header("host", "localhost");
+    }
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -2,6 +2,7 @@
 mod answers;
 mod cache;
 mod client;
+mod connections;
 mod envs;
 mod forms;
 mod hosts;

@@ -12,7 +12,7 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running service.
-struct Process {
+pub struct Process {
     child: Child,
     address: String,
     lines: Receiver<Value>,
@@ -20,7 +20,7 @@ struct Process {
 }
 
 impl Process {
-    fn start(options: &[&str]) -> Process {
+    pub fn start(options: &[&str]) -> Process {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sizewise"));
         command.args(["serve", "--workers", "1"]).args(options).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -42,7 +42,7 @@ impl Process {
     }
 
     /// The next line of the log with a message that begins so.
-    fn logged(&mut self, message: &str) -> Value {
+    pub fn logged(&mut self, message: &str) -> Value {
         loop {
             let line = self
                 .lines
@@ -55,11 +55,11 @@ impl Process {
         }
     }
 
-    fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    fn connect(&self) -> TcpStream {
+    pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
@@ -82,7 +82,7 @@ impl Process {
     }
 
     /// What the process has logged since it was started, and its exit status, once it has ended.
-    fn end(mut self) -> (Vec<Value>, Option<i32>) {
+    pub fn end(mut self) -> (Vec<Value>, Option<i32>) {
         let status = self.child.wait().unwrap().code();
         let mut lines = std::mem::take(&mut self.seen);
         lines.extend(self.lines.iter());
@@ -98,7 +98,7 @@ impl Drop for Process {
 }
 
 /// Reads the head of an answer, or what there is of it, and returns the status; 0 where there is none.
-fn status(stream: &mut TcpStream) -> u16 {
+pub fn status(stream: &mut TcpStream) -> u16 {
     let mut head = Vec::new();
     let mut byte = [0];
     while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|n| n == 1) {
@@ -113,7 +113,7 @@ fn is_closed(stream: &mut TcpStream) -> bool {
 }
 
 /// Begins a request whose body does not end, and waits until it is taken up.
-fn begin(process: &Process) -> TcpStream {
+pub fn begin(process: &Process) -> TcpStream {
     let mut stream = process.connect();
     let head = "POST /v1/entail HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Content-Length: 16\r\nExpect: 100-continue\r\n\r\n";

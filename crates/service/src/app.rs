@@ -13,7 +13,7 @@ use sizewise_check::query::Capacity;
 use sizewise_solve::Budget;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, Semaphore, watch};
 
 /// The most expression nodes of an environment.
 const ENV_NODES: usize = 1 << 20;
@@ -54,6 +54,8 @@ pub struct App {
     /// The batches that may still start.
     pub batches: Arc<Semaphore>,
     draining: AtomicBool,
+    /// Whether accepted work is given up.
+    cut: watch::Sender<bool>,
     in_flight: AtomicUsize,
     idle: Notify,
     /// Resident bytes, as last measured.
@@ -80,6 +82,7 @@ impl App {
             batches: Arc::new(Semaphore::new(limits.batches)),
             cache,
             draining: AtomicBool::new(false),
+            cut: watch::Sender::new(false),
             in_flight: AtomicUsize::new(0),
             idle: Notify::new(),
             resident: AtomicU64::new(0),
@@ -136,6 +139,17 @@ impl App {
     /// Whether no new work is accepted.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::SeqCst)
+    }
+
+    /// Gives up accepted work: its requests are answered without its results.
+    pub fn cut_off(&self) {
+        self.cut.send_replace(true);
+    }
+
+    /// Waits until accepted work is given up.
+    pub async fn until_cut_off(&self) {
+        // The sender lives as long as this.
+        let _ = self.cut.subscribe().wait_for(|cut| *cut).await;
     }
 
     /// Accepts a piece of work: the service does not stop while the guard lives.

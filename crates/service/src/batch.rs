@@ -77,6 +77,10 @@ async fn drive(app: &Arc<App>, batch: &Batch, body: Body, out: &Out) {
     while reading || !pending.is_empty() {
         tokio::select! {
             biased;
+            () = app.until_cut_off() => {
+                last = Some(ended(Code::Draining, "the service stops: the batch ends here"));
+                break;
+            }
             Some(text) = pending.next(), if !pending.is_empty() => {
                 let text: Result<Vec<u8>, Problem> = text;
                 match text {

@@ -18,6 +18,7 @@ mod listen;
 mod log;
 mod metrics;
 pub mod problem;
+mod rest;
 mod router;
 mod server;
 mod text;

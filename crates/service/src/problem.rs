@@ -43,6 +43,7 @@ macro_rules! codes {
 
 codes! {
     NotJson BAD_REQUEST "not-json" "The body is not JSON";
+    NoHost BAD_REQUEST "no-host" "A request of HTTP/1.1 names one host";
     BrokenBody BAD_REQUEST "broken-body" "The body is incomplete or malformed";
     Unauthorized UNAUTHORIZED "unauthorized" "A known bearer token is required";
     CrossSite FORBIDDEN "cross-site" "Requests from pages of other sites are refused";
@@ -73,6 +74,8 @@ codes! {
 pub struct Problem {
     /// The code.
     pub code: Code,
+    /// Whether it is what the request asked for, and no failure of the service.
+    pub is_asked_for: bool,
     detail: String,
     place: Map<String, Value>,
     expected: Option<String>,
@@ -82,7 +85,15 @@ pub struct Problem {
 impl Problem {
     /// A problem, with the detail of this occurrence.
     pub fn new(code: Code, detail: impl Into<String>) -> Problem {
-        Problem { code, detail: detail.into(), place: Map::new(), expected: None, headers: Vec::new() }
+        let (place, expected, headers) = (Map::new(), None, Vec::new());
+        Problem { code, is_asked_for: false, detail: detail.into(), place, expected, headers }
+    }
+
+    /// The problem of a service that stops.
+    pub fn draining(detail: &str) -> Problem {
+        Problem::new(Code::Draining, detail)
+            .retry_after(5)
+            .with_header(header::CONNECTION, HeaderValue::from_static("close"))
     }
 
     /// Adds a place: `field`, `parameter`, `line`, `node` and so on.

@@ -3,12 +3,13 @@ use super::api::{check, docs, envs, eval, health, questions};
 use super::app::App;
 use super::ask::Command;
 use super::problem::{Code, Problem};
+use super::rest::Rest;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderName, HeaderValue, Method, Version, header};
 use axum::middleware::{Next, from_fn_with_state};
-use axum::response::{Html, Response};
+use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{get, post};
 use futures_util::FutureExt;
 use sizewise_check::query::Ask;
@@ -92,9 +93,21 @@ fn request_id(request: &Request) -> HeaderValue {
     HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("unknown"))
 }
 
+/// Checks that a request says once to whom it is, as RFC 9112 has it.
+fn has_host(request: &Request) -> Result<(), Problem> {
+    let named = request.headers().get_all(header::HOST).iter().count();
+    let must = request.version() == Version::HTTP_11;
+    if named > 1 || (must && named == 0) {
+        let detail = if named == 0 { "there is no Host" } else { "there are several Host headers" };
+        return Err(Problem::new(Code::NoHost, detail).at("header", "Host").expecting("one Host header"));
+    }
+    Ok(())
+}
+
 /// Checks host, token and origin, and records the holder of the token.
 fn allow(app: &App, request: &mut Request) -> Result<(), Problem> {
     let mut holder = None;
+    has_host(request)?;
     if let Some(hosts) = &app.hosts {
         hosts.allow(request.uri(), request.headers())?;
     }
@@ -108,37 +121,51 @@ fn allow(app: &App, request: &mut Request) -> Result<(), Problem> {
             );
         }
         if app.is_draining() && request.uri().path() != "/metrics" {
-            return Err(Problem::new(Code::Draining, "no new work is taken")
-                .retry_after(5)
-                .with_header(header::CONNECTION, HeaderValue::from_static("close")));
+            return Err(Problem::draining("no new work is taken"));
         }
     }
     request.extensions_mut().insert(holder);
     Ok(())
 }
 
+/// The answer of a route, or that there is none.
+async fn answered(app: &App, request: Request, next: Next) -> Response {
+    tokio::select! {
+        response = AssertUnwindSafe(next.run(request)).catch_unwind() => response.unwrap_or_else(|_| {
+            Problem::new(Code::Internal, "internal error in the service").into_response()
+        }),
+        () = app.until_cut_off() => {
+            Problem::draining("the service stops, and the answer was not found in time").into_response()
+        }
+    }
+}
+
 /// The middleware: request id, access, metrics, log, and problems as JSON.
-async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
+async fn around(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let start = Instant::now();
     let id = request_id(&request);
     let matched = request.extensions().get::<MatchedPath>().cloned();
     let method = request.method().clone();
     let _accepted = (!docs::is_open(request.uri().path())).then(|| app.accept());
+    let (mut request, rest) = Rest::of(request);
     let mut response = match allow(&app, &mut request) {
-        Err(problem) => axum::response::IntoResponse::into_response(problem),
-        Ok(()) => match AssertUnwindSafe(next.run(request)).catch_unwind().await {
-            Ok(response) => response,
-            Err(_) => axum::response::IntoResponse::into_response(Problem::new(
-                Code::Internal,
-                "internal error in the service",
-            )),
-        },
+        Err(problem) => {
+            drop(request);
+            problem.into_response()
+        }
+        Ok(()) => answered(&app, request, next).await,
     };
+    if !rest.read().await {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     let took = start.elapsed();
     let endpoint = matched.as_ref().map_or("other", MatchedPath::as_str);
     app.metrics.request(endpoint, response.status().as_u16(), took);
+    // Stopping is no failure: neither what is refused meanwhile, nor that `/readyz` says so.
+    let mut is_expected = app.is_draining() && response.status() == 503;
     let code = response.extensions_mut().remove::<Problem>().map(|problem| {
         let code = problem.code;
+        is_expected |= problem.is_asked_for;
         app.metrics.problems.with_label_values(&[code.name()]).inc();
         if code == Code::Internal {
             app.metrics.panics.inc();
@@ -153,8 +180,7 @@ async fn around(State(app): State<Arc<App>>, mut request: Request, next: Next) -
         }
         code
     });
-    let is_draining = app.is_draining();
-    log(&id, &method, endpoint, &response, took, (code, is_draining));
+    log(&id, &method, endpoint, &response, took, (code, is_expected));
     finish(&mut response, id);
     response
 }
@@ -165,12 +191,10 @@ fn log(
     endpoint: &str,
     response: &Response,
     took: Duration,
-    (code, is_draining): (Option<Code>, bool),
+    (code, is_expected): (Option<Code>, bool),
 ) {
     let (id, status) = (id.to_str().unwrap_or_default(), response.status().as_u16());
     let (ms, code) = (took.as_secs_f64() * 1e3, code.map_or("", Code::name));
-    // Stopping is no failure: neither what is refused meanwhile, nor that `/readyz` says so.
-    let is_expected = is_draining && status == 503;
     if status >= 500 && !is_expected {
         tracing::error!(request_id = id, %method, endpoint, status, ms, code, "request");
     } else if status >= 400 || took > SLOW {
@@ -208,7 +232,8 @@ mod tests {
             .route("/broken", get(broken))
             .layer(from_fn_with_state(Arc::clone(&app), around))
             .with_state(Arc::clone(&app));
-        let request = Request::builder().uri("/broken").body(Body::empty()).unwrap();
+        let request =
+            Request::builder().uri("/broken").header("host", "localhost").body(Body::empty()).unwrap();
         let response = router.oneshot(request).await.unwrap();
         assert_eq!(response.status(), 500);
         assert_eq!(response.headers()[header::CONTENT_TYPE], crate::problem::MEDIA_TYPE);

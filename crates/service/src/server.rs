@@ -11,9 +11,14 @@ use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
 /// How long connections may take to close after the last response.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
+/// The end of the time for stopping, in which what is not finished is answered without its results.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+/// The least time for that.
+const LEAST: Duration = Duration::from_millis(200);
 /// How often idle environments and memory are checked.
 const CHECK_INTERVAL: Duration = Duration::from_secs(1);
 /// Threads for sockets; the workers do the rest.
@@ -86,18 +91,29 @@ async fn serve(app: Arc<App>, addresses: &[SocketAddr]) -> Result<(), StartError
     }
     tracing::info!(in_flight = app.in_flight(), "stopping: accepted work is finished first");
     app.drain();
+    let (begun, drain) = (Instant::now(), app.config.drain);
+    let finish = drain.saturating_sub(LAST_ANSWERS.min(drain / 4));
     // Whoever comes now is told so, as long as there is anything to finish.
-    tokio::select! {
-        _ = accepting() => {}
-        () = app.until_idle() => {}
-        () = tokio::time::sleep(app.config.drain) => {
-            tracing::warn!(in_flight = app.in_flight(), "the time limit of stopping has passed");
+    let is_idle = tokio::select! {
+        _ = accepting() => true,
+        () = app.until_idle() => true,
+        () = sleep(finish) => false,
+    };
+    let end = begun + drain.max(finish + LEAST);
+    if !is_idle {
+        tracing::warn!(in_flight = app.in_flight(), "time is short: what is not finished is given up");
+        app.cut_off();
+        tokio::select! {
+            _ = accepting() => {}
+            () = app.until_idle() => {}
+            () = sleep_until(end) => {}
         }
     }
     drop((listeners, alive));
     connections.stop();
     // An answer that takes no end is cut off.
-    let _ = tokio::time::timeout(CLOSE_TIMEOUT, ended.recv()).await;
+    let close = (Instant::now() + CLOSE_TIMEOUT).min(end.max(Instant::now() + LEAST));
+    let _ = timeout_at(close, ended.recv()).await;
     background.iter().for_each(JoinHandle::abort);
     tracing::info!("stopped");
     Ok(())

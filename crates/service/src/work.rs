@@ -259,7 +259,9 @@ impl Workers {
 
     fn too_late(&self, limit: Duration) -> Problem {
         self.counts.late.inc();
-        Problem::new(Code::Deadline, format!("no answer within {} ms", limit.as_millis()))
+        let mut problem = Problem::new(Code::Deadline, format!("no answer within {} ms", limit.as_millis()));
+        problem.is_asked_for = limit < self.deadline;
+        problem
     }
 }
 

@@ -19,6 +19,8 @@ const MAX_TOGETHER: usize = 40;
 const MAX_ATTEMPTS: usize = 48;
 /// The most premises that all attempts together look at.
 const MAX_LOOKED_AT: usize = 24_000;
+/// What each premise of an attempt counts as: its condition is assumed several times.
+const WORK_PER_PREMISE: usize = 16;
 /// Z3's resource limit where its core is asked for.
 #[cfg(feature = "smt")]
 const CORE_RLIMIT: u32 = 400_000;
@@ -159,7 +161,7 @@ fn without(
         |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
             let fewer: Vec<Premise> =
                 kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
-            if fewer.len() == kept.len() || !left.take(fewer.len()) {
+            if fewer.len() == kept.len() || pool.is_spent() || !left.take(fewer.len()) {
                 return false;
             }
             let holds = follows(pool, facts, goal, &fewer, method);
@@ -174,12 +176,11 @@ fn without(
         && let Some(goal) = goal
     {
         let symbols = pool.free_symbols(&[goal]);
-        let foreign: Vec<Premise> = kept
+        let near: Vec<bool> = kept
             .iter()
-            .copied()
-            .filter(|p| !premise_symbols(pool, facts, p).iter().any(|s| symbols.contains(s)))
+            .map(|p| premise_symbols(pool, facts, p).iter().any(|s| symbols.contains(s)))
             .collect();
-        try_without(pool, &mut kept, &|_, p| foreign.contains(p));
+        try_without(pool, &mut kept, &|i, _| !near[i]);
     }
     let mut size = kept.len().div_ceil(2);
     while size > 0 {
@@ -207,5 +208,6 @@ fn premise_symbols(pool: &Pool, facts: &Facts, premise: &Premise) -> Vec<sizewis
 /// Whether premises imply a goal (or contradict each other) by this method.
 fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premise], method: Method) -> bool {
     let conditions = conditions(pool, facts, premises);
+    pool.charge(WORK_PER_PREMISE * conditions.len());
     closes(pool, conditions, goal, method, &mut Log::off())
 }

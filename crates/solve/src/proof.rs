@@ -13,7 +13,7 @@ use super::reduce::Reduced;
 use super::rewriting;
 use super::verdict::{FactId, Premise};
 use sizewise_expr::range::DomainTable;
-use sizewise_expr::{Expr, Pool, print};
+use sizewise_expr::{Expr, Pool, is_cancelled, print};
 
 /// Terms and operands that finding a proof again may write and visit.
 const MAX_TERMS: u64 = 1_000_000;
@@ -195,6 +195,10 @@ fn contradiction(pool: &Pool, table: &mut DomainTable, conditions: &[Expr]) -> b
     for _ in 0..3 {
         let mut changed = false;
         for &c in conditions {
+            // Cancelled work finds nothing.
+            if is_cancelled() {
+                return false;
+            }
             match table.assume(pool, c) {
                 Ok(more) => changed |= more,
                 Err(_) => return true,
