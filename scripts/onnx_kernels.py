@@ -26,8 +26,8 @@ NEWEST = 26
 # Operators whose body stands for their kernels where those lack a type, and which take one tensor and return one of its
 # type, or two.
 BODIES = {
-    "": "Elu Gelu GreaterOrEqual GroupNormalization HardSigmoid HardSwish LeakyRelu LessOrEqual LogSoftmax MeanVarianceNormalization "
-    "Mish PRelu RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare Relu Selu Softmax Softplus Softsign "
+    "": "Bernoulli Elu Gelu GreaterOrEqual GroupNormalization HardSigmoid HardSwish LeakyRelu LessOrEqual LogSoftmax MeanVarianceNormalization "
+    "Mish PRelu RMSNormalization ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare Relu Selu Softmax Softplus Softsign Swish "
     "ThresholdedRelu".split(),
     "com.microsoft": ["FastGelu", "QuickGelu"],
 }
@@ -128,10 +128,11 @@ def main():
                 else: spans.append([version, version, runs])
             texts = [f"{name}={number(runs)}@{first}-{last}" for first, last, runs in spans]
             if len(spans) == 1: texts = [] if spans[0][2] == allowed[name] else [f"{name}={number(spans[0][2])}"]
+            if not any(runs for _, _, runs in spans): texts = ["none"]
             if texts: fields.append(";".join(texts))
             rows.append("|".join(fields))
             continue
-        elif has_body(domain, op, since) or fields[7] == "deprecated" or not fit and (domain, op) not in of: found = None
+        elif has_body(domain, op, since) or fields[7] == "deprecated" or domain == "com.microsoft" and (domain, op) not in of: found = None
         else: found = limits(fit, allowed) if fit else []
         if found is not None:
             alternatives = (",".join(f"{name}={number(row[name])}" for name in sorted(row)) for row in found)

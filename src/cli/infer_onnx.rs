@@ -71,7 +71,13 @@ fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
         return Err(refusal(error));
     }
     let (inputs, outputs) = (inputs.as_slice(), outputs.as_slice());
-    let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false, is_run: true };
+    // Inputs that are no constants have any sizes.
+    let sizes_at_load = &|at: usize, _| {
+        let tensor = inputs.get(at).copied().flatten().and_then(Value::tensor);
+        Some(tensor.is_some_and(|tensor| tensor.constant))
+    };
+    let (is_static, is_run) = (false, true);
+    let call = Call { domain, op, version, attributes, inputs, outputs, is_static, is_run, sizes_at_load };
     let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(refusal)?;
     let shown = |conditions: &mut dyn Iterator<Item = Expr>| -> Vec<Json> {
         conditions.map(|e| print::expression(&env.pool, e).into()).collect()

@@ -9,10 +9,12 @@ pub type Row = Option<Vec<Option<i64>>>;
 /// What is found when a model loads, by the addresses of nodes and graphs.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The slices of scans and the inputs of losses.
+    /// The slices of scans.
     pub rows: FxHashMap<usize, Vec<Row>>,
     /// The results of branches and bodies, by the address of the graph.
     pub results: FxHashMap<usize, Vec<Row>>,
+    /// The values of the main graph by number, with the sizes that are numbers whatever the inputs are.
+    pub values: Vec<Row>,
     /// The nodes `If` of which the branches make other sizes, with the refusal of versions that merge them.
     pub merges: FxHashMap<usize, KernelError>,
     /// Which results of a node `If` have a rank that is inferred.

@@ -37,6 +37,10 @@ impl Attribute {
     }
 }
 
+/// For an input and one of its dimensions, whether onnxruntime knows the size as a number when it loads the model, so that
+/// the inference of shapes may refuse what the kernel takes; `None` where that is not sure.
+pub type SizesAtLoad<'a> = &'a dyn Fn(usize, usize) -> Option<bool>;
+
 /// A call.
 pub struct Call<'a> {
     /// The domain; empty for `ai.onnx`.
@@ -55,6 +59,8 @@ pub struct Call<'a> {
     pub is_static: bool,
     /// Whether sizes that are numbers may be those of a run, which nobody knows when the model loads.
     pub is_run: bool,
+    /// Which sizes are known when the model loads, one by one.
+    pub sizes_at_load: SizesAtLoad<'a>,
 }
 
 /// A call that its schema allows.
@@ -100,6 +106,35 @@ impl<'c, 'a> Checked<'c, 'a> {
                 && kernel.types.iter().all(|of| allows(of, kernel.versions.is_none()))
         };
         self.schema.cpu.as_ref().is_none_or(|kernels| kernels.iter().any(has))
+    }
+
+    /// (S4) Whether onnxruntime's CPU provider has a kernel that makes outputs of these types, where attributes decide them.
+    pub(super) fn has_kernel_for(&self, outputs: &[Value]) -> bool {
+        let version = self.call.version;
+        let makes = |(constraint, types): &(usize, Types)| {
+            let is_given = self.bound.iter().any(|(known, _)| known == constraint);
+            is_given
+                || outputs.iter().enumerate().all(|(at, output)| {
+                    let formal = self.schema.outputs.formal(at);
+                    let is_own = formal.is_some_and(|formal| formal.constraint == Some(*constraint));
+                    !is_own || !self.wants(at) || matches!(output, Value::Unknown) || types.allow(output)
+                })
+        };
+        let has = |kernel: &CpuTypes| {
+            kernel.versions.is_none_or(|(first, last)| (first..=last).contains(&version))
+                && kernel.types.iter().all(makes)
+        };
+        self.schema.cpu.as_ref().is_none_or(|kernels| kernels.iter().any(has))
+    }
+
+    /// Whether onnxruntime's CPU provider runs another operator, of the same domain and version, on types by the order of the
+    /// constraints.
+    pub(super) fn runs_as(&self, op: &str, types: &[Dtype]) -> bool {
+        let schema = super::schema::find(self.call.domain, op, self.call.version);
+        let takes =
+            |(at, allowed): &(usize, Types)| types.get(*at).is_none_or(|&dtype| allowed.allow_tensor(dtype));
+        let kernels = schema.and_then(|schema| schema.cpu.as_ref());
+        kernels.is_none_or(|kernels| kernels.iter().any(|kernel| kernel.types.iter().all(takes)))
     }
 
     fn counts(&self) -> Result<(), KernelError> {
@@ -314,6 +349,64 @@ impl<'c, 'a> Checked<'c, 'a> {
     pub fn is_in_file(&self, at: usize) -> bool {
         let is_in_file = |tensor: &Tensor| tensor.is_in_file || tensor.constant && !self.is_in_model();
         self.tensor(at).is_some_and(is_in_file)
+    }
+
+    /// Refuses what the inference of shapes refuses where it knows a size of an input, which is a number.
+    ///
+    /// # Errors
+    /// [`KernelError::Unsupported`] where it is not sure whether it knows the size.
+    pub fn refused_where_known(
+        &self,
+        at: usize,
+        dim: usize,
+        clause: &'static str,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), KernelError> {
+        let is_number = self.shape(at)?.get(dim).is_some_and(|size| size.as_inline().is_some());
+        match (self.call.sizes_at_load)(at, dim) {
+            Some(false) => Ok(()),
+            _ if !is_number => Ok(()),
+            Some(true) => Err(refused(clause, format!("{}: {}", self.op(), message()))),
+            None => Err(self.not_sure_at_load(message)),
+        }
+    }
+
+    /// Refuses what the inference of shapes refuses where it reads the elements of an input.
+    ///
+    /// # Errors
+    /// [`KernelError::Unsupported`] where it is not sure whether it reads them.
+    pub fn refused_where_read(
+        &self,
+        at: usize,
+        clause: &'static str,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), KernelError> {
+        match self.is_in_file(at) {
+            true => Err(refused(clause, format!("{}: {}", self.op(), message()))),
+            false if self.is_in_model() => Err(self.not_sure_at_load(message)),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses what the inference of shapes refuses where it knows the rank of an input.
+    ///
+    /// # Errors
+    /// [`KernelError::Unsupported`] where it is not sure whether it knows the rank.
+    pub fn refused_where_ranked(
+        &self,
+        at: usize,
+        clause: &'static str,
+        message: impl FnOnce() -> String,
+    ) -> Result<(), KernelError> {
+        let is_ranked = self.infers_rank(at)?;
+        if is_ranked { Err(refused(clause, format!("{}: {}", self.op(), message()))) } else { Ok(()) }
+    }
+
+    fn not_sure_at_load(&self, message: impl FnOnce() -> String) -> KernelError {
+        let (op, message) = (self.op(), message());
+        KernelError::Unsupported(format!(
+            "{op}: whether onnxruntime sees this when it loads the model is not known: {message}"
+        ))
     }
 
     /// Whether the call is a node of a model, so that other nodes may use what it makes.

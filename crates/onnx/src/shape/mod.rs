@@ -16,7 +16,7 @@ mod spans;
 mod tests;
 mod value;
 
-pub use call::{Attribute, Call, Checked};
+pub use call::{Attribute, Call, Checked, SizesAtLoad};
 pub use dtype::Dtype;
 pub use elements::stacked;
 pub use kernels::graphs_left_out;
@@ -88,6 +88,12 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
     } else {
         kernel(cx, &checked)?
     };
+    if cx.on_cpu() && !unknown && !checked.has_kernel_for(&outputs) {
+        let types: Vec<_> = outputs.iter().map(Value::type_name).collect();
+        let message =
+            format!("onnxruntime's CPU provider has no kernel of {} that makes {}", name(), types.join(", "));
+        return Err(KernelError::invalid("schema.S4", message));
+    }
     // The list of the kernel's results is used for them again.
     let asked = outputs.into_iter().zip(call.outputs).map(|(value, asked)| asked.then_some(value));
     let mut outputs: Vec<Option<Value>> = asked.collect();

@@ -91,7 +91,17 @@ pub(super) fn outcome(text: &str, mut outputs: usize) -> String {
     let inputs: Vec<Option<&Value>> = inputs.iter().map(Option::as_ref).collect();
     let (inputs, outputs) = (inputs.as_slice(), vec![true; outputs]);
     let (attributes, outputs) = (attributes.as_slice(), outputs.as_slice());
-    let call = Call { domain, op, version, attributes, inputs, outputs, is_static: false, is_run: true };
+    let call = Call {
+        domain,
+        op,
+        version,
+        attributes,
+        inputs,
+        outputs,
+        is_static: false,
+        is_run: true,
+        sizes_at_load: &|_, _| Some(false),
+    };
     match infer(&mut Cx::new(&mut env), &call) {
         Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
         Err(KernelError::Unsupported(_)) => "unsupported".to_owned(),

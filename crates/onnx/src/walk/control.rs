@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Backend, Cx, KernelError};
 
 pub(super) fn body<'m>(node: &'m NodeProto, name: &str) -> Option<&'m GraphProto> {
     node.attribute.iter().find(|attribute| attribute.name == name)?.g.as_deref()
@@ -45,6 +45,11 @@ impl<'m> Walk<'m> {
         scope: &Scope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
+        if self.model.backend == Backend::Cpu && node.output.iter().any(String::is_empty) {
+            let message =
+                format!("{}: onnxruntime plans memory for every output, and one is left out", node.op_type);
+            self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))?;
+        }
         let is_old_scan =
             node.op_type == "Scan" && self.version("", frame).is_some_and(|version| version < 9);
         if !self.has_types(node, inputs, is_old_scan)? {

@@ -42,6 +42,11 @@ fn loaded(model: &Model) -> Loaded {
     let mut found = walk.finding.take().unwrap_or_default();
     let is_refused = !walk.failures.is_empty();
     let stated = model.graph.value_info.iter().chain(&model.graph.output);
+    let numbers = |value: &Option<Value>| {
+        let shape = value.as_ref()?.tensor()?.shape.as_ref()?;
+        Some(shape.iter().map(|size| size.as_inline()).collect())
+    };
+    found.values = walk.values.iter().map(numbers).collect();
     found.is_misstated =
         stated.filter_map(|stated| Some((stated, model.number(&stated.name)?))).any(|(stated, number)| {
             let made = walk.values.get(number).and_then(|made| made.as_ref()?.tensor()?.shape.as_ref());
@@ -88,6 +93,11 @@ fn rank(output: &ValueInfoProto, value: &Value) -> Option<usize> {
     if has_known_rank(output, value) { stated().or(made) } else { None }
 }
 
+/// What is found when a model loads.
+pub(super) fn at_load(model: &Model) -> &Loaded {
+    model.loading.get_or_find(|| loaded(model))
+}
+
 pub(super) fn address(graph: &GraphProto) -> usize {
     std::ptr::from_ref(graph) as usize
 }
@@ -95,8 +105,7 @@ pub(super) fn address(graph: &GraphProto) -> usize {
 impl<'m> Walk<'m> {
     /// What is found when the model loads.
     pub(super) fn at_load(&self) -> &'m Loaded {
-        let model = self.model;
-        model.loading.get_or_find(|| loaded(model))
+        at_load(self.model)
     }
 
     /// Walks a graph within a node as it is inferred when the model loads, and notes whether it is refused.

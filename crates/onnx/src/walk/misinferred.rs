@@ -1,6 +1,7 @@
 //! Calls for which onnxruntime 1.31 infers another shape, when it loads a model, than its kernel makes. What becomes of
 //! such a model is not known: nodes behind may be refused, or write into a buffer of another size.
 use super::Walk;
+use super::known_sizes::may_be_known;
 use crate::shape::{Attribute, Call, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
@@ -38,7 +39,7 @@ fn axes(call: &Call) -> Option<Vec<i64>> {
 
 /// Whether a last window that begins behind the input is counted by the inference, and not by the kernel.
 fn counts_window(call: &Call, made: &[Expr]) -> Option<bool> {
-    let sizes = tensor(call, 0).filter(|x| x.is_sized_at_load || x.is_in_file)?.shape.as_ref()?;
+    let sizes = tensor(call, 0)?.shape.as_ref()?;
     let kernel = ints(call, "kernel_shape")?;
     let of = |name: &str, at: usize| ints(call, name).and_then(|list| list.get(at).copied());
     if int(call, "ceil_mode").unwrap_or(0) == 0
@@ -49,7 +50,9 @@ fn counts_window(call: &Call, made: &[Expr]) -> Option<bool> {
     }
     let mut is_other = false;
     for (at, &window) in kernel.iter().enumerate() {
-        let (size, made) = (sizes[at + 2].as_inline()?, made[at + 2].as_inline()?);
+        // The sizes are inferred one by one.
+        let numbers = sizes[at + 2].as_inline().zip(made[at + 2].as_inline());
+        let Some((size, made)) = numbers.filter(|_| may_be_known(call, 0, at + 2)) else { continue };
         let (stride, dilation) = (of("strides", at).unwrap_or(1), of("dilations", at).unwrap_or(1));
         let pads = of("pads", at).unwrap_or(0).checked_add(of("pads", at + kernel.len()).unwrap_or(0))?;
         let reach = dilation.checked_mul(window.checked_sub(1)?)?.checked_add(1)?;
@@ -62,21 +65,22 @@ fn counts_window(call: &Call, made: &[Expr]) -> Option<bool> {
     Some(is_other)
 }
 
-/// Whether a subscript of an equation is 1 in the first operand that has it, and not in another one.
+/// Whether a subscript of an equation is 1 in the first operand that has it, where that may be known, and not in another
+/// one.
 fn stretches_first(call: &Call) -> Option<bool> {
     let Some(Attribute::Text(equation)) = attribute(call, "equation") else { return None };
-    let mut first: Vec<(char, Expr)> = Vec::new();
+    let mut first: Vec<(char, bool)> = Vec::new();
     for (at, operand) in equation.split("->").next()?.split(',').enumerate() {
         let letters: Vec<char> = operand.chars().filter(|letter| letter.is_ascii_alphabetic()).collect();
         let sizes = tensor(call, at)?.shape.as_ref()?;
         if operand.contains('.') || letters.len() != sizes.len() {
             return None;
         }
-        for (letter, &size) in letters.into_iter().zip(sizes) {
+        for (dim, (letter, &size)) in letters.into_iter().zip(sizes).enumerate() {
             match first.iter().find(|(known, _)| *known == letter) {
-                Some((_, known)) if *known == Expr::ONE && size != Expr::ONE => return Some(true),
+                Some((_, is_one)) if *is_one && size != Expr::ONE => return Some(true),
                 Some(_) => {}
-                None => first.push((letter, size)),
+                None => first.push((letter, size == Expr::ONE && may_be_known(call, at, dim))),
             }
         }
     }
@@ -107,11 +111,11 @@ impl Walk<'_> {
             "CenterCropPad" => numbers(call, 1).is_some_and(|sizes| sizes.iter().any(|&size| size < 0)),
             // The inference leaves out a stated size below that of the image, if it knows that one.
             "ConvTranspose" => ints(call, "output_shape").is_some_and(|stated| {
-                let is_known = self.keeps || tensor(call, 0).is_some_and(|x| x.is_sized_at_load);
-                let sizes = sizes.into_iter().flat_map(|sizes| sizes.iter().skip(2));
-                let is_less =
-                    |(stated, size): (&i64, &Expr)| size.as_inline().is_some_and(|size| *stated < size);
-                is_known && stated.iter().zip(sizes).any(is_less)
+                let sizes = sizes.into_iter().flat_map(|sizes| sizes.iter().enumerate().skip(2));
+                let is_less = |(stated, (at, size)): (&i64, (usize, &Expr))| {
+                    size.as_inline().is_some_and(|size| *stated < size) && may_be_known(call, 0, at)
+                };
+                stated.iter().zip(sizes).any(is_less)
             }),
             "NonZero" => sizes.is_some_and(Vec::is_empty),
             // Names of sizes are kept where a part is taken.
@@ -120,11 +124,7 @@ impl Walk<'_> {
                 self.keeps && sizes.iter().zip(made).any(differ)
             }),
             "Slice" => self.ends_behind(call) == Some(true),
-            "Einsum" => {
-                let is_sized =
-                    (0..call.inputs.len()).all(|at| tensor(call, at).is_some_and(|x| x.is_sized_at_load));
-                (self.keeps || is_sized) && stretches_first(call) == Some(true)
-            }
+            "Einsum" => stretches_first(call) == Some(true),
             op if POOLS.contains(&op) => counts_window(call, made) == Some(true),
             // Given sizes of 0 run in most models.
             _ if self.keeps && is_reduction() => {

@@ -2,6 +2,7 @@
 mod calls;
 mod control;
 mod inputs;
+mod known_sizes;
 mod large;
 mod load;
 mod loading;
@@ -20,8 +21,9 @@ pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{GraphProto, NodeProto};
 use crate::read::{Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
-use crate::shape::{Attribute, Call, Dtype, RunTime, Value, unsupported_version};
+use crate::shape::{Attribute, Call, Dtype, RunTime, SizesAtLoad, Value, unsupported_version};
 use control::is_control;
+use known_sizes::KnownSizes;
 use large::Degrees;
 use load::{mark_controlled, mark_declared};
 use repeats::{Asked, Repeats};
@@ -345,8 +347,12 @@ impl<'m> Walk<'m> {
         }
         let attributes = &self.attributes(node, is_needed || !is_filler, frame);
         let (is_static, is_run) = (true, !self.keeps);
-        let call = Call { domain, op, version, attributes, inputs, outputs, is_static, is_run };
-        if let Some(error) = self.disagreement_at_load(node, &call) {
+        let (is_main, is_symbolic, is_loading) = (frame.depth == 0, self.keeps, self.finding.is_some());
+        let known = KnownSizes { model: self.model, node, inputs, is_main, is_symbolic, is_loading };
+        let sizes_at_load: SizesAtLoad = &|at, dim| known.has(at, dim);
+        let call =
+            Call { domain, op, version, attributes, inputs, outputs, is_static, is_run, sizes_at_load };
+        if let Some(error) = self.disagreement_at_load(&call) {
             self.failed(step, error)?;
         }
         let Some(hash) = hash else { return self.called(node, &call, is_known) };

@@ -1,18 +1,23 @@
 //! Rows of loops without a round: onnxruntime makes their sizes of what it infers when it loads a model.
-use super::control::{Results, place};
+use super::control::Results;
+use super::known_sizes::both;
 use super::load::is_sized;
 use super::loading::address;
-use super::stated::{declared_and_made, row, shown, stated_row};
+use super::stated::{declared_and_made, shown, stated_row};
 use super::untracked::without_elements;
 use super::{Frame, Scope, Walk};
-use crate::read::Row;
-use crate::read::message::{GraphProto, NodeProto};
+use crate::read::message::GraphProto;
 use crate::shape::{Call, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
 
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
+
+/// The sizes of a value that are numbers.
+fn stated_sizes(value: &Value) -> Option<Vec<Option<i64>>> {
+    Some(value.tensor()?.shape.as_ref()?.iter().map(|size| size.as_inline()).collect())
+}
 
 /// Whether sizes that are known when the model loads are compared with those of a run.
 pub(super) fn compares_at_load(op: &str) -> bool {
@@ -33,30 +38,30 @@ impl<'m> Walk<'m> {
     }
 
     /// The refusal of a call of which sizes disagree that are known when the model loads, where those of a run do.
-    pub(super) fn disagreement_at_load(&mut self, node: &NodeProto, call: &Call) -> Option<KernelError> {
-        if !call.domain.is_empty() || !compares_at_load(call.op) {
+    pub(super) fn disagreement_at_load(&self, call: &Call) -> Option<KernelError> {
+        if self.keeps || !call.domain.is_empty() || !compares_at_load(call.op) {
             return None;
         }
-        let row = |at: usize| call.inputs.get(at).copied().flatten().and_then(row);
-        let disagree = |rows: &[Row]| {
-            let [Some(scores), Some(labels)] = rows else { return false };
-            // The body of one of them reshapes the scores: what becomes of their sizes is known where all are.
-            if call.op == "SoftmaxCrossEntropyLoss" && scores.contains(&None) {
-                return false;
-            }
-            let expected = scores.iter().take(1).chain(scores.iter().skip(2));
-            labels.iter().zip(expected).any(|(&a, &b)| a.is_some() && b.is_some() && a != b)
-        };
-        let rows = vec![row(0), row(1)];
-        if let Some(found) = &mut self.finding {
-            found.rows.insert(place(node), rows);
-        } else if !self.keeps && disagree(&rows) {
-            let rows = self.at_load().rows.get(&place(node)).filter(|rows| disagree(rows))?;
-            let shown: Vec<String> = rows.iter().flatten().map(|row| shown(row)).collect();
-            let message = format!("{}: declared sizes disagree: {}", call.op, shown.join(" and "));
-            return Some(KernelError::invalid("Loss.C2", message));
+        let row = |at: usize| call.inputs.get(at).copied().flatten().and_then(stated_sizes);
+        let (scores, labels) = (row(0)?, row(1)?);
+        // The body of one of them reshapes the scores: what becomes of their sizes is known where all are.
+        let mut all = (0..scores.len()).map(|dim| (call.sizes_at_load)(0, dim));
+        if call.op == "SoftmaxCrossEntropyLoss" && all.any(|is_known| is_known == Some(false)) {
+            return None;
         }
-        None
+        let expected = scores.iter().enumerate().filter(|(dim, _)| *dim != 1);
+        let differ = labels.iter().enumerate().zip(expected).filter(|((_, a), (_, b))| a != b);
+        let known = differ.map(|((label, _), (score, _))| {
+            both((call.sizes_at_load)(0, score), (call.sizes_at_load)(1, label))
+        });
+        let known: Vec<Option<bool>> = known.filter(|is_known| *is_known != Some(false)).collect();
+        let message =
+            format!("{}: declared sizes disagree: {} and {}", call.op, shown(&scores), shown(&labels));
+        match known.contains(&Some(true)) {
+            true => Some(KernelError::invalid("Loss.C2", message)),
+            false if known.is_empty() => None,
+            false => Some(KernelError::Unsupported(format!("{message}, if onnxruntime knows them"))),
+        }
     }
 
     /// That it is not known whether a call loads: of sizes onnxruntime has to infer how many there are.

@@ -63,7 +63,7 @@ pub(super) fn heads(
 ///
 /// (C1) Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads. (C2) Batches agree, keys and
 /// values in heads and length, queries and keys in size. (C3) The heads of queries are a multiple of those of keys.
-/// (C4) Caches come together and fit. (C5) The mask broadcasts to the products. (C6) For onnxruntime nothing is empty.
+/// (C4) Caches come together and fit, and onnxruntime returns them. (C5) The mask broadcasts to the products. (C6) For onnxruntime nothing is empty.
 fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
     for at in [1, 2] {
@@ -96,6 +96,10 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
         cx.require_same_shape(&key, &[k.batch, k.heads, key[2], k.size], "Attention.C4")?;
         cx.require_same_shape(&value, &[v.batch, v.heads, key[2], v.size], "Attention.C4")?;
         total = cx.add(total, key[2]);
+        let returned = call.wants(1) && call.wants(2);
+        policy::onnxruntime_checks(cx, returned, "Attention.C4", || {
+            "a cache is given and not returned".to_owned()
+        })?;
     }
     if call.has(3) {
         mask(cx, call, &[q.batch, q.heads, q.length, total])?;
@@ -122,15 +126,28 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
-/// (C6) of [`attention`]: onnxruntime has no window, and four ways to give the products.
+/// (C6) of [`attention`]: onnxruntime has no window, a positive scale, and four ways to give the products. It has
+/// kernels and bodies for tensors of one type.
 fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     for name in ["left_window_size", "right_window_size"] {
         policy::onnxruntime_checks(cx, call.attribute(name).is_none(), "Attention.C6", || {
             format!("onnxruntime has no {name}")
         })?;
     }
+    let scale = call.float("scale");
+    policy::onnxruntime_checks(cx, scale.is_none_or(|scale| scale > 0.0), "Attention.C6", || {
+        "scale is to be positive".to_owned()
+    })?;
     let mode = call.int("qk_matmul_output_mode", 0);
-    policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))
+    policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))?;
+    // Where there is no kernel, onnxruntime runs the body, which multiplies queries, keys and values, and adds the masks.
+    let (own, values) = (call.given(0)?.dtype, call.given(2)?.dtype);
+    let mask = call.tensor(3).map(|mask| mask.dtype).filter(|dtype| *dtype != Dtype::Bool);
+    let is_added = call.int("is_causal", 0) != 0 || call.since() > 23;
+    let is_mixed = values != own || is_added && mask.is_some_and(|mask| mask != own);
+    policy::onnxruntime_checks(cx, own != Dtype::BF16 && !is_mixed, "Attention.C6", || {
+        "onnxruntime has no attention of these types".to_owned()
+    })
 }
 
 /// (C5) of [`attention`]: the last size may be shorter than that of the products.

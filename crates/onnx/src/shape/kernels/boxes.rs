@@ -1,5 +1,5 @@
 //! Boxes in images: which to keep, and what lies in them.
-use super::{Family, gather};
+use super::{Family, gather, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::value::{Element, Tensor};
@@ -36,6 +36,13 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
         let message = "NonMaxSuppression: onnxruntime reads a threshold of overlaps where there is none";
         return Err(KernelError::Unsupported(message.to_owned()));
     }
+    let overlap = call.tensor(3).and_then(Tensor::single).and_then(|limit| limit.number());
+    policy::onnxruntime_checks(
+        cx,
+        overlap.is_none_or(|limit| (0.0..=1.0).contains(&limit)),
+        "NonMaxSuppression.C2",
+        || "the limit of overlaps is not from 0 to 1".to_owned(),
+    )?;
     let three = cx.int(3);
     let most = match call.tensor(2).map(Tensor::single) {
         // Without a limit nothing is kept.

@@ -382,7 +382,17 @@ pub(super) fn transposed_sizes(
         format!("output_padding has {} entries", extra.len())
     })?;
     let stated = match call.ints("output_shape") {
-        Some(list) if list.len() >= count => Some(&list[list.len() - count..]),
+        Some(list) if list.len() == count => Some(list),
+        // Where the sizes of the input are known, the inference of shapes takes no batch and no channels here.
+        Some(list) if list.len() == count + 2 && cx.on_cpu() => {
+            for dim in 2..count + 2 {
+                let message = || format!("output_shape has {} entries", list.len());
+                let is_stated = call.ints("kernel_shape").is_some();
+                call.check(!is_stated, "ConvTranspose.C6", message)?;
+                call.refused_where_known(1, dim, "ConvTranspose.C6", message)?;
+            }
+            Some(&list[2..])
+        }
         Some(list) => {
             call.check(list.is_empty(), "ConvTranspose.C6", || {
                 format!("output_shape has {} entries", list.len())

@@ -326,8 +326,7 @@ fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     let ratio = call.tensor(1).and_then(Tensor::single).and_then(|ratio| ratio.number());
-    // Without a mode nothing is dropped, and the node is left out when the model loads.
-    if let (true, Some(ratio)) = (call.has(2), ratio) {
+    if let Some(ratio) = ratio {
         super::policy::onnxruntime_checks(cx, (0.0..1.0).contains(&ratio), "Dropout.C2", || {
             format!("a ratio of {ratio}")
         })?;
@@ -362,14 +361,27 @@ fn cast_to(cx: &mut Cx, call: &Checked, to: Dtype) -> Outcome {
     Ok(vec![mapped(x, result, |element| numbers::cast(cx, element, to)).into()])
 }
 
-/// (C1) `to` is a type that the output may have.
+/// (C1) `to` is a type that the output may have. (C4) The rounding is known; onnxruntime asks for one in casts to `f8e8m0`
+/// alone. It has casts to most types.
 fn cast(cx: &mut Cx, call: &Checked) -> Outcome {
     let to = named(call, call.int("to", 0))?;
+    let rounding = call.text("round_mode", "up");
+    let is_known = match rounding {
+        "up" => true,
+        "down" | "nearest" => to == Dtype::F8E8M0 || !cx.on_cpu(),
+        _ => false,
+    };
+    call.check(is_known, "Cast.C4", || format!("no cast to {} rounds {rounding}", to.name()))?;
     cast_to(cx, call, to)
 }
 
 fn cast_like(cx: &mut Cx, call: &Checked) -> Outcome {
     let to = call.given(1)?.dtype;
+    // onnxruntime runs the body, which is a cast.
+    let runs = call.runs_as("Cast", &[call.given(0)?.dtype, to]);
+    super::policy::onnxruntime_checks(cx, runs, "Cast.C4", || {
+        format!("onnxruntime has no cast to {}", to.name())
+    })?;
     cast_to(cx, call, to)
 }
 

@@ -1,6 +1,7 @@
 //! Images: resizing and sampling.
 use super::layout::sizes_of;
 use super::{Family, policy};
+use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::Expr;
@@ -109,7 +110,12 @@ fn scales<'c>(
 }
 
 /// (C2) Scales are positive.
-fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) -> Outcome {
+fn by_scales(
+    cx: &mut Cx,
+    call: &Checked,
+    sizes: &[Expr],
+    scales: &[Element],
+) -> Result<Vec<Expr>, KernelError> {
     call.check(scales.len() == sizes.len(), "Resize.C1", || {
         format!("{} scales for {} sizes", scales.len(), sizes.len())
     })?;
@@ -123,33 +129,97 @@ fn by_scales(cx: &mut Cx, call: &Checked, sizes: &[Expr], scales: &[Element]) ->
             None => cx.unbacked_size(0, None),
         });
     }
-    call.one(shape)
+    Ok(shape)
 }
 
-/// For each axis whether its scale is 1, as far as scales are known.
-fn kept_by_scales(cx: &Cx, scales: &[Element]) -> Vec<Expr> {
-    let is_one = |scale: &Element| scale.number().is_none_or(|scale| scale == 1.0);
-    scales.iter().map(|scale| cx.env.pool.bool(is_one(scale))).collect()
+/// Of each axis whether its scale is 1, and whether it is at least 1.
+struct Scaled {
+    kept: Vec<Expr>,
+    grown: Vec<Expr>,
+}
+
+impl Scaled {
+    /// As far as scales are known.
+    fn by_scales(cx: &Cx, scales: &[Element]) -> Scaled {
+        let each = |holds: &dyn Fn(f64) -> bool| {
+            scales.iter().map(|scale| cx.env.pool.bool(scale.number().is_none_or(holds))).collect()
+        };
+        Scaled { kept: each(&|scale| scale == 1.0), grown: each(&|scale| scale >= 1.0) }
+    }
+
+    /// By the sizes before and after; axes with one scale for all have that.
+    fn by_sizes(cx: &mut Cx, before: &[Expr], after: &[Expr], one: &[Option<f32>]) -> Scaled {
+        let (mut kept, mut grown) = (Vec::new(), Vec::new());
+        for ((&before, &after), one) in before.iter().zip(after).zip(one) {
+            kept.push(match one {
+                Some(scale) => cx.env.pool.bool(*scale == 1.0),
+                None => cx.eq(before, after),
+            });
+            grown.push(match one {
+                Some(scale) => cx.env.pool.bool(*scale >= 1.0),
+                None => cx.le(before, after),
+            });
+        }
+        Scaled { kept, grown }
+    }
 }
 
 /// onnxruntime interpolates linearly along the last dimensions, at most three, or of four the middle two. Cubic
-/// interpolation takes two or four dimensions. `kept` says of each axis whether it keeps its size.
-fn interpolates(cx: &mut Cx, mode: &str, kept: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+/// interpolation takes two dimensions, or four of which the first two are kept, or the first and the last, where the
+/// others do not shrink without antialiasing.
+fn interpolates(
+    cx: &mut Cx,
+    call: &Checked,
+    scaled: &Scaled,
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    let mode = call.text("mode", "nearest");
     if mode == "nearest" || !cx.on_cpu() {
         return Ok(());
     }
+    let is_smooth = call.int("antialias", 0) != 0;
+    let grown = cx.all(scaled.grown.get(1..3).unwrap_or_default());
     let pool = cx.pool();
-    let fine = match (mode, kept) {
+    let fine = match (mode, scaled.kept.as_slice()) {
         (_, [_, _]) | ("linear", [_, _, _]) => pool.bool(true),
         (_, &[first, second, _, last]) => {
             let last_two = pool.and(&[first, second]);
-            let middle_two = pool.and(&[first, last]);
+            let middle_two = match mode {
+                "cubic" if !is_smooth => pool.and(&[first, last, grown]),
+                _ => pool.and(&[first, last]),
+            };
             pool.or(&[last_two, middle_two])
         }
         ("linear", &[first, second, _, _, _]) => pool.and(&[first, second]),
         _ => pool.bool(false),
     };
     cx.require(fine, clause, |_| format!("{mode} interpolation does not take these scales"))
+}
+
+/// (C8) of [`resize`]: onnxruntime's cubic interpolation without antialiasing is of 32-bit floats, to which it casts
+/// halves. It needs none where nothing is made, where all sizes are kept, and where the middle two of four are scaled.
+fn cubic_type(
+    cx: &mut Cx,
+    call: &Checked,
+    kept: &[Expr],
+    (before, after): (&[Expr], &[Expr]),
+) -> Result<(), KernelError> {
+    let is_float = matches!(call.given(0)?.dtype, Dtype::F32 | Dtype::F16);
+    let is_cubic = call.text("mode", "nearest") == "cubic" && call.int("antialias", 0) == 0;
+    if is_float || !is_cubic {
+        return Ok(());
+    }
+    let same: Vec<Expr> = before.iter().zip(after).map(|(&before, &after)| cx.eq(before, after)).collect();
+    let mut ways = vec![cx.all(&same)];
+    for &size in after {
+        ways.push(cx.eq(size, 0));
+    }
+    if let &[_, second, _, last] = kept {
+        let is_scaled = cx.not(second);
+        ways.push(cx.all(&[is_scaled, last]));
+    }
+    let fine = cx.any(&ways);
+    policy::onnxruntime(cx, fine, "Resize.C8", |_| "cubic interpolation is of 32-bit floats".to_owned())
 }
 
 /// (C3) In versions before 9 scales are an attribute. (C6) onnxruntime interpolates along the axes that are scaled.
@@ -165,9 +235,10 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let at_least_one = scales.iter().filter_map(Element::number).all(|scale| scale >= 1.0);
     call.check(at_least_one, "Resize.C2", || "a scale is less than 1".to_owned())?;
-    let kept = kept_by_scales(cx, &scales);
-    interpolates(cx, mode, &kept, "Upsample.C6")?;
-    by_scales(cx, call, &sizes, &scales)
+    let scaled = Scaled::by_scales(cx, &scales);
+    interpolates(cx, call, &scaled, "Upsample.C6")?;
+    let shape = by_scales(cx, call, &sizes, &scales)?;
+    call.one(shape)
 }
 
 /// (C2) of [`resize`] for sizes: they are positive. For onnxruntime a size of 0 becomes 0, and no other does.
@@ -201,8 +272,8 @@ fn region(cx: &mut Cx, call: &Checked, axes: usize) -> Result<(), KernelError> {
 }
 
 /// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
-/// positive. (C4) The modes are known. (C5) Axes are within the rank, each once. (C7) onnxruntime interpolates along the
-/// axes that are scaled.
+/// positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
+/// (C7) onnxruntime interpolates along the axes that are scaled. (C8) onnxruntime interpolates cubically 32-bit floats.
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "nearest");
@@ -222,11 +293,22 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     );
     call.check(known, "Resize.C4", || format!("no coordinates are named {places}"))?;
     let nearest = call.text("nearest_mode", "round_prefer_floor");
-    let known = matches!(nearest, "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil" | "simple");
-    call.check(known, "Resize.C4", || format!("no rounding is named {nearest}"))?;
-    let is_smooth = call.int("antialias", 0) == 0 || mode != "nearest";
-    policy::onnxruntime_checks(cx, is_smooth, "Resize.C4", || {
+    let known = matches!(nearest, "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil");
+    // Other modes take no notice of it in onnxruntime.
+    let is_read = mode == "nearest" && !nearest.is_empty() || !cx.on_cpu();
+    call.check(known || !is_read, "Resize.C4", || format!("no rounding is named {nearest}"))?;
+    let policy = call.text("keep_aspect_ratio_policy", "stretch");
+    call.check(matches!(policy, "stretch" | "not_larger" | "not_smaller"), "Resize.C4", || {
+        format!("no policy is named {policy}")
+    })?;
+    let is_smooth = call.int("antialias", 0) != 0;
+    policy::onnxruntime_checks(cx, !is_smooth || mode != "nearest", "Resize.C4", || {
         "there is no antialiasing for nearest elements".to_owned()
+    })?;
+    let excludes = call.int("exclude_outside", 0) != 0;
+    let is_weighted = mode == "cubic" || mode == "linear" && is_smooth;
+    policy::onnxruntime_checks(cx, !excludes || is_weighted, "Resize.C4", || {
+        format!("exclude_outside is not for {mode} interpolation")
     })?;
     let (scales_at, sizes_at) = if call.since() < 11 { (1, 3) } else { (2, 3) };
     let axes: Vec<usize> = match call.ints("axes") {
@@ -264,9 +346,15 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         for (&at, scale) in axes.iter().zip(&*scales) {
             all[at] = scale.clone();
         }
-        let kept = kept_by_scales(cx, &all);
-        interpolates(cx, mode, &kept, "Resize.C7")?;
-        return by_scales(cx, call, &sizes, &all);
+        if policy != "stretch" {
+            let message = || "a ratio is kept of sizes, not of scales".to_owned();
+            call.refused_where_ranked(0, "Resize.C4", message)?;
+        }
+        let scaled = Scaled::by_scales(cx, &all);
+        interpolates(cx, call, &scaled, "Resize.C7")?;
+        let shape = by_scales(cx, call, &sizes, &all)?;
+        cubic_type(cx, call, &scaled.kept, (&sizes, &shape))?;
+        return call.one(shape);
     }
     let stated = stated.unwrap_or_default();
     call.check(stated.len() == axes.len(), "Resize.C1", || {
@@ -274,27 +362,28 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     })?;
     sizes_suit(cx, &sizes, &axes, &stated)?;
     let mut shape = sizes.clone();
-    match call.text("keep_aspect_ratio_policy", "stretch") {
-        "stretch" => axes.iter().zip(&stated).for_each(|(&at, &size)| shape[at] = size),
-        policy @ ("not_larger" | "not_smaller") => keep_ratio(cx, call, &axes, &stated, policy, &mut shape)?,
-        other => return Err(KernelError::invalid("Resize.C4", format!("no policy is named {other}"))),
-    }
-    let pairs = sizes.iter().zip(&shape);
-    let kept: Vec<Expr> = pairs.map(|(&before, &after)| cx.eq(before, after)).collect();
-    interpolates(cx, mode, &kept, "Resize.C7")?;
+    let scales = match policy {
+        "stretch" => {
+            axes.iter().zip(&stated).for_each(|(&at, &size)| shape[at] = size);
+            vec![None; shape.len()]
+        }
+        _ => keep_ratio(cx, call, (&axes, &stated), policy, &mut shape)?,
+    };
+    let scaled = Scaled::by_sizes(cx, &sizes, &shape, &scales);
+    interpolates(cx, call, &scaled, "Resize.C7")?;
+    cubic_type(cx, call, &scaled.kept, (&sizes, &shape))?;
     call.one(shape)
 }
 
-/// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for.
+/// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for. Returns the scale of each axis.
 /// (Resize.C6) Sizes that keep their ratio are numbers, and not 0.
 fn keep_ratio(
     cx: &mut Cx,
     call: &Checked,
-    axes: &[usize],
-    stated: &[Expr],
+    (axes, stated): (&[usize], &[Expr]),
     policy: &str,
     shape: &mut [Expr],
-) -> Result<(), KernelError> {
+) -> Result<Vec<Option<f32>>, KernelError> {
     // onnxruntime leaves the sizes of axes that are given as negative numbers as they are.
     let is_scaled = |place: usize| {
         let given = call.ints("axes").and_then(|axes| axes.get(place)).copied().unwrap_or(0);
@@ -312,11 +401,13 @@ fn keep_ratio(
         );
     }
     let scale = scale.unwrap_or(1.0);
+    let mut scales = vec![Some(1.0); shape.len()];
     for (at, _) in scaled {
+        scales[at] = Some(scale);
         let from = cx.literal(shape[at], "Resize.C6")?;
         shape[at] = cx.int((scale * from as f32).round() as i64);
     }
-    Ok(())
+    Ok(scales)
 }
 
 /// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a
@@ -325,11 +416,9 @@ fn keep_ratio(
 pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
-    call.check(
-        matches!(mode, "bilinear" | "bicubic" | "nearest" | "linear" | "cubic"),
-        "GridSample.C4",
-        || format!("no mode is named {mode}"),
-    )?;
+    let known: &[&str] =
+        if call.since() < 20 { &["bilinear", "bicubic", "nearest"] } else { &["linear", "cubic", "nearest"] };
+    call.check(known.contains(&mode), "GridSample.C4", || format!("no mode is named {mode}"))?;
     let padding = call.text("padding_mode", "zeros");
     call.check(matches!(padding, "zeros" | "border" | "reflection"), "GridSample.C4", || {
         format!("no padding is named {padding}")

@@ -79,8 +79,8 @@ fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// (C1) The input has channels. (C2) Scale and bias have an element for each, in version 18 for each group. (C3)
-/// Channels divide by groups. (C4) For onnxruntime the input is not empty: the function body reshapes it to `[0, 0,
-/// -1]`.
+/// Channels divide by groups. (C4) For onnxruntime the input is not empty, since the function body reshapes it to `[0, 0,
+/// -1]`, and statistics are floats.
 fn group(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check(sizes.len() >= 2, "GroupNormalization.C1", || format!("the input has rank {}", sizes.len()))?;
@@ -90,6 +90,10 @@ fn group(cx: &mut Cx, call: &Checked) -> Outcome {
     let remainder = cx.modulo(sizes[1], groups);
     cx.require_eq(remainder, Expr::ZERO, "GroupNormalization.C3", "channels that are left over")?;
     policy::not_empty(cx, &sizes, "GroupNormalization.C4")?;
+    let is_computed = matches!(stash_type(call), Some(Dtype::F16 | Dtype::F32 | Dtype::F64));
+    policy::onnxruntime_checks(cx, is_computed, "GroupNormalization.C4", || {
+        "onnxruntime computes no statistics of this type".to_owned()
+    })?;
     let each = if call.since() < 21 { groups } else { sizes[1] };
     for at in 1..3 {
         if !cx.on_cpu() {
@@ -120,10 +124,19 @@ fn local_response(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
+/// The type in which statistics are computed; `None` for a number that is no type.
+fn stash_type(call: &Checked) -> Option<Dtype> {
+    match call.attribute("stash_type") {
+        Some(Attribute::Int(number)) => Dtype::from_number(*number),
+        _ => Some(Dtype::F32),
+    }
+}
+
 /// The normalized input, and mean and inverse deviation with the normalized dimensions reduced to 1.
 ///
 /// (C1) The axis is within the rank. (C2) Scale and bias broadcast to the normalized dimensions, or the input. (C3) For
-/// onnxruntime the normalized dimensions have elements.
+/// onnxruntime the normalized dimensions have elements. (C4) onnxruntime has kernels for statistics of 32 bits, and for
+/// a scale of the type of the input.
 fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let at = call.axis(call.int("axis", -1), sizes.len(), "LayerNormalization.C1")?;
@@ -135,10 +148,14 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     policy::not_empty(cx, &sizes[at..], "LayerNormalization.C3")?;
     let statistics: Vec<Expr> =
         sizes.iter().enumerate().map(|(dim, &size)| if dim < at { size } else { Expr::ONE }).collect();
-    let stash = match call.attribute("stash_type") {
-        Some(Attribute::Int(number)) => Dtype::from_number(*number).unwrap_or(Dtype::F32),
-        _ => Dtype::F32,
-    };
+    let stash = stash_type(call);
+    // The statistics are of this type.
+    let is_kept = stash == Some(Dtype::F32) || !(call.wants(1) || call.wants(2));
+    let is_of_two_types = call.op() == "RMSNormalization" && call.given(1)?.dtype != call.given(0)?.dtype;
+    policy::onnxruntime_checks(cx, is_kept && !is_of_two_types, "LayerNormalization.C4", || {
+        "onnxruntime has no kernel of these types".to_owned()
+    })?;
+    let stash = stash.unwrap_or(Dtype::F32);
     let dtype = call.output_type(0).unwrap_or(call.given(0)?.dtype);
     let mut outputs: Vec<Value> = vec![Tensor::new(dtype, sizes).into()];
     for output in 1..3 {

@@ -50,7 +50,7 @@ fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError
 /// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
 ///
 /// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and
-/// dilations are positive. (C3) Padding is less than the window. (C4) A window fits. (C8) The padding that `SAME_UPPER`
+/// dilations are positive, the order of storage is known. (C3) Padding is less than the window. (C4) A window fits. (C8) The padding that `SAME_UPPER`
 /// or `SAME_LOWER` computes is not negative, as it can be with a stride greater than the window; see
 /// [`refuses_negative_padding`].
 pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -67,7 +67,13 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         sizes[1..].rotate_right(1);
     }
     let spatial = read(cx, call, sizes.len())?;
-    let ceil = call.int("ceil_mode", 0) != 0;
+    // onnxruntime takes every other number for no.
+    let mode = call.int("ceil_mode", 0);
+    let ceil = mode == 1 || mode != 0 && !cx.on_cpu();
+    let order = call.int("storage_order", 0);
+    policy::onnxruntime_checks(cx, matches!(order, 0 | 1), "Pool.C2", || {
+        format!("storage_order is {order}")
+    })?;
     let given = call.ints("pads").unwrap_or_default();
     let given = (0..given.len() / 2).map(|i| (given[i], given[given.len() / 2 + i]));
     // onnxruntime looks at pads also where auto_pad takes no notice of them.
@@ -230,8 +236,10 @@ fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices
-/// have the shape of the input. (C3) A given shape has a size for each dimension and is at least as large. (C4)
-/// onnxruntime makes no empty image. (C5) Indices are positions in the result.
+/// have the shape of the input. (C3) A given shape has a size for each dimension, batches and channels are those of the
+/// input, and each other size is at least as large; for onnxruntime there are at least as many elements. (C4)
+/// onnxruntime makes no empty image, and takes less padding than the window is large. (C5) Indices are positions in the
+/// result.
 fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let spatial = read(cx, call, sizes.len())?;
@@ -242,7 +250,11 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
         let steps = cx.sub(size, 1);
         let steps = cx.mul(stride, steps);
         let (before, after) = spatial.pads[i];
-        let pads = cx.int(-before - after);
+        let window = spatial.kernel[i].as_inline().unwrap_or(i64::MAX);
+        super::policy::onnxruntime_checks(cx, before < window && after < window, "MaxUnpool.C4", || {
+            format!("padding of {before} and {after} for a window of {window}")
+        })?;
+        let pads = cx.int(before.saturating_add(after).saturating_neg());
         let size = cx.sum([steps, spatial.kernel[i], pads]);
         let some = cx.ge(size, 1);
         super::policy::onnxruntime(cx, some, "MaxUnpool.C4", |cx| {
@@ -255,11 +267,22 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
         call.check(stated.len() == sizes.len(), "MaxUnpool.C3", || {
             format!("the shape has {} sizes", stated.len())
         })?;
-        for (&stated, &least) in stated.iter().zip(&shape) {
+        for (&stated, &own) in stated.iter().zip(&sizes[..2]) {
+            cx.require_eq(stated, own, "MaxUnpool.C3", "batches and channels")?;
+        }
+        let pairs = match cx.on_cpu() {
+            true => vec![(cx.product(stated.clone()), cx.product(shape.clone()))],
+            false => stated.iter().copied().zip(shape).collect(),
+        };
+        for (stated, least) in pairs {
             let fits = cx.ge(stated, least);
             cx.require(fits, "MaxUnpool.C3", |cx| {
                 format!("{} is less than {}", cx.show(stated), cx.show(least))
             })?;
+        }
+        for &size in &stated[2..] {
+            let natural = cx.ge(size, 0);
+            cx.require(natural, "MaxUnpool.C3", |cx| format!("a size is {}", cx.show(size)))?;
         }
         shape = stated;
     }

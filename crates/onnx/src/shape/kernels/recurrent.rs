@@ -1,6 +1,6 @@
 //! Recurrent layers.
 use super::{Family, gather, policy};
-use crate::shape::call::{Checked, Outcome};
+use crate::shape::call::{Attribute, Checked, Outcome};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -14,7 +14,8 @@ pub(super) const KERNELS: Family = &[("GRU", recurrent), ("LSTM", recurrent), ("
 /// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is `[directions,
 /// gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`. (C4)
 /// There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6)
-/// There is an activation for each gate. (C8) onnxruntime has no `layout` 1. (C7) Scales are `[directions]` or `[directions, gates * hidden]`.
+/// There is an activation for each gate, which has a name. (C7) Scales are `[directions]` or `[directions, gates * hidden]`.
+/// (C8) onnxruntime has no `layout` 1. (C9) For onnxruntime the bound of `clip` is positive.
 fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     let (gates, activations) = match call.op() {
         "LSTM" | "DynamicQuantizeLSTM" => (4, 3),
@@ -26,12 +27,9 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
         "bidirectional" => 2,
         other => return Err(KernelError::invalid("Recurrent.C1", format!("no direction is named {other}"))),
     };
-    let given = call.length("activations");
-    call.check(
-        call.attribute("activations").is_none() || given == activations * directions,
-        "Recurrent.C6",
-        || format!("there are {given} activations, not {}", activations * directions),
-    )?;
+    activated(cx, call, (activations, directions))?;
+    let is_bounded = call.op() == "RNN" || call.float("clip").is_none_or(|clip| clip > 0.0);
+    policy::onnxruntime_checks(cx, is_bounded, "Recurrent.C9", || "clip is to be positive".to_owned())?;
     let layout = call.int("layout", 0);
     call.check(matches!(layout, 0 | 1), "Recurrent.C1", || format!("layout is {layout}"))?;
     policy::onnxruntime_checks(cx, layout == 0, "Recurrent.C8", || "layout is 1".to_owned())?;
@@ -83,6 +81,37 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
         outputs.push(call.output(at, state.clone())?.into());
     }
     Ok(outputs)
+}
+
+const ACTIVATIONS: [&str; 11] = [
+    "Affine",
+    "Elu",
+    "HardSigmoid",
+    "LeakyRelu",
+    "Relu",
+    "ScaledTanh",
+    "Sigmoid",
+    "Softplus",
+    "Softsign",
+    "Tanh",
+    "ThresholdedRelu",
+];
+
+/// (C6) of [`recurrent`].
+fn activated(cx: &Cx, call: &Checked, (each, directions): (usize, usize)) -> Result<(), KernelError> {
+    let Some(Attribute::Texts(named)) = call.attribute("activations") else { return Ok(()) };
+    let count = each * directions;
+    // onnxruntime leaves a second activation of `RNN` unread, and does not tell cases apart in the others.
+    let is_rnn = cx.on_cpu() && call.op() == "RNN";
+    call.check(named.len() == count || is_rnn && named.len() == 2, "Recurrent.C6", || {
+        format!("there are {} activations, not {count}", named.len())
+    })?;
+    let is_known = |name: &&String| {
+        let is = |known: &&str| *known == name.as_str() || !is_rnn && known.eq_ignore_ascii_case(name);
+        ACTIVATIONS.iter().any(|known| is(&known))
+    };
+    let unknown = named.iter().take(count).find(|name| !is_known(name));
+    call.check(unknown.is_none(), "Recurrent.C6", || format!("no activation is named {}", named.join(", ")))
 }
 
 /// (C3) and (C7) of [`recurrent`]. Quantized weights are transposed.

@@ -113,9 +113,26 @@ fn transformed(cx: &mut Cx, call: &Checked) -> Result<Expr, KernelError> {
     }
 }
 
+/// Requires the size of a dimension that has a real part, or a real and an imaginary one.
+fn parts(cx: &mut Cx, size: Expr, clause: &'static str) -> Result<(), KernelError> {
+    let (one, two) = (cx.eq(size, 1), cx.eq(size, 2));
+    let fine = cx.any(&[one, two]);
+    cx.require(fine, clause, |cx| format!("the last size is {}, not 1 or 2", cx.show(size)))
+}
+
+/// (C6) of [`dft`]: what is known when the model loads is real. The kernel itself takes no notice of an imaginary part.
+fn real_at_load(cx: &Cx, call: &Checked, last: usize) -> Result<(), KernelError> {
+    let two = Expr::from(2);
+    if !cx.on_cpu() || call.shape(0)?[last] != two {
+        return Ok(());
+    }
+    call.refused_where_known(0, last, "DFT.C6", || "a one-sided transform is of real numbers".to_owned())
+}
+
 /// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last.
 /// (C2) The last size is 1 or 2. (C3) The length is positive. (C4) One-sided output is not that of an inverse of
-/// complex numbers. (C5) onnxruntime extends no empty signal.
+/// complex numbers. (C5) onnxruntime extends no empty signal, and makes nothing of one. (C6) A one-sided transform that
+/// is no inverse is of real numbers.
 fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
@@ -130,9 +147,9 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let at = call.axis(axis, rank, "DFT.C1")?;
     call.check(at + 1 < rank, "DFT.C1", || "the axis is that of real and imaginary parts".to_owned())?;
-    let (one, two) = (cx.eq(shape[rank - 1], 1), cx.eq(shape[rank - 1], 2));
-    let fine = cx.any(&[one, two]);
-    cx.require(fine, "DFT.C2", |cx| format!("the last size is {}, not 1 or 2", cx.show(shape[rank - 1])))?;
+    parts(cx, shape[rank - 1], "DFT.C2")?;
+    let two = cx.eq(shape[rank - 1], 2);
+    let length = shape[at];
     if call.has(1) {
         let rank = call.shape(1)?.len();
         policy::onnxruntime_checks(cx, rank <= 1, "DFT.C3", || format!("the length is of rank {rank}"))?;
@@ -156,20 +173,28 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     } else if onesided {
         let two = cx.int(2);
+        real_at_load(cx, call, rank - 1)?;
         let half = cx.floor_div(shape[at], two);
         shape[at] = cx.add(half, 1);
     }
     shape[rank - 1] = parts;
+    let some = cx.ge(length, 1);
+    let empty: Vec<Expr> = shape.iter().map(|&size| cx.eq(size, 0)).collect();
+    let fine = cx.any(&[&[some], empty.as_slice()].concat());
+    policy::onnxruntime(cx, fine, "DFT.C5", |_| "the signal is empty".to_owned())?;
     call.one(shape)
 }
 
-/// `[batch, frames, bins, 2]`. (C1) The signal is `[batch, length]` or `[batch, length, 1 or 2]`. (C2) The step is
+/// `[batch, frames, bins, 2]`. (C1) The signal is `[batch, length]` or `[batch, length, parts]`, with 1 or 2 parts. (C2) The step is
 /// positive. (C3) A window or a frame length is given, and they agree. (C4) A frame fits.
 fn stft(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     call.check((2..=3).contains(&sizes.len()), "STFT.C1", || {
         format!("a signal has 3 dimensions, not {}", sizes.len())
     })?;
+    if let Some(&size) = sizes.get(2) {
+        parts(cx, size, "STFT.C1")?;
+    }
     let step = scalar(cx, call, 1, "STFT.C2")?;
     let positive = cx.ge(step, 1);
     cx.require(positive, "STFT.C2", |cx| format!("the step is {}", cx.show(step)))?;

@@ -197,7 +197,7 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
             cx.require_eq(sum, sizes[at], "Split.C2", "the sum of the sizes and the dimension")?;
             lengths
         }
-        None => equal_parts(cx, call, sizes[at], outputs)?,
+        None => equal_parts(cx, call, (at, sizes[at]), outputs)?,
     };
     let x = Grid::new(call.given(0)?);
     let mut from = Some(0usize);
@@ -241,18 +241,27 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
     }
 }
 
-fn equal_parts(cx: &mut Cx, call: &Checked, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelError> {
+fn equal_parts(
+    cx: &mut Cx,
+    call: &Checked,
+    (at, size): (usize, Expr),
+    outputs: usize,
+) -> Result<Vec<Expr>, KernelError> {
     let count = cx.int(outputs as i64);
     if call.since() < 18 {
         return evenly(cx, size, outputs);
     }
-    let stated = match call.attribute("num_outputs") {
-        Some(_) => call.int("num_outputs", 0),
-        None => -1,
-    };
-    if stated == -1 {
+    let stated = call.int("num_outputs", 0);
+    if call.attribute("num_outputs").is_none() {
+        let message = || "neither sizes nor num_outputs are given".to_owned();
+        if !cx.on_cpu() {
+            return Err(KernelError::invalid("Split.C2", format!("Split: {}", message())));
+        }
+        // Only the inference of shapes asks for one, where it knows the size that is split.
+        call.refused_where_known(0, at, "Split.C2", message)?;
         return evenly(cx, size, outputs);
     }
+    call.check(stated >= 1, "Split.C2", || format!("num_outputs is {stated}"))?;
     let (part, least) = (cx.ceil_div(size, count), cx.int(stated));
     let others = cx.mul(part, outputs as i32 - 1);
     let last = cx.sub(size, others);
@@ -436,6 +445,10 @@ fn center_crop_pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let axes = call.ints("axes").map_or_else(|| (0..shape.len() as i64).collect(), <[i64]>::to_vec);
     // The body takes the maximum of the shape and the target, where one size broadcasts.
     let repeated = cx.on_cpu() && target.len() == 1;
+    if repeated && axes.len() != 1 {
+        let message = || format!("there is 1 size for {} axes", axes.len());
+        call.refused_where_read(1, "CenterCropPad.C1", message)?;
+    }
     call.check(axes.len() == target.len() || repeated, "CenterCropPad.C1", || {
         format!("there are {} sizes for {} axes", target.len(), axes.len())
     })?;
