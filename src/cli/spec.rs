@@ -2,11 +2,10 @@
 use super::args::{Effort, Kernels, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{examples, files, onnx_model, operators, programs};
-use crate::check::{CheckError, Checker};
+use crate::check::{CheckError, Checker, Standing};
 use crate::escape;
 use crate::onnx::check::{declared_spec, widen as widen_model};
-use crate::report::{Outcome, Report};
-use crate::spec::{Contract, Spec, Tuples, Width, is_program};
+use crate::spec::{Contract, Spec, Tuples, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -180,8 +179,8 @@ fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
     if is_program(&bytes) {
         let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
         let unreadable = |error| programs::unreadable(&files::name(path), error);
-        let contract = Contract::load(checker.program()).map_err(unreadable)?;
-        return Ok((Spec::initial(&contract, Width::Recorded), Tuples::of(checker.program())));
+        let spec = checker.recorded_spec().map_err(unreadable)?;
+        return Ok((spec, Tuples::of(checker.program())));
     }
     if is_called_a_program && Spec::parse(&bytes).is_err() {
         let message = "neither an exported program nor a spec";
@@ -205,7 +204,8 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let contract = contract(&checker, options)?;
     let tuples = Tuples::of(checker.program());
     if examples.is_empty() {
-        return Ok(Written { spec: Spec::initial(&contract, Width::Recorded).to_json(), tuples, note: None });
+        let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
+        return Ok(Written { spec: checker.recorded_spec().map_err(unreadable)?.to_json(), tuples, note: None });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {
@@ -217,50 +217,20 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     Ok(Written { spec: spec.to_json(), tuples, note: None })
 }
 
-/// The widest spec: any size, narrowed by the first fix where that is too wide. Where there is no fix, the sizes that
-/// the program constrains are left to the program.
+/// The widest spec.
 fn widen(options: &SpecOptions) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
     let operators = operators::load_on(&options.operators)?;
     let name = files::shown(&options.program);
-    let contract = contract(&checker, options)?;
-    let check = |spec: Option<&Spec>| {
-        let report = checker.check(spec, &operators, &options.effort.budget());
-        report.map_err(|error: CheckError| Failure::program(format!("{name}: {error}")))
+    let failed = |error: CheckError| Failure::program(format!("{name}: {error}"));
+    let (spec, standing) = checker.widest_spec(&operators, &options.effort.budget()).map_err(failed)?;
+    let note = match standing {
+        Standing::NotFound => return Err(no_spec(&name)),
+        Standing::Proved => None,
+        Standing::Undecided => Some(format!(
+            "{name}: the spec is the program's own contract, and whether the program keeps it is undecided; \
+             `sizewise check {name}` says more"
+        )),
     };
-    let written = |spec, note| Written { spec, tuples: Tuples::of(checker.program()), note };
-    for width in [Width::Any, Width::Demanded, Width::Recorded] {
-        let spec = Spec::initial(&contract, width);
-        let report = check(Some(&spec))?;
-        match (report.verdict, report.fixes.into_iter().find(|fix| fix.proved).and_then(|fix| fix.spec)) {
-            (Outcome::Ok, _) => return Ok(written(spec.to_json(), None)),
-            (_, Some(fixed)) => return Ok(written(wider(&fixed, &contract, &check)?, None)),
-            // Nothing can be proved about a program that is undecided under its own contract.
-            (Outcome::Unknown, None)
-                if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
-            {
-                let note = format!(
-                    "{name}: the spec is the program's own contract, and whether the program keeps it is undecided; \
-                     `sizewise check {name}` says more"
-                );
-                return Ok(written(spec.to_json(), Some(note)));
-            }
-            _ => {}
-        }
-    }
-    Err(no_spec(&name))
-}
-
-/// A repaired spec, or the one that the program was exported with where that is right and allows more: with the entries
-/// of the repaired one that are wider, if that is right, too.
-fn wider(fixed: &Json, contract: &Contract, check: &dyn Fn(Option<&Spec>) -> Result<Report>) -> Result<Json> {
-    let parsed = |spec: &Json| Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal);
-    let recorded = Spec::initial(contract, Width::Recorded);
-    let both = parsed(fixed)?.at_least_as_wide_as(&recorded);
-    let Some(both) = both.ok().flatten() else { return Ok(fixed.clone()) };
-    if check(Some(&recorded))?.verdict != Outcome::Ok {
-        return Ok(fixed.clone());
-    }
-    let is_right = check(Some(&both))?.verdict == Outcome::Ok;
-    Ok(if is_right { both.to_json() } else { recorded.to_json() })
+    Ok(Written { spec: spec.to_json(), tuples: Tuples::of(checker.program()), note })
 }

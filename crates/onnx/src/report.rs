@@ -209,6 +209,11 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
         spec: fix.spec.clone(),
         proved: fix.is_proved,
         cost: cost(&fix.rejects, &inputs(model)),
+        loses: match fix.rejects {
+            Rejects::Nothing => Some(false),
+            Rejects::Perhaps => None,
+            Rejects::Sizes(_) => Some(true),
+        },
         note: note.filter(|_| !has_spec).map(str::to_owned),
         declarations: fix.changes.iter().map(model::Declaration::json).collect(),
     }

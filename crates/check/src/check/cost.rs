@@ -10,64 +10,72 @@ use sizewise_solve::{Budget, Verdict, decide};
 const MAX_NAMED: usize = 4;
 
 /// What a fix costs.
-pub(super) enum Cost {
-    /// It excludes no input that works.
-    Nothing,
-    /// It excludes inputs that work, such as these.
-    Inputs(String),
-    /// It excludes inputs such as these, for which the program gives other shapes than it records.
-    Recorded(String),
+pub(super) struct Cost {
+    lost: Lost,
     /// The exported module refuses what it does not handle of these dimensions.
-    LeftToModule(Vec<String>),
-    /// Neither was found out.
-    Unknown,
+    left: Vec<String>,
 }
 
 impl Cost {
+    /// The cost of a fix that excludes these inputs, if that could be asked, and leaves these dimensions to torch.
+    pub fn new(lost: Option<Lost>, left: Vec<String>) -> Cost {
+        Cost { lost: lost.unwrap_or(Lost::Unknown), left }
+    }
+
+    /// Whether the fix is known to exclude no input that works.
+    pub fn is_nothing(&self) -> bool {
+        self.loses() == Some(false)
+    }
+
+    /// Whether the fix excludes inputs that work; `None` if that is not known, or for the module to say.
+    pub fn loses(&self) -> Option<bool> {
+        match self.lost {
+            Lost::Nothing => self.left.is_empty().then_some(false),
+            Lost::Inputs(_) | Lost::Recorded(_) => Some(true),
+            Lost::Unknown => None,
+        }
+    }
+
     pub fn text(&self) -> Option<String> {
-        match self {
-            Cost::Nothing => Some("loses no working shapes".to_string()),
-            Cost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
-            Cost::Recorded(inputs) => Some(format!(
+        let lost = match &self.lost {
+            Lost::Nothing if self.left.is_empty() => Some("loses no working shapes".to_string()),
+            Lost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
+            Lost::Recorded(inputs) => Some(format!(
                 "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
             )),
-            Cost::LeftToModule(names) => {
-                let (names, them) = match names.as_slice() {
-                    [name] => (name.clone(), "it"),
-                    [names @ .., last] if names.len() < MAX_NAMED => {
-                        (format!("{} and {last}", names.join(", ")), "them")
-                    }
-                    _ => ("these sizes".to_string(), "them"),
-                };
-                Some(format!("torch.export infers {names}, and the module checks {them} when it is called"))
-            }
-            Cost::Unknown => None,
-        }
+            Lost::Nothing | Lost::Unknown => None,
+        };
+        let (names, them) = match self.left.as_slice() {
+            [] => return lost,
+            [name] => (name.clone(), "it"),
+            [names @ .., last] if names.len() < MAX_NAMED => (format!("{} and {last}", names.join(", ")), "them"),
+            _ => ("these sizes".to_string(), "them"),
+        };
+        let left = format!("torch.export infers {names}, and the module checks {them} when it is called");
+        Some(lost.map(|lost| format!("{lost}; {left}")).unwrap_or(left))
     }
 }
 
 impl Session<'_> {
-    /// The cost of a fix: inputs that the given spec allows, that the program handles and that the fix excludes.
-    pub(super) fn cost(&self, kept: Expr, first: &mut Examined, budget: &Budget) -> Cost {
+    /// Inputs that the given spec allows, that the program handles and that a fix excludes.
+    pub(super) fn lost(&self, kept: Expr, first: &mut Examined, budget: &Budget) -> Lost {
         let violated = first.violated.clone();
-        match self.lost(kept, first, &violated, budget) {
+        match self.lost_under(kept, first, &violated, budget) {
             Lost::Nothing => {}
-            Lost::Inputs(inputs) => return Cost::Inputs(inputs),
-            Lost::Unknown => return Cost::Unknown,
+            lost => return lost,
+        }
+        if first.of_records.is_empty() {
+            return Lost::Nothing;
         }
         let refused: Vec<Expr> = violated.into_iter().filter(|c| !first.of_records.contains(c)).collect();
-        match first.of_records.is_empty() {
-            true => Cost::Nothing,
-            false => match self.lost(kept, first, &refused, budget) {
-                Lost::Nothing => Cost::Nothing,
-                Lost::Inputs(inputs) => Cost::Recorded(inputs),
-                Lost::Unknown => Cost::Unknown,
-            },
+        match self.lost_under(kept, first, &refused, budget) {
+            Lost::Inputs(inputs) => Lost::Recorded(inputs),
+            lost => lost,
         }
     }
 
     /// Inputs that the given spec allows, that satisfy these conditions and that a fix excludes, if they run.
-    fn lost(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
+    fn lost_under(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
         let (pool, facts) = first.assumptions.env.facts();
         let mut working = facts.clone();
         for &condition in conditions {
@@ -100,11 +108,13 @@ impl Session<'_> {
 }
 
 /// What a fix excludes.
-enum Lost {
+pub(super) enum Lost {
     /// No input that works.
     Nothing,
-    /// Such as these.
+    /// Inputs that work, such as these.
     Inputs(String),
+    /// Inputs such as these, for which the program gives other shapes than it records.
+    Recorded(String),
     /// That was not found out.
     Unknown,
 }

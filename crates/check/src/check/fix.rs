@@ -1,13 +1,14 @@
 //! Fixes: repaired specs that a check has proved to work, and what each costs.
 use super::cost::Cost;
+use super::draft::Draft;
 use super::error::CheckError;
 use super::inferred::{self, Inferred};
 use super::pipeline::Examined;
 use super::repair::{self, Changes};
 use super::session::Session;
-use super::torch_limits::left_to_torch;
+use super::summary;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
-use crate::spec::{Change, Spec};
+use crate::spec::{Change, Reason, Refused, Spec, refused};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
@@ -19,6 +20,8 @@ const MAX_ROUNDS: usize = 5;
 const MAX_NAMED_TOGETHER: usize = 8;
 /// The most fixes for one spec.
 const MAX_FIXES: usize = 3;
+/// Longer guards are not shown.
+const LONGEST_SHOWN: usize = 100;
 
 /// A fix that a check has proved to work.
 struct Repair {
@@ -31,26 +34,10 @@ struct Repair {
     /// Whether it makes dimensions equal, and whether it caps one at its size in the example.
     equates: bool,
     caps: bool,
+    /// Whether it sets a dimension to a number.
+    fixes_a_size: bool,
     /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
     kept: Option<Expr>,
-}
-
-/// A spec that is being repaired.
-#[derive(Clone)]
-struct Draft {
-    spec: Spec,
-    /// The changes as Python lines: names with their definitions.
-    lines: IndexMap<String, String>,
-    /// The dimensions that are left to the program.
-    automatic: Vec<String>,
-    /// The changes so far as conditions on the symbols of the given spec; `None` if they cannot be written so.
-    conditions: Option<Vec<Expr>>,
-    /// Dimensions that the changes have introduced, in those symbols.
-    meaning: Vec<(String, Expr)>,
-    /// Whether a dimension became the same as another one.
-    equates: bool,
-    /// Whether a dimension may be no larger any more than in the example.
-    caps: bool,
 }
 
 impl Session<'_> {
@@ -61,20 +48,11 @@ impl Session<'_> {
         first: &mut Examined,
         budget: &Budget,
     ) -> Result<Vec<Fix>, CheckError> {
-        let mut start = Draft {
-            spec: spec.resolved(self.contract()).unwrap_or_else(|_| spec.clone()).inlined(),
-            lines: IndexMap::new(),
-            automatic: Vec::new(),
-            conditions: Some(Vec::new()),
-            meaning: dimensions(first),
-            equates: false,
-            caps: false,
-        };
+        let mut start = Draft::new(spec, self.contract(), first);
         let constants = constant_numbers(first);
         for (input, path, condition) in &constants {
             start.spec = start.spec.with_static(self.contract(), *input);
-            start.lines.insert(visible(path).into_owned(), "Dim.STATIC".to_string());
-            start.conditions.get_or_insert_default().push(*condition);
+            start.fix(path, *condition);
         }
         let mut unnamed = unnamed(first);
         let of_constants: Vec<Expr> = constants.iter().map(|(.., condition)| *condition).collect();
@@ -93,13 +71,8 @@ impl Session<'_> {
             let (named, names) = start.spec.with_named(self.contract(), &first.assumptions, &unnamed);
             start.spec = named;
             let introduced: Vec<(Symbol, String)> =
-                names.iter().map(|(_, name, s, _)| (*s, name.clone())).collect();
-            for (path, name, symbol, range) in names {
-                start.lines.insert(format!("# {} is {name}", visible(&path)), String::new());
-                start.lines.entry(name.clone()).or_insert(range);
-                let e = first.assumptions.env.pool.symbol_expr(symbol);
-                start.meaning.push((name, e));
-            }
+                names.iter().map(|place| (place.symbol, place.name.clone())).collect();
+            names.into_iter().for_each(|place| start.name(place, first));
             let mut named = self.examine(Some(&start.spec), budget, false)?;
             match named.violated.is_empty() {
                 // What was seen to be broken is undecided under the names: the changes are for what was seen.
@@ -117,8 +90,8 @@ impl Session<'_> {
                 continue;
             }
             // No other fix is better than one without cost.
-            let is_best = matches!(repair.cost, Cost::Nothing);
-            if found.iter().all(|known| known.fix.spec != repair.fix.spec) {
+            let is_best = repair.cost.is_nothing();
+            if found.iter().all(|known| !is_same(&known.fix, &repair.fix)) {
                 found.push(repair);
             }
             if is_best {
@@ -130,9 +103,10 @@ impl Session<'_> {
         let equates = found.iter().any(|repair| repair.equates && !repair.caps);
         found.sort_by_key(|r| {
             let is_last = equates && r.caps;
-            (!matches!(r.cost, Cost::Nothing), is_last, std::cmp::Reverse(r.allowed), r.changed)
+            (!r.cost.is_nothing(), is_last, std::cmp::Reverse(r.allowed), r.changed)
         });
-        let is_best = found.first().is_some_and(|repair| matches!(repair.cost, Cost::Nothing));
+        let is_best = found.first().is_some_and(|repair| repair.cost.is_nothing());
+        let fixes_a_size = found.first().is_none_or(|repair| repair.fixes_a_size);
         let mut fixes: Vec<Fix> = found.into_iter().map(|repair| repair.fix).collect();
         if is_best {
             return Ok(fixes);
@@ -142,10 +116,11 @@ impl Session<'_> {
             true => inferred::proposals(first),
             false => automatic,
         };
-        if let Some(fix) = self.automatic_fix(&start, automatic, first, budget)? {
+        if let Some(fix) = self.automatic_fix(&start, automatic, first, budget)?
+            && fixes.iter().all(|known| !is_same(known, &fix))
+        {
             // A size that is only fixed because no spec can say how it varies is better left to torch.
-            let at =
-                if fixes.first().is_none_or(|first| fixes_a_size(&first.text)) { 0 } else { fixes.len() };
+            let at = if fixes_a_size { 0 } else { fixes.len() };
             fixes.insert(at, fix);
         }
         fixes.truncate(MAX_FIXES);
@@ -162,9 +137,11 @@ impl Session<'_> {
     ) -> Result<Option<Fix>, CheckError> {
         let mut second_best = None;
         for Inferred { changes, note } in proposals {
-            let Some(Repair { mut fix, .. }) = self.pursue(start, &changes, first, budget)? else { continue };
+            let Some(Repair { mut fix, fixes_a_size, .. }) = self.pursue(start, &changes, first, budget)? else {
+                continue;
+            };
             fix.note = fix.note.or(note);
-            if !fixes_a_size(&fix.text) {
+            if !fixes_a_size {
                 return Ok(Some(fix));
             }
             second_best.get_or_insert(fix);
@@ -254,38 +231,7 @@ impl Session<'_> {
             draft.apply(&changes, first);
             let mut examined = self.examine(Some(&draft.spec), budget, false)?;
             if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
-                let pool = &mut first.assumptions.env.pool;
-                let mut kept = draft.conditions.as_ref().map(|conditions| pool.and(conditions));
-                let mut cost = match kept {
-                    Some(kept) => self.cost(kept, first, budget),
-                    None if !draft.automatic.is_empty() => Cost::LeftToModule(draft.automatic.clone()),
-                    None => Cost::Unknown,
-                };
-                let (allowed, changed) = (examined.allowed(), draft.lines.len());
-                let proved = examined.report.verdict == Outcome::Ok;
-                let mut note = small_examples(&examined, first);
-                let left = left_to_torch(&mut examined);
-                let loses = !matches!(cost, Cost::Nothing);
-                if let Some((automatic, is_whole)) = self.automatic(&draft, left, loses, first, budget)? {
-                    draft = automatic;
-                    if is_whole {
-                        (kept, cost) = (None, Cost::LeftToModule(draft.automatic.clone()));
-                    }
-                    note = Some(
-                        "as named dimensions torch.export refuses them: it cannot check the guards".into(),
-                    );
-                }
-                let spec = Some(draft.spec.to_json());
-                let fix = Fix {
-                    text: draft.text(),
-                    spec,
-                    proved,
-                    cost: cost.text(),
-                    note,
-                    declarations: Vec::new(),
-                };
-                let (equates, caps) = (draft.equates, draft.caps);
-                return Ok(Some(Repair { fix, cost, allowed, changed, equates, caps, kept }));
+                return self.repair(draft, examined, first, budget).map(Some);
             }
             match self.proposals(&mut examined).into_iter().next() {
                 Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
@@ -294,6 +240,81 @@ impl Session<'_> {
         }
         Ok(None)
     }
+}
+
+impl Session<'_> {
+    /// The repair that a checked spec is, in a form that torch takes.
+    fn repair(
+        &self,
+        mut draft: Draft,
+        mut examined: Examined,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Repair, CheckError> {
+        let (allowed, proved) = (examined.allowed(), examined.report.verdict == Outcome::Ok);
+        let mut notes: Vec<String> = small_examples(&examined, first).into_iter().collect();
+        let kept = draft.kept(first);
+        let mut cost = Cost::new(kept.map(|kept| self.lost(kept, first, budget)), draft.left().to_vec());
+        let refused = refused(&mut examined.assumptions, self.contract(), &draft.spec);
+        if let Some(one) = refused.first() {
+            let narrowed = left_to_torch(&refused);
+            let loses = !cost.is_nothing();
+            if let Some((automatic, is_whole)) = self.automatic(&draft, narrowed, loses, first, budget)? {
+                if is_whole {
+                    let kept = automatic.kept(first);
+                    cost = Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
+                }
+                notes = vec![unproved(&examined, one)];
+                draft = automatic;
+            }
+        }
+        notes.extend(draft.no_longer());
+        let fix = Fix {
+            text: draft.text(),
+            spec: Some(draft.spec.to_json()),
+            proved,
+            cost: cost.text(),
+            loses: cost.loses(),
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+            declarations: Vec::new(),
+        };
+        let kept = kept.filter(|_| draft.left().is_empty());
+        Ok(Repair {
+            fix,
+            cost,
+            allowed,
+            changed: draft.changed(),
+            equates: draft.equates,
+            caps: draft.caps,
+            fixes_a_size: draft.fixes_a_size(),
+            kept,
+        })
+    }
+}
+
+/// The changes that leave refused dimensions to torch, within the ranges that are proved.
+fn left_to_torch(refused: &[Refused]) -> Changes {
+    let change = |dim: &Refused| (dim.name.clone(), Change::Auto { min: dim.min, max: dim.max });
+    refused.iter().map(change).collect()
+}
+
+/// Why a dimension is left to torch.
+fn unproved(examined: &Examined, refused: &Refused) -> String {
+    let assumptions = &examined.assumptions;
+    let why = match &refused.why {
+        Reason::Guard(guard) => {
+            let shown = summary::shown(assumptions, &assumptions.env, *guard);
+            let guard = if shown.len() <= LONGEST_SHOWN { format!("`{}`", visible(&shown)) } else { "a guard".into() };
+            format!("it does not prove {guard} for the entire range")
+        }
+        Reason::Computed(path) => format!("{} is computed from it", visible(path)),
+    };
+    format!("torch.export refuses a named dimension there: {why}")
+}
+
+/// Whether two fixes are the same change.
+fn is_same(a: &Fix, b: &Fix) -> bool {
+    a.spec == b.spec || a.text == b.text
 }
 
 /// Whether everything is proved but what operators without a shape function may need.
@@ -324,13 +345,6 @@ fn small_examples(fixed: &Examined, first: &Examined) -> Option<String> {
     })
 }
 
-/// Whether a change sets a dimension to a number.
-fn fixes_a_size(text: &str) -> bool {
-    let value =
-        |line: &str| line.split_once(" = ").map(|(_, value)| value.bytes().all(|c| c.is_ascii_digit()));
-    text.lines().any(|line| value(line) == Some(true))
-}
-
 /// Whether every input that one fix allows is allowed by another one.
 fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, budget: &Budget) -> bool {
     let (Some(kept), Some(other)) = (kept, other) else { return false };
@@ -338,13 +352,6 @@ fn is_narrower(first: &mut Examined, kept: Option<Expr>, other: Option<Expr>, bu
     let mut narrowed = facts.clone();
     narrowed.assume(pool, kept);
     matches!(decide(pool, &mut narrowed, other, budget).verdict, Verdict::Implied { .. })
-}
-
-/// The named dimensions of a spec, with their symbols.
-fn dimensions(examined: &mut Examined) -> Vec<(String, Expr)> {
-    let dims: Vec<(Symbol, String)> =
-        examined.assumptions.dims.iter().map(|(s, name)| (*s, name.clone())).collect();
-    dims.into_iter().map(|(s, name)| (name, examined.assumptions.env.pool.symbol_expr(s))).collect()
 }
 
 /// Numbers that the spec declares dynamic and the program made constant: their places, paths and the violated
@@ -382,102 +389,4 @@ fn unnamed(examined: &Examined) -> Vec<Symbol> {
         unnamed.extend(tied);
     }
     unnamed
-}
-
-impl Draft {
-    fn apply(&mut self, changes: &Changes, first: &mut Examined) {
-        let (spec, text) = repair::apply(&self.spec, changes);
-        self.spec = spec;
-        for line in text.lines() {
-            if let Some((name, value)) = line.split_once(" = ") {
-                self.lines.insert(name.to_string(), value.to_string());
-            }
-        }
-        for (name, change) in changes {
-            self.equates |= matches!(change, Change::Derived { factor: 1, offset: 0, .. });
-            if let Change::Range { max: Some(max), .. } = change {
-                let size = self.meaning(name);
-                let env = &first.assumptions.env;
-                let hint = size.and_then(|e| {
-                    env.pool.eval(e, |s| env.symbol(s).and_then(|info| info.hint.clone())).ok()?.as_int()
-                });
-                self.caps |= hint == Some(Int::from(*max));
-            }
-            if matches!(change, Change::Auto { .. }) && !self.automatic.contains(name) {
-                self.automatic.push(name.clone());
-            }
-            let condition = self.condition(name, change, first);
-            match (&mut self.conditions, condition) {
-                (Some(conditions), Some(condition)) => conditions.push(condition),
-                (conditions, None) => *conditions = None,
-                (None, _) => {}
-            }
-        }
-    }
-
-    fn meaning(&self, name: &str) -> Option<Expr> {
-        self.meaning.iter().rev().find(|(known, _)| known == name).map(|(_, e)| *e)
-    }
-
-    /// A change as a condition on the symbols of the spec as given.
-    fn condition(&mut self, name: &str, change: &Change, first: &mut Examined) -> Option<Expr> {
-        let size = self.meaning(name)?;
-        let pool = &mut first.assumptions.env.pool;
-        let mut between = |e: Expr, min: i64, max: Option<i64>| {
-            let low = pool.int(min);
-            let low = pool.ge(e, low);
-            match max {
-                Some(max) => {
-                    let high = pool.int(max);
-                    let high = pool.le(e, high);
-                    pool.and(&[low, high])
-                }
-                None => low,
-            }
-        };
-        match change {
-            Change::Range { min, max } => Some(between(size, *min, *max)),
-            Change::Auto { .. } => None,
-            Change::Size(value) => {
-                let value = pool.int(*value);
-                Some(pool.eq(size, value))
-            }
-            Change::Derived { root, factor, offset } => {
-                let root = self.meaning(root)?;
-                let (factor, offset) = (pool.int(*factor), pool.int(*offset));
-                let product = pool.mul(factor, root);
-                let derived = pool.add(product, offset);
-                Some(pool.eq(size, derived))
-            }
-            Change::Linear { root, factor, offset, min, max } => {
-                let (factor, offset) = (pool.int(*factor), pool.int(*offset));
-                let rest = pool.sub(size, offset);
-                let t = pool.floor_div(rest, factor);
-                let remainder = pool.modulo(rest, factor);
-                let divides = pool.eq(remainder, Expr::ZERO);
-                let known = self.meaning.iter().rev().find(|(known, _)| known == root).map(|(_, e)| *e);
-                let mut parts = vec![divides];
-                match known {
-                    Some(known) => parts.push(pool.eq(known, t)),
-                    None => self.meaning.push((root.clone(), t)),
-                }
-                let low = pool.int(*min);
-                parts.push(pool.ge(t, low));
-                if let Some(max) = max {
-                    let high = pool.int(*max);
-                    parts.push(pool.le(t, high));
-                }
-                Some(pool.and(&parts))
-            }
-        }
-    }
-
-    fn text(&self) -> String {
-        let lines: Vec<String> = self
-            .lines
-            .iter()
-            .map(|(name, value)| if value.is_empty() { name.clone() } else { format!("{name} = {value}") })
-            .collect();
-        lines.join("\n")
-    }
 }

@@ -362,6 +362,8 @@ pub struct Fix {
     pub proved: bool,
     /// What the change costs, if anything.
     pub cost: Option<String>,
+    /// Whether it rejects shapes that work. Null if that is not known, or left to the exported module.
+    pub loses: Option<bool>,
     /// What an export with the changed spec needs besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

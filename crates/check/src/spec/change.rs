@@ -1,12 +1,52 @@
 //! Changing named dimensions of a spec, and naming dimensions that it leaves to the program.
 use super::dim::Entry;
-use super::locate::{entry_of_dim, entry_of_input};
+use super::locate::{entry_of_dim, entry_of_input, places};
 use super::parse::Spec;
+use super::bind::bind;
+use super::torch::text::linear;
+use super::torch::{Refused, refused};
 use super::{Assumptions, Contract};
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::text::read;
-use sizewise_expr::{Pool, Symbol};
-use std::fmt::Write;
+use sizewise_expr::{Expr, Pool, Symbol};
+
+/// Named dimensions have a size of at least this: torch.export makes 0 and 1 static.
+const LEAST: i64 = 2;
+
+/// How often dimensions are left to torch.
+const MAX_ROUNDS: usize = 4;
+
+/// A dimension that got a name.
+#[derive(Clone, Debug)]
+pub struct NamedPlace {
+    /// Where it stands: `x.shape[0]`.
+    pub path: String,
+    /// Its name.
+    pub name: String,
+    /// The symbol that it stands for.
+    pub symbol: Symbol,
+    /// The least size.
+    pub min: i64,
+    /// The greatest size, if there is one.
+    pub max: Option<i64>,
+}
+
+/// A dimension that a spec computes from a named one.
+#[derive(Clone, Debug)]
+pub struct Computed {
+    /// Where it stands: `x.shape[0]`.
+    pub path: String,
+    /// A name for it, which the spec does not have.
+    pub name: String,
+    /// What the spec says: `2*root + 1`.
+    pub expression: String,
+    /// The named dimension.
+    pub root: String,
+    /// Its factor.
+    pub factor: i64,
+    /// What is added.
+    pub offset: i64,
+}
 
 /// What a named dimension is to become.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,58 +91,27 @@ pub enum Change {
     },
 }
 
-/// `Dim('b', min=2, max=8)`; a missing bound is left out.
-fn dim_text(name: &str, min: i64, max: Option<i64>) -> String {
-    format!(
-        "Dim('{name}'{})",
-        bounds_text(min, max).into_iter().map(|b| format!(", {b}")).collect::<String>()
-    )
-}
-
-/// `Dim.AUTO(max=8)`; a missing bound is left out.
-fn auto_text(min: i64, max: Option<i64>) -> String {
-    match bounds_text(min, max) {
-        bounds if bounds.is_empty() => "Dim.AUTO".to_string(),
-        bounds => format!("Dim.AUTO({})", bounds.join(", ")),
-    }
-}
-
-fn bounds_text(min: i64, max: Option<i64>) -> Vec<String> {
-    let min = Some(min).filter(|&min| min > 0).map(|min| format!("min={min}"));
-    min.into_iter().chain(max.map(|max| format!("max={max}"))).collect()
-}
-
 fn dim_json(name: &str, min: i64, max: Option<i64>) -> Json {
     json!({"dim": name, "min": min, "max": max})
 }
 
-fn linear(root: &str, factor: i64, offset: i64) -> String {
-    let mut text = if factor == 1 { root.to_string() } else { format!("{factor}*{root}") };
-    match offset {
-        0 => {}
-        o if o > 0 => drop(write!(text, " + {o}")),
-        o => drop(write!(text, " - {}", -o)),
-    }
-    text
-}
-
 impl Change {
-    /// The change as Python, for `torch.export.Dim`.
-    pub fn python(&self, name: &str) -> String {
+    /// The change in a form that torch.export takes: a `Dim` has more than one size, and more than 0 and 1, which torch
+    /// makes static.
+    #[must_use]
+    pub fn for_torch(self) -> Change {
+        let scaled = |size: i64, factor: i64, offset: i64| size.checked_mul(factor)?.checked_add(offset);
         match self {
-            Change::Range { min, max } => format!("{name} = {}", dim_text(name, *min, *max)),
-            Change::Linear { root, factor, offset, min, max } => {
-                format!(
-                    "{root} = {}\n{name} = {}",
-                    dim_text(root, *min, *max),
-                    linear(root, *factor, *offset)
-                )
+            Change::Range { min, max: Some(max) } if min == max => Change::Size(min),
+            Change::Range { min, max: Some(max) } if max < LEAST => Change::Auto { min, max: Some(max) },
+            Change::Linear { factor, offset, min, max: Some(max), .. } if min == max || max < LEAST => {
+                match (scaled(min, factor, offset), scaled(max, factor, offset)) {
+                    (Some(min), Some(max)) if min == max => Change::Size(min),
+                    (Some(min), max @ Some(_)) => Change::Auto { min, max },
+                    _ => self,
+                }
             }
-            Change::Derived { root, factor, offset } => {
-                format!("{name} = {}", linear(root, *factor, *offset))
-            }
-            Change::Size(size) => format!("{name} = {size}"),
-            Change::Auto { min, max } => format!("{name} = {}", auto_text(*min, *max)),
+            other => other,
         }
     }
 
@@ -124,7 +133,10 @@ impl Change {
                 offset: factor.checked_mul(*o)?.checked_add(offset)?,
             },
             Change::Size(size) => Change::Size(factor.checked_mul(*size)?.checked_add(offset)?),
-            Change::Auto { .. } => Change::Auto { min: 0, max: None },
+            Change::Auto { min, max } => {
+                let scaled = |size: i64| factor.checked_mul(size)?.checked_add(offset);
+                Change::Auto { min: scaled(*min)?.max(0), max: max.map_or(Some(None), |max| scaled(max).map(Some))? }
+            }
         })
     }
 
@@ -159,13 +171,13 @@ impl Spec {
     }
 
     /// The spec with the inferred dimensions that these symbols stand for named, in the range that is assumed
-    /// of them; and of each, where it stands, its name, its symbol and its Python definition.
+    /// of them; and each of these.
     pub fn with_named(
         &self,
         contract: &Contract,
         assumptions: &Assumptions,
         symbols: &[Symbol],
-    ) -> (Spec, Vec<(String, String, Symbol, String)>) {
+    ) -> (Spec, Vec<NamedPlace>) {
         let mut named = self.clone();
         let mut env = assumptions.env.clone();
         let mut names: Vec<(Symbol, String)> = Vec::new();
@@ -188,11 +200,62 @@ impl Spec {
                 let (min, max) = env.bounds(size);
                 let (min, max) = (min.and_then(|v| v.to_i64()).unwrap_or(0), max.and_then(|v| v.to_i64()));
                 *entry = dim_json(&name, min, max);
-                let definition = dim_text(&name, min, max);
-                placed.push((format!("{}.shape[{i}]", sizes.path), name, symbol, definition));
+                let path = format!("{}.shape[{i}]", sizes.path);
+                placed.push(NamedPlace { path, name, symbol, min, max });
             }
         }
         (named, placed)
+    }
+
+    /// The dimensions that the spec computes from others; none if it does not fit the program.
+    pub fn computed(&self, contract: &Contract) -> Vec<Computed> {
+        let mut taken = Map::new();
+        collect_dims(&self.tree, &mut taken);
+        let mut computed = Vec::new();
+        for place in places(contract, self).unwrap_or_default() {
+            let Entry::Derived { expression, root } = place.entry else { continue };
+            let Some((factor, offset)) = coefficients(&expression, &root.name) else { continue };
+            let (input, dim) = place.path.rsplit_once(".shape[").unwrap_or((&place.path, "0]"));
+            let mut name = dimension_name(input, dim.trim_end_matches(']').parse().unwrap_or(0));
+            while taken.contains_key(&name) {
+                name.push('_');
+            }
+            taken.insert(name.clone(), Json::Null);
+            computed.push(Computed { path: place.path, name, expression, root: root.name, factor, offset });
+        }
+        computed
+    }
+
+    /// The sizes that the spec leaves to the program: where they stand, and what the program records.
+    pub(crate) fn inferred(&self, contract: &Contract) -> Vec<(String, Expr)> {
+        let places = places(contract, self).unwrap_or_default().into_iter();
+        let left = places.filter(|place| matches!(place.entry, Entry::Inferred { .. }));
+        left.map(|place| (place.path, place.recorded)).collect()
+    }
+
+    /// The spec with those named dimensions left to torch.export that it refuses; `None` where it refuses none.
+    pub(crate) fn left_to_torch(&self, contract: &Contract) -> Option<Spec> {
+        let mut spec = self.inlined();
+        let mut is_changed = false;
+        // What is left to torch may be what another size is computed from.
+        for _ in 0..MAX_ROUNDS {
+            let Ok(mut assumptions) = bind(contract, &spec) else { break };
+            let refused = refused(&mut assumptions, contract, &spec);
+            if refused.is_empty() {
+                break;
+            }
+            is_changed = true;
+            for Refused { name, min, max, .. } in refused {
+                spec = spec.with_change(&name, &Change::Auto { min, max });
+            }
+        }
+        is_changed.then_some(spec)
+    }
+
+    /// The named dimensions that are sizes by themselves.
+    pub fn sizes(&self, contract: &Contract) -> Vec<String> {
+        let named = places(contract, self).unwrap_or_default().into_iter();
+        named.filter_map(|place| if let Entry::Dim(dim) = place.entry { Some(dim.name) } else { None }).collect()
     }
 
     /// The spec with an input, by its place, declared static.
@@ -205,6 +268,24 @@ impl Spec {
             *entry = Json::Null;
         }
         changed
+    }
+
+    /// The spec in the form that torch.export takes: no dimension of one size or of 0 and 1, none computed to less than 0.
+    #[must_use]
+    pub fn for_torch(&self) -> Spec {
+        let mut spec = self.inlined();
+        let mut dims = Map::new();
+        collect_dims(&spec.tree, &mut dims);
+        for (name, fields) in dims {
+            let end = |key: &str| fields.get(key).and_then(Json::as_i64);
+            let (given, max) = (end("min").unwrap_or(0), end("max"));
+            let min = least_root(&spec.tree, &name, given);
+            let change = Change::Range { min, max }.for_torch();
+            if change != (Change::Range { min: given, max }) {
+                spec = spec.with_change(&name, &change);
+            }
+        }
+        spec
     }
 
     /// The spec as JSON.
@@ -227,6 +308,25 @@ pub fn dimension_name(path: &str, dim: usize) -> String {
         name.insert(0, 'd');
     }
     format!("{}_{dim}", name.trim_end_matches('_'))
+}
+
+/// The least size of a dimension from which no other is computed to be less than 0.
+fn least_root(json: &Json, name: &str, least: i64) -> i64 {
+    match json {
+        Json::Array(items) => items.iter().fold(least, |least, item| least_root(item, name, least)),
+        Json::Object(fields) if fields.contains_key("derived") => {
+            let is_root = fields.get("root").and_then(|root| root.get("dim")).and_then(Json::as_str) == Some(name);
+            let expression = fields.get("derived").and_then(Json::as_str).filter(|_| is_root);
+            match expression.and_then(|text| coefficients(text, name)) {
+                Some((factor, offset)) if factor > 0 && offset < 0 => {
+                    least.max(offset.saturating_neg().saturating_add(factor - 1) / factor)
+                }
+                _ => least,
+            }
+        }
+        Json::Object(fields) => fields.values().fold(least, |least, item| least_root(item, name, least)),
+        _ => least,
+    }
 }
 
 /// The objects of named dimensions, by name. serde_json bounds how deep what it read nests.
@@ -289,44 +389,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_as_python_and_as_specs() {
+    fn changes_as_specs() {
         let text = br#"{
             "x": [{"dim": "b", "min": 2, "max": 64}, {"dim": "n"}],
             "y": [{"derived": "2*b", "root": {"dim": "b", "min": 2, "max": 64}}]
         }"#;
         let spec = Spec::parse(text).expect("a spec");
-        for (change, python, x0, root) in [
+        for (change, x0, root) in [
             (
                 Change::Range { min: 4, max: Some(8) },
-                "b = Dim('b', min=4, max=8)",
                 json!({"dim": "b", "min": 4, "max": 8}),
                 json!({"derived": "2*b", "root": {"dim": "b", "min": 4, "max": 8}}),
             ),
             (
                 Change::Linear { root: "_b".into(), factor: 8, offset: 3, min: 1, max: None },
-                "_b = Dim('_b', min=1)\nb = 8*_b + 3",
                 json!({"derived": "8*_b + 3", "root": {"dim": "_b", "min": 1, "max": null}}),
                 json!({"derived": "16*_b + 6", "root": {"dim": "_b", "min": 1, "max": null}}),
             ),
-            (Change::Size(6), "b = 6", json!(6), json!(12)),
-            (Change::Auto { min: 0, max: None }, "b = Dim.AUTO", json!("AUTO"), json!("AUTO")),
+            (Change::Size(6), json!(6), json!(12)),
+            (Change::Auto { min: 0, max: None }, json!("AUTO"), json!("AUTO")),
             (
                 Change::Auto { min: 2, max: Some(64) },
-                "b = Dim.AUTO(min=2, max=64)",
                 json!({"hint": "AUTO", "min": 2, "max": 64}),
-                json!("AUTO"),
+                json!({"hint": "AUTO", "min": 4, "max": 128}),
             ),
             (
                 Change::Derived { root: "n".into(), factor: 2, offset: -1 },
-                "b = 2*n - 1",
                 json!({"derived": "2*n - 1", "root": {"dim": "n"}}),
                 json!({"derived": "4*n - 2", "root": {"dim": "n"}}),
             ),
         ] {
-            assert_eq!(change.python("b"), python);
             let changed = spec.with_change("b", &change).to_json();
-            assert_eq!(changed["x"][0], x0, "{python}");
-            assert_eq!(changed["y"][0], root, "{python}");
+            assert_eq!(changed["x"][0], x0, "{change:?}");
+            assert_eq!(changed["y"][0], root, "{change:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
 use super::python;
-use super::tuples::Tuples;
+use super::torch::{self, Tuples};
 use super::width;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
@@ -146,7 +146,7 @@ impl Spec {
 
     /// As [`Spec::to_python`], with tuples where the inputs of a program have them.
     pub fn to_python_with(&self, tuples: &Tuples) -> String {
-        python::write(&self.inlined().tree, tuples)
+        torch::write(&self.for_torch().tree, tuples)
     }
 
     pub(super) fn of_tree(tree: Json) -> Spec {

@@ -87,24 +87,16 @@ pub(super) fn propose(
     alternatives
 }
 
-/// The changed spec and the changes as Python.
-pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, String) {
-    let changes = resolved(changes);
-    let mut changed = spec.clone();
-    let mut lines = Vec::new();
-    // Dimensions that others are computed from come first, in Python as in the spec.
+/// The changed spec, and the changes as they were applied.
+pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, Changes) {
+    let taken = changes.iter().map(|(name, change)| (name.clone(), change.clone().for_torch())).collect();
+    let changes = resolved(&taken);
+    // Dimensions that others are computed from come first.
     let is_derived = |change: &Change| matches!(change, Change::Derived { .. });
-    for derived in [false, true] {
-        for (name, change) in changes.iter().filter(|(_, change)| is_derived(change) == derived) {
-            changed = changed.with_change(name, change);
-            for line in change.python(name).lines() {
-                if !lines.iter().any(|known| known == line) {
-                    lines.push(line.to_string());
-                }
-            }
-        }
-    }
-    (changed, lines.join("\n"))
+    let (derived, roots): (Changes, Changes) = changes.into_iter().partition(|(_, change)| is_derived(change));
+    let applied: Changes = roots.into_iter().chain(derived).collect();
+    let changed = applied.iter().fold(spec.clone(), |spec, (name, change)| spec.with_change(name, change));
+    (changed, applied)
 }
 
 /// The changes, those of derived dimensions being expressed by the new form of their roots.

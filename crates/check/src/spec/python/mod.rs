@@ -16,13 +16,11 @@ mod dims;
 mod read;
 mod statements;
 mod token;
-mod write;
 
 #[cfg(test)]
 mod tests;
 
 pub(super) use read::read;
-pub(super) use write::write;
 
 /// Whether a text that is not JSON is meant as Python: it has something that JSON never has outside of strings.
 pub(super) fn looks_like_python(text: &str) -> bool {

@@ -1,11 +1,10 @@
 //! Writing a spec in the form of Python.
-use crate::spec::tuples::Tuples;
+use super::containers::Tuples;
+use super::text::variable;
 use serde_json::{Map, Value as Json};
-use sizewise_expr::escape::{is_python_keyword, python_string};
+use sizewise_expr::escape::python_string;
 use std::fmt::Write;
 
-/// Names that the text needs itself.
-const TAKEN: [&str; 3] = ["Dim", "dynamic_shapes", "torch"];
 /// Lines of entries are at most this long where they are written on one line.
 const WIDTH: usize = 100;
 
@@ -24,11 +23,6 @@ pub(in crate::spec) fn write(tree: &Json, tuples: &Tuples) -> String {
     }
     let _ = writeln!(text, "dynamic_shapes = {body}");
     text
-}
-
-/// The name of a variable for a dimension.
-fn variable(name: &str) -> String {
-    if TAKEN.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_owned() }
 }
 
 /// `, min=2, max=64`; a missing end is left out. `min=0` is written: a size of an ONNX model without it is at least 1.

@@ -21,12 +21,12 @@ impl Tuples {
     }
 
     /// Whether a tuple stands here.
-    pub(super) fn is_tuple(&self) -> bool {
+    pub(in crate::spec) fn is_tuple(&self) -> bool {
         self.is_tuple
     }
 
     /// What stands below a key, or the number of an element.
-    pub(super) fn below(&self, key: &str) -> Option<&Tuples> {
+    pub(in crate::spec) fn below(&self, key: &str) -> Option<&Tuples> {
         self.inner.get(key)
     }
 }

@@ -1,0 +1,150 @@
+//! The changes of a spec as Python to paste: names with what they become.
+use super::text::{auto, dim, linear, variable};
+use crate::spec::Change;
+use indexmap::IndexMap;
+
+/// What a name is assigned to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Value {
+    /// A named dimension in this range.
+    Dim(i64, Option<i64>),
+    /// `factor * root + offset`.
+    Linear { root: String, factor: i64, offset: i64 },
+    /// One size.
+    Size(i64),
+    /// What torch.export infers within these bounds.
+    Auto(i64, Option<i64>),
+    /// The size of the example, for an input that is no tensor.
+    Static,
+}
+
+/// Assignments. Written out, each name stands after those that it is computed from, and nothing is computed from what is
+/// left to torch.export, which it could not be.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Lines {
+    comments: Vec<String>,
+    values: IndexMap<String, Value>,
+}
+
+impl Lines {
+    /// Says what a name stands for.
+    pub fn comment(&mut self, text: String) {
+        if !self.comments.contains(&text) {
+            self.comments.push(text);
+        }
+    }
+
+    /// Assigns a new dimension to its name.
+    pub fn introduce(&mut self, name: &str, min: i64, max: Option<i64>) {
+        self.values.entry(name.to_owned()).or_insert(Value::Dim(min, max));
+    }
+
+    /// Makes a number static.
+    pub fn fix(&mut self, path: &str) {
+        self.values.insert(path.to_owned(), Value::Static);
+    }
+
+    /// Whether a name is left to torch.export.
+    pub fn is_left(&self, name: &str) -> bool {
+        matches!(self.values.get(name), Some(Value::Auto(..)))
+    }
+
+    /// What becomes of `factor * name + offset` where the name is left to torch.export; `None` where it is not.
+    pub fn left_change(&self, name: &str, factor: i64, offset: i64) -> Option<Change> {
+        match self.values.get(name) {
+            Some(Value::Auto(min, max)) => Change::Auto { min: *min, max: *max }.composed(name, factor, offset),
+            _ => None,
+        }
+    }
+
+    /// Changes what a name is assigned to.
+    pub fn change(&mut self, name: &str, change: &Change) {
+        let value = match change {
+            Change::Range { min, max } => Value::Dim(*min, *max),
+            Change::Derived { root, factor, offset } => {
+                Value::Linear { root: root.clone(), factor: *factor, offset: *offset }
+            }
+            Change::Linear { root, factor, offset, min, max } => {
+                self.values.insert(root.clone(), Value::Dim(*min, *max));
+                Value::Linear { root: root.clone(), factor: *factor, offset: *offset }
+            }
+            Change::Size(size) => Value::Size(*size),
+            Change::Auto { min, max } => return self.leave(name, *min, *max),
+        };
+        self.values.insert(name.to_owned(), value);
+    }
+
+    /// Leaves a name to torch.export, and all that is computed from it, each within its own bounds.
+    fn leave(&mut self, name: &str, min: i64, max: Option<i64>) {
+        let left = Change::Auto { min, max };
+        self.values.insert(name.to_owned(), Value::Auto(min, max));
+        let computed = self.values.iter().filter_map(|(other, value)| match value {
+            Value::Linear { root, factor, offset } if root == name => {
+                Some((other.clone(), left.composed(name, *factor, *offset)?))
+            }
+            _ => None,
+        });
+        for (other, change) in computed.collect::<Vec<_>>() {
+            self.change(&other, &change);
+        }
+    }
+
+    /// Forgets new names that nothing is computed from, unless they are kept.
+    pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
+        loop {
+            let used: Vec<String> = self.values.values().filter_map(Value::root).map(str::to_owned).collect();
+            let before = self.values.len();
+            self.values.retain(|name, _| keep(name) || used.contains(name));
+            if self.values.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// The number of lines.
+    pub fn len(&self) -> usize {
+        self.comments.len() + self.values.len()
+    }
+
+    /// Whether a name is assigned to one size.
+    pub fn fixes_a_size(&self) -> bool {
+        self.values.values().any(|value| matches!(value, Value::Size(_)))
+    }
+
+    /// The lines as Python.
+    pub fn text(&self) -> String {
+        let mut lines = self.comments.clone();
+        let mut written: Vec<&str> = Vec::new();
+        while written.len() < self.values.len() {
+            let is_ready = |name: &str, value: &Value| {
+                let root = value.root().filter(|root| self.values.contains_key(*root));
+                !written.contains(&name) && root.is_none_or(|root| written.contains(&root))
+            };
+            let next = self.values.iter().find(|(name, value)| is_ready(name, value));
+            // Names are never computed from each other in a circle.
+            let Some((name, value)) = next else { break };
+            lines.push(format!("{} = {}", variable(name), value.python(name)));
+            written.push(name);
+        }
+        lines.join("\n")
+    }
+}
+
+impl Value {
+    fn root(&self) -> Option<&str> {
+        match self {
+            Value::Linear { root, .. } => Some(root),
+            _ => None,
+        }
+    }
+
+    fn python(&self, name: &str) -> String {
+        match self {
+            Value::Dim(min, max) => dim(name, *min, *max),
+            Value::Linear { root, factor, offset } => linear(&variable(root), *factor, *offset),
+            Value::Size(size) => size.to_string(),
+            Value::Auto(min, max) => auto(*min, *max),
+            Value::Static => "Dim.STATIC".to_owned(),
+        }
+    }
+}
