@@ -386,6 +386,10 @@ impl<'p> Binder<'_, 'p> {
                 self.env.assume(condition);
                 continue;
             }
+            // The step that asserts it demands it.
+            if guard.is_asserted {
+                continue;
+            }
             for &requirement in &guard.requirements {
                 let requirement = self.records.translate(&mut self.env, requirement);
                 self.demand(requirement, DemandKind::Guard, guard.text.clone());
