@@ -209,7 +209,7 @@ impl Spec {
 
     /// The spec as JSON.
     pub fn to_json(&self) -> Json {
-        self.tree.clone()
+        self.shapes.as_ref().map_or_else(|| self.tree.clone(), |shapes| shapes.to_json())
     }
 }
 
