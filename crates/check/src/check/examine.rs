@@ -33,6 +33,8 @@ pub(super) struct Examination<'a, 'p> {
     pub report: &'a mut Report,
     /// The conditions found violated.
     pub violated: Vec<Obligation>,
+    /// The conditions that were left open.
+    pub open: Vec<Expr>,
     /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
     /// A callback that receives each question as an SMT-LIB 2 file.
@@ -153,7 +155,10 @@ impl<'p> Examination<'_, 'p> {
                 self.violated.push(obligation.clone());
                 self.lower(Outcome::Violated);
             }
-            GuardVerdict::Unknown => self.lower(Outcome::Unknown),
+            GuardVerdict::Unknown => {
+                self.open.push(obligation.condition);
+                self.lower(Outcome::Unknown);
+            }
             GuardVerdict::Implied => {}
         }
         if let Some(limit) = &proof.limit {

@@ -61,6 +61,9 @@ impl Session<'_> {
         first: &mut Examined,
         budget: &Budget,
     ) -> Result<Vec<Fix>, CheckError> {
+        if spec.shapes().is_some() {
+            return Ok(self.exact_fix(spec, first, budget)?.into_iter().collect());
+        }
         let mut start = Draft {
             spec: spec.resolved(self.contract()).unwrap_or_else(|_| spec.clone()).inlined(),
             lines: IndexMap::new(),
@@ -282,6 +285,7 @@ impl Session<'_> {
                     proved,
                     cost: cost.text(),
                     note,
+                    assumptions: Vec::new(),
                     declarations: Vec::new(),
                 };
                 let (equates, caps) = (draft.equates, draft.caps);
@@ -297,7 +301,7 @@ impl Session<'_> {
 }
 
 /// Whether everything is proved but what operators without a shape function may need.
-fn only_skips(report: &Report) -> bool {
+pub(super) fn only_skips(report: &Report) -> bool {
     report.verdict == Outcome::Unknown
         && !report.unsupported.is_empty()
         && report.guards.iter().all(|guard| guard.verdict == GuardVerdict::Implied)

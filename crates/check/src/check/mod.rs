@@ -8,6 +8,7 @@ mod cost;
 mod effort;
 mod error;
 mod evaluate;
+mod exact;
 mod examine;
 mod excluded;
 mod explain;

@@ -16,6 +16,7 @@ pub use node::Node;
 pub(super) use own::is_own;
 pub(crate) use text::in_python;
 pub(super) use torch::is_torch;
+pub(crate) use write::declaration;
 pub(super) use write::write;
 
 use super::parse::SpecError;
@@ -105,6 +106,11 @@ impl Shapes {
         });
         let variables: Map<String, Json> = variables.collect();
         json!({"vars": variables, "params": self.params.to_json(), "assumptions": self.assumptions})
+    }
+
+    /// The assumptions as torch takes them.
+    pub(crate) fn assumptions_in_python(&self) -> Vec<String> {
+        write::assumptions(self)
     }
 
     /// The spec with more conditions.

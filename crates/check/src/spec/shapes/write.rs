@@ -20,18 +20,7 @@ pub(in crate::spec) fn write(shapes: &Shapes) -> String {
             let _ = writeln!(params, "        {}: {value},", python_string(key));
         }
     }
-    let mut assumptions: Vec<String> = Vec::new();
-    for text in &shapes.assumptions {
-        let written = writer.expression(text);
-        if written != "True" {
-            assumptions.push(written);
-        }
-    }
-    for more in writer.more {
-        if !assumptions.contains(&more) {
-            assumptions.push(more);
-        }
-    }
+    let assumptions = writer.assumptions(shapes);
     let mut variables = String::new();
     for (key, variable) in &shapes.variables {
         let _ = writeln!(variables, "{key} = {}", declaration(key, variable, &shapes.params));
@@ -49,6 +38,11 @@ pub(in crate::spec) fn write(shapes: &Shapes) -> String {
     let used: Vec<&str> = classes.into_iter().filter(|class| text.contains(&format!("{class}("))).collect();
     let torch = if text.contains("torch.sym_") { "import torch\n" } else { "" };
     format!("{torch}from torch.fx.experimental.dynamic_spec import {}\n\n{text}", used.join(", "))
+}
+
+/// The assumptions of a spec as torch takes them.
+pub(super) fn assumptions(shapes: &Shapes) -> Vec<String> {
+    Writer { pool: Pool::new(), more: Vec::new() }.assumptions(shapes)
 }
 
 /// `ShapeVar("b", min=2, max=64)`.
@@ -91,6 +85,18 @@ struct Writer {
 }
 
 impl Writer {
+    /// The assumptions, and what was lost of the expressions written so far.
+    fn assumptions(&mut self, shapes: &Shapes) -> Vec<String> {
+        let written: Vec<String> = shapes.assumptions.iter().map(|text| self.expression(text)).collect();
+        let mut kept: Vec<String> = Vec::new();
+        for text in written.into_iter().chain(std::mem::take(&mut self.more)) {
+            if text != "True" && !kept.contains(&text) {
+                kept.push(text);
+            }
+        }
+        kept
+    }
+
     /// An expression as torch takes it.
     fn expression(&mut self, text: &str) -> String {
         let Ok(read) = read::closed(&mut self.pool, text) else { return text.to_owned() };
