@@ -238,9 +238,7 @@ impl Program {
     fn recorded_spec(&self, py: Python<'_>) -> PyResult<String> {
         let subject = self.subject.clone();
         enter(py, move || match subject {
-            Subject::Exported(checker) => {
-                Ok(checker.recorded_spec()?.to_json().to_string())
-            }
+            Subject::Exported(checker) => Ok(checker.recorded_spec()?.to_json().to_string()),
             Subject::Model(model) => Ok(model.spec().to_string()),
         })
     }

@@ -205,7 +205,11 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let tuples = Tuples::of(checker.program());
     if examples.is_empty() {
         let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
-        return Ok(Written { spec: checker.recorded_spec().map_err(unreadable)?.to_json(), tuples, note: None });
+        return Ok(Written {
+            spec: checker.recorded_spec().map_err(unreadable)?.to_json(),
+            tuples,
+            note: None,
+        });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {

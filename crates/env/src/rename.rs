@@ -76,10 +76,11 @@ impl ShapeEnv {
         }
     }
 
-    /// Records a condition as one that the program itself asserts.
+    /// Records a condition as one that the program itself asserts, where it comes this way.
     pub(super) fn state(&mut self, condition: Expr, clause: Clause) {
         self.note();
         let certain = self.path.is_certain();
+        let condition = self.on_path(condition);
         self.records.stated.push(RuntimeAssert { condition, origin: self.records.origin, clause, certain });
     }
 }

@@ -215,6 +215,7 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
             Rejects::Sizes(_) => Some(true),
         },
         note: note.filter(|_| !has_spec).map(str::to_owned),
+        assumptions: Vec::new(),
         declarations: fix.changes.iter().map(model::Declaration::json).collect(),
     }
 }

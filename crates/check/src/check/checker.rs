@@ -1,4 +1,5 @@
 //! A program that was read, to be checked.
+use super::asserted::with_assertions;
 use super::error::CheckError;
 use super::evaluate::Evaluator;
 use super::summary;
@@ -90,6 +91,14 @@ impl Checker {
     /// # Errors
     /// When the program's inputs cannot be determined.
     pub fn evaluator<'s>(&'s self, operators: &'s Operators) -> Result<Evaluator<'s>, CheckError> {
-        Ok(Evaluator::new(Contract::load(&self.program)?, operators))
+        Ok(Evaluator::new(self.contract(operators)?, operators))
+    }
+
+    /// The program's contract: ranges, guards, and what it asserts of the sizes of its inputs.
+    ///
+    /// # Errors
+    /// When the program's inputs or records cannot be read.
+    pub fn contract<'s>(&'s self, operators: &'s Operators) -> Result<Contract<'s>, CheckError> {
+        with_assertions(Contract::load(&self.program)?, operators)
     }
 }

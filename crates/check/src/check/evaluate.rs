@@ -297,7 +297,9 @@ impl<'p> Evaluator<'p> {
                 ));
             }
         }
-        for ContractGuard { text: guard, condition, requirements } in &self.contract.guards {
+        // The step that makes an assertion checks it.
+        let guards = self.contract.guards.iter().filter(|guard| !guard.is_asserted);
+        for ContractGuard { text: guard, condition, requirements, .. } in guards {
             // One operand may settle a connective before another one is evaluated.
             let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
             let broken = |&requirement: &Expr| pool.eval(requirement, lookup).is_ok_and(|v| !v.as_bool());

@@ -1,5 +1,5 @@
 //! Deciding everything that a run has gathered, and writing it into the report.
-use super::evaluate::Evaluator;
+use super::evaluate::{Evaluator, Shapes};
 use super::excluded::excluded;
 use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
@@ -18,7 +18,7 @@ use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::{Expr, is_cancelled, text};
-use sizewise_solve::{Budget, Verdict, decide, open_requirements};
+use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
 pub(super) const MAX_HARD: u32 = 5;
@@ -33,6 +33,8 @@ pub(super) struct Examination<'a, 'p> {
     pub report: &'a mut Report,
     /// The conditions found violated.
     pub violated: Vec<Obligation>,
+    /// The conditions that were left open.
+    pub open: Vec<Expr>,
     /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
     /// A callback that receives each question as an SMT-LIB 2 file.
@@ -153,7 +155,10 @@ impl<'p> Examination<'_, 'p> {
                 self.violated.push(obligation.clone());
                 self.lower(Outcome::Violated);
             }
-            GuardVerdict::Unknown => self.lower(Outcome::Unknown),
+            GuardVerdict::Unknown => {
+                self.open.push(obligation.condition);
+                self.lower(Outcome::Unknown);
+            }
             GuardVerdict::Implied => {}
         }
         if let Some(limit) = &proof.limit {
@@ -167,11 +172,7 @@ impl<'p> Examination<'_, 'p> {
         }
         let shown = summary::condition(self.assumptions, base, obligation.condition);
         let expr = text::print::expression(&base.pool, obligation.condition);
-        let witness = proof.witness.as_ref().map(|w| {
-            w.iter()
-                .map(|(s, v)| (base.pool.symbol_name(*s).to_string(), int_json(v)))
-                .collect::<IndexMap<_, _>>()
-        });
+        let witness = proof.witness.as_ref().map(|witness| witness_json(base, witness));
         let report = guard_report(run, base, obligation, proof, (expr, shown), witness);
         self.report.guards.push(report);
     }
@@ -296,9 +297,9 @@ impl<'p> Examination<'_, 'p> {
                 self.lower(Outcome::Unknown);
                 continue;
             }
-            // The traced example is an allowed input; at its shapes the step fails.
+            // The traced example, or else any other allowed input: at its shapes the step fails.
             let prover = self.prover();
-            let shapes = prover.shapes_at(&Vec::new());
+            let (witness, shapes) = self.allowed_input();
             let replayed = shapes.as_ref().map(|s| prover.replay(s));
             let violated = matches!(replayed, Some(Ok(_)));
             let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
@@ -312,7 +313,7 @@ impl<'p> Examination<'_, 'p> {
                 op: Some(step.op()),
                 decided_by: Some("normal-form".to_string()),
                 because: Vec::new(),
-                witness: violated.then(IndexMap::new),
+                witness: violated.then(|| witness_json(&self.assumptions.env, &witness)),
                 inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
                 shown: shown.unwrap_or_else(|| failure.message.clone()),
                 clause: failure.clause.map(|clause| clause.to_string()),
@@ -327,10 +328,28 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
+    /// An input that the assumptions allow: the traced example, or another one where none is known.
+    fn allowed_input(&self) -> (Witness, Option<Shapes>) {
+        let prover = self.prover();
+        if let Some(shapes) = prover.shapes_at(&Vec::new()) {
+            return (Vec::new(), Some(shapes));
+        }
+        let mut base = self.assumptions.env.clone();
+        let (pool, facts) = base.facts();
+        let never = pool.bool(false);
+        match decide(pool, facts, never, self.budget).verdict {
+            Verdict::Refuted { witness } => {
+                let shapes = prover.shapes_at(&witness);
+                (witness, shapes)
+            }
+            _ => (Vec::new(), None),
+        }
+    }
+
     pub fn mismatches(&mut self, run: &Run) {
         for mismatch in &run.mismatches {
             let step = &run.steps[mismatch.origin.0 as usize];
-            let shapes = self.prover().shapes_at(&Vec::new());
+            let (_, shapes) = self.allowed_input();
             self.report.mismatches.push(MismatchReport {
                 node: step.node(),
                 value: mismatch.value.to_string(),
@@ -409,6 +428,11 @@ impl Examination<'_, '_> {
             self.report.diagnostics.push(Diagnostic::new("assertion-dropped", Level::Note, message));
         }
     }
+}
+
+/// An assignment of symbols as JSON.
+fn witness_json(env: &ShapeEnv, witness: &Witness) -> IndexMap<String, serde_json::Value> {
+    witness.iter().map(|(s, v)| (env.pool.symbol_name(*s).to_string(), int_json(v))).collect()
 }
 
 fn guard_report(

@@ -14,7 +14,7 @@ use crate::propagate::{Interpreter, Mode, Step, Stop, recorded};
 use crate::report::{Condition, Explanation};
 use crate::spec::{Assumptions, Contract, DemandKind, InputKind, bound_conditions};
 use indexmap::IndexMap;
-use sizewise_env::Origin;
+use sizewise_env::{GuardKind, Origin};
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_ir::Constant;
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
@@ -116,7 +116,7 @@ impl Checker {
         let Some(dim) = dimension.dim else { return self.explain_constant(dimension) };
         let freed = Contract::load_freed(self.program(), dimension.input, dim)?;
         let Some((contract, free, recorded)) = freed else {
-            return Err(CheckError::NoDimension(dimension.name.clone(), "no size known there".to_string()));
+            return Err(CheckError::NoDimension(dimension.name.clone(), "no sizes there".to_string()));
         };
         let assumptions = contract.unconstrained();
         let needs = self.needs(&contract, &assumptions, operators)?;
@@ -264,6 +264,13 @@ impl Checker {
         };
         for guard in run.env.guards() {
             add(guard.condition, Some(guard.origin), Source::Guard(guard.kind, guard.clause));
+        }
+        // Without an example, what operators need of the inputs is no guard.
+        let of_inputs =
+            |e| run.env.pool.free_symbols(&[e]).iter().all(|&s| assumptions.env.symbol(s).is_some());
+        for assert in run.env.runtime_asserts().iter().filter(|assert| of_inputs(assert.condition)) {
+            let source = Source::Guard(GuardKind::Precondition, assert.clause);
+            add(assert.condition, Some(assert.origin), source);
         }
         for guard in &contract.guards {
             add(guard.condition, None, Source::Demand(DemandKind::Guard));

@@ -48,6 +48,9 @@ impl Session<'_> {
         first: &mut Examined,
         budget: &Budget,
     ) -> Result<Vec<Fix>, CheckError> {
+        if spec.shapes().is_some() {
+            return Ok(self.exact_fix(spec, first, budget)?.into_iter().collect());
+        }
         let mut start = Draft::new(spec, self.contract(), first);
         let constants = constant_numbers(first);
         for (input, path, condition) in &constants {
@@ -137,7 +140,8 @@ impl Session<'_> {
     ) -> Result<Option<Fix>, CheckError> {
         let mut second_best = None;
         for Inferred { changes, note } in proposals {
-            let Some(Repair { mut fix, fixes_a_size, .. }) = self.pursue(start, &changes, first, budget)? else {
+            let Some(Repair { mut fix, fixes_a_size, .. }) = self.pursue(start, &changes, first, budget)?
+            else {
                 continue;
             };
             fix.note = fix.note.or(note);
@@ -262,7 +266,8 @@ impl Session<'_> {
             if let Some((automatic, is_whole)) = self.automatic(&draft, narrowed, loses, first, budget)? {
                 if is_whole {
                     let kept = automatic.kept(first);
-                    cost = Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
+                    cost =
+                        Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
                 }
                 notes = vec![unproved(&examined, one)];
                 draft = automatic;
@@ -276,6 +281,7 @@ impl Session<'_> {
             cost: cost.text(),
             loses: cost.loses(),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
+            assumptions: Vec::new(),
             declarations: Vec::new(),
         };
         let kept = kept.filter(|_| draft.left().is_empty());
@@ -304,7 +310,11 @@ fn unproved(examined: &Examined, refused: &Refused) -> String {
     let why = match &refused.why {
         Reason::Guard(guard) => {
             let shown = summary::shown(assumptions, &assumptions.env, *guard);
-            let guard = if shown.len() <= LONGEST_SHOWN { format!("`{}`", visible(&shown)) } else { "a guard".into() };
+            let guard = if shown.len() <= LONGEST_SHOWN {
+                format!("`{}`", visible(&shown))
+            } else {
+                "a guard".into()
+            };
             format!("it does not prove {guard} for the entire range")
         }
         Reason::Computed(path) => format!("{} is computed from it", visible(path)),
@@ -318,7 +328,7 @@ fn is_same(a: &Fix, b: &Fix) -> bool {
 }
 
 /// Whether everything is proved but what operators without a shape function may need.
-fn only_skips(report: &Report) -> bool {
+pub(super) fn only_skips(report: &Report) -> bool {
     report.verdict == Outcome::Unknown
         && !report.unsupported.is_empty()
         && report.guards.iter().all(|guard| guard.verdict == GuardVerdict::Implied)

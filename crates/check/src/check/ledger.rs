@@ -44,9 +44,10 @@ pub(super) fn ledger(
 
 /// The ranges and guards that the exported module checks of its inputs.
 fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries: &mut Vec<LedgerEntry>) {
+    let of_inputs = contract.input_symbols();
     for (e, bounds) in &contract.ranges {
         let symbols = run.env.pool.free_symbols(&[*e]);
-        if symbols.is_empty() || !symbols.iter().all(|s| contract.hints.contains_key(s)) {
+        if symbols.is_empty() || !symbols.iter().all(|s| of_inputs.contains(s)) {
             continue;
         }
         let e = assumptions.records.translate(&mut run.env, *e);
@@ -60,7 +61,7 @@ fn inputs(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entries
             });
         }
     }
-    for guard in &contract.guards {
+    for guard in contract.guards.iter().filter(|guard| !guard.is_asserted) {
         let condition = assumptions.records.translate(&mut run.env, guard.condition);
         entries.push(LedgerEntry {
             assumption: summary::shown(assumptions, &run.env, condition),

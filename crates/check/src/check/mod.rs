@@ -1,5 +1,6 @@
 //! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
 mod advice;
+mod asserted;
 mod causes;
 mod checker;
 mod consequences;
@@ -8,6 +9,7 @@ mod draft;
 mod effort;
 mod error;
 mod evaluate;
+mod exact;
 mod examine;
 mod excluded;
 mod explain;

@@ -22,8 +22,10 @@ pub(super) struct Examined<'p> {
     pub violated: Vec<Expr>,
     /// Those of them that follow from no others.
     pub roots: Vec<Expr>,
-    /// Those of them without which the program still runs, with other sizes than it records.
+    /// Those of the violated ones without which the program still runs, with other sizes than it records.
     pub of_records: Vec<Expr>,
+    /// The conditions that were left open.
+    pub open: Vec<Expr>,
 }
 
 impl Examined<'_> {
@@ -115,6 +117,7 @@ impl Checker {
                     assumptions: contract.assumed(),
                     violated: Vec::new(),
                     roots: Vec::new(),
+                    open: Vec::new(),
                     of_records: Vec::new(),
                 });
             }
@@ -136,6 +139,7 @@ impl Checker {
             detailed: task.detailed,
             report: &mut report,
             violated: Vec::new(),
+            open: Vec::new(),
             emit: task.emit,
             hard: 0,
             jobs: self.jobs,
@@ -150,12 +154,12 @@ impl Checker {
             examination.trace_causes(&mut run);
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
-        let roots = examination.roots();
+        let (roots, open) = (examination.roots(), std::mem::take(&mut examination.open));
         let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
         let of_records = of_records.map(|o| o.condition).collect();
         clock.lap("decide");
         report.timings = clock.laps;
-        Ok(Examined { report, assumptions, violated, roots, of_records })
+        Ok(Examined { report, assumptions, violated, roots, open, of_records })
     }
 
     fn blank(&self) -> Report {

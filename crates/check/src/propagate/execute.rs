@@ -33,7 +33,7 @@ pub fn propagate<'p>(
     let inputs = recorded::assumed_inputs(program, &assumptions.inputs, &mut records, &mut env)?;
     let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
     let results = interpreter.propagate(inputs)?;
-    Ok(interpreter.run.finished(results))
+    Ok(interpreter.run.finished(results, |symbol| assumptions.env.symbol(symbol).is_some()))
 }
 
 impl<'p> Interpreter<'p> {

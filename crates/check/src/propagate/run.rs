@@ -1,8 +1,8 @@
 //! What running a program has found, apart from the program itself.
 use super::step::{Comparison, Failure, Mismatch, Named, Step};
 use crate::spec::Assumptions;
-use sizewise_env::{Guard, Origin, RuntimeAssert, ShapeEnv};
-use sizewise_expr::Expr;
+use sizewise_env::{Guard, GuardKind, Origin, RuntimeAssert, ShapeEnv};
+use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::{Tensor, Value};
 use std::sync::Arc;
 
@@ -62,12 +62,23 @@ impl<'p> Run<'p> {
         }
     }
 
-    /// The run when it has come to its end.
-    pub(super) fn finished(self, results: Vec<Value>) -> Run<'p> {
+    /// The run when it has come to its end. What sizes of inputs alone decide is a guard, whether or not an example
+    /// of them is known: data has no part in it.
+    pub(super) fn finished(self, results: Vec<Value>, is_of_inputs: impl Fn(Symbol) -> bool) -> Run<'p> {
         let env = &self.env;
+        let (decided, asserts): (Vec<RuntimeAssert>, Vec<RuntimeAssert>) =
+            env.runtime_asserts().iter().cloned().partition(|assert| {
+                env.pool.free_symbols(&[assert.condition]).into_iter().all(&is_of_inputs)
+            });
+        let decided = decided.into_iter().map(|RuntimeAssert { condition, origin, clause, .. }| Guard {
+            condition,
+            kind: GuardKind::Precondition,
+            origin,
+            clause,
+        });
         Run {
-            guards: env.guards().to_vec(),
-            asserts: env.runtime_asserts().to_vec(),
+            guards: env.guards().iter().cloned().chain(decided).collect(),
+            asserts,
             layout_choices: env.layout_choices().iter().map(|&(e, origin)| (origin, e)).collect(),
             strides_needed: env.strides_needed().to_vec(),
             results,

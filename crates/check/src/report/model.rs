@@ -367,6 +367,9 @@ pub struct Fix {
     /// What an export with the changed spec needs besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Conditions over the variables of a ShapesSpec, as Python: assumed beside what the spec says, they are the fix.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
     /// What inputs and outputs of an ONNX model are to be declared as: `{"input": "x", "dim": 0, "size": "batch"}`. The
     /// spec, if there is one, is then that of the model with these declarations.
     #[serde(skip_serializing_if = "Vec::is_empty")]

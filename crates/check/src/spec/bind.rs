@@ -38,6 +38,9 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
         dim_names: FxHashMap::default(),
     };
     binder.collect_dims(&places)?;
+    if let Some(shapes) = spec.shapes() {
+        binder.add_variables(shapes, &places)?;
+    }
     binder.claim_symbols(&places);
     let mut allowed = Vec::with_capacity(places.len());
     for place in &places {
@@ -45,27 +48,33 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
     }
     binder.bind_symbols(&places, &allowed);
     binder.declare_free();
+    if let Some(shapes) = spec.shapes() {
+        binder.assume_spec(shapes, &places, &allowed)?;
+    }
     binder.demand_sizes(&places, &allowed);
     binder.demand_contract();
     Ok(binder.finish(&places, &allowed))
 }
 
-/// A named dimension of the spec.
-struct Named {
-    spec: DimSpec,
+/// A named dimension of the spec, or a variable.
+pub(super) struct Named {
+    /// The least value, if there is one.
+    pub min: Option<Int>,
+    /// The greatest value, if there is one.
+    pub max: Option<Int>,
     /// Its size in the example, once an input or a derived dimension determines it.
-    example: Option<Int>,
+    pub example: Option<Int>,
     /// The symbol that stands for it, once there is one.
-    variable: Option<Expr>,
+    pub variable: Option<Expr>,
     /// Its first occurrence: `x.shape[0]`.
-    path: Option<String>,
+    pub path: Option<String>,
 }
 
-struct Binder<'c, 'p> {
-    contract: &'c Contract<'p>,
-    env: ShapeEnv,
+pub(super) struct Binder<'c, 'p> {
+    pub contract: &'c Contract<'p>,
+    pub env: ShapeEnv,
     records: Records<'p>,
-    dims: IndexMap<String, Named>,
+    pub dims: IndexMap<String, Named>,
     /// Program symbols that the spec determines.
     bound: FxHashSet<Symbol>,
     assumed: Vec<Expr>,
@@ -123,27 +132,33 @@ impl<'p> Binder<'_, 'p> {
     fn add_dim(&mut self, dim: &DimSpec, path: &str) -> Result<(), SpecError> {
         match self.dims.get(&dim.name) {
             None => {
-                let named = Named { spec: dim.clone(), example: None, variable: None, path: None };
+                let (min, max) = (Some(dim.min.clone()), dim.max.clone());
+                let named = Named { min, max, example: None, variable: None, path: None };
                 self.dims.insert(dim.name.clone(), named);
                 Ok(())
             }
-            Some(known) if known.spec == *dim => Ok(()),
+            Some(known) if known.min.as_ref() == Some(&dim.min) && known.max == dim.max => Ok(()),
             Some(known) => {
-                let show = |d: &DimSpec| {
-                    format!(
-                        "{}..{}",
-                        d.min,
-                        d.max.as_ref().map_or("unbounded".to_string(), ToString::to_string)
-                    )
+                let show = |min: &Int, max: &Option<Int>| {
+                    format!("{min}..{}", max.as_ref().map_or("unbounded".to_string(), ToString::to_string))
                 };
-                let message =
-                    format!("{} has the range {} here and {} before", dim.name, show(dim), show(&known.spec));
+                let before = show(known.min.as_ref().unwrap_or(&Int::ZERO), &known.max);
+                let message = format!(
+                    "{} has the range {} here and {before} before",
+                    dim.name,
+                    show(&dim.min, &dim.max)
+                );
                 Err(SpecError::new(path, message))
             }
         }
     }
 
-    fn set_example(&mut self, name: &str, example: Option<Int>, path: &str) -> Result<(), SpecError> {
+    pub(super) fn set_example(
+        &mut self,
+        name: &str,
+        example: Option<Int>,
+        path: &str,
+    ) -> Result<(), SpecError> {
         let (Some(named), Some(example)) = (self.dims.get_mut(name), example) else { return Ok(()) };
         if let Some(known) = &named.example
             && *known != example
@@ -151,7 +166,8 @@ impl<'p> Binder<'_, 'p> {
             let message = format!("{name} is {example} in the traced example here and {known} before");
             return Err(SpecError::new(path, message));
         }
-        if example < named.spec.min || named.spec.max.as_ref().is_some_and(|max| example > *max) {
+        let is_less = named.min.as_ref().is_some_and(|min| example < *min);
+        if is_less || named.max.as_ref().is_some_and(|max| example > *max) {
             let message = format!("the traced example has {name} = {example}, outside the range of {name}");
             return Err(SpecError::new(path, message));
         }
@@ -199,6 +215,7 @@ impl<'p> Binder<'_, 'p> {
                     };
                     (root.name.clone(), matching)
                 }
+                Entry::Formula(text) => (text.clone(), self.env.pool.as_symbol(place.recorded)),
                 _ => continue,
             };
             let Some(symbol) = symbol.filter(|s| !self.bound.contains(s)) else { continue };
@@ -236,7 +253,7 @@ impl<'p> Binder<'_, 'p> {
     fn declare_dim(&mut self, name: &str, variable: Expr) {
         let Some(named) = self.dims.get_mut(name) else { return };
         named.variable = Some(variable);
-        let range = ValueRange::between_options(Some(named.spec.min.clone()), named.spec.max.clone());
+        let range = ValueRange::between_options(named.min.clone(), named.max.clone());
         let hint = named.example.clone().map(Number::Int);
         let path = named.path.clone();
         let Some(symbol) = self.env.pool.as_symbol(variable) else { return };
@@ -256,6 +273,7 @@ impl<'p> Binder<'_, 'p> {
             },
             Entry::Dim(dim) => self.dims.get(&dim.name).and_then(|d| d.variable).unwrap_or(place.recorded),
             Entry::Sum { .. } => place.recorded,
+            Entry::Formula(text) => self.formula_size(text, &place.path)?,
             Entry::Derived { expression, root } => {
                 let e = self.derived(expression, root, &place.path)?;
                 let variable = self.dims.get(&root.name).and_then(|d| d.variable).unwrap_or(e);
@@ -384,6 +402,10 @@ impl<'p> Binder<'_, 'p> {
             let condition = self.records.translate(&mut self.env, guard.condition);
             if free {
                 self.env.assume(condition);
+                continue;
+            }
+            // The step that asserts it demands it.
+            if guard.is_asserted {
                 continue;
             }
             for &requirement in &guard.requirements {

@@ -27,6 +27,8 @@ pub struct ContractGuard {
     /// Where the text has a value: where one of these is false, say because a divisor is zero, the module
     /// fails. Canonical construction may have cancelled the operation.
     pub requirements: Vec<Expr>,
+    /// Whether it is an assertion in the graph, which sizes of inputs decide.
+    pub is_asserted: bool,
 }
 
 /// The conditions under which a guard has a value.
@@ -85,8 +87,7 @@ impl<'p> Contract<'p> {
     }
 
     /// As [`Contract::load`], with one size of one input replaced by a symbol of its own, whatever the
-    /// program records of it: the symbol, and what is recorded. `None` if there is no such size, or its value
-    /// at the traced example is not known.
+    /// program records of it: the symbol, and what is recorded. `None` if there is no such size.
     ///
     /// # Errors
     /// As [`Contract::load`].
@@ -101,14 +102,14 @@ impl<'p> Contract<'p> {
             _ => None,
         };
         let Some((recorded, path)) = size else { return Ok(None) };
-        let Some(example) = contract.example(recorded) else { return Ok(None) };
+        let example = contract.example(recorded);
         let mut name: String = path.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         name = format!("{name}_{dim}");
         while contract.env.pool.find_symbol(&name).is_some() {
             name.push('_');
         }
         let free = contract.env.pool.symbol(&name);
-        if let Some(symbol) = contract.env.pool.as_symbol(free) {
+        if let (Some(symbol), Some(example)) = (contract.env.pool.as_symbol(free), example) {
             contract.hints.insert(symbol, example);
         }
         if let Some(InputKind::Tensor { sizes, .. }) =
@@ -133,11 +134,25 @@ impl<'p> Contract<'p> {
                 Ok(read) => {
                     let condition = self.env.pool.truth(read.expr);
                     let requirements = guard_requirements(&mut self.env.pool, &read);
-                    self.guards.push(ContractGuard { text: text.to_string(), condition, requirements });
+                    let text = text.to_string();
+                    self.guards.push(ContractGuard { text, condition, requirements, is_asserted: false });
                 }
                 Err(error) => self.unreadable.push(format!("the guard `{text}`: {error}")),
             }
         }
+    }
+
+    /// Adds a condition that the program asserts of its inputs, in an expression of the pool.
+    pub(crate) fn add_assertion(&mut self, condition: Expr) {
+        let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
+        let mut requirements = requirements(&mut self.env.pool, &[condition]);
+        requirements.retain(|&e| self.env.pool.as_bool(e) != Some(true));
+        self.guards.push(ContractGuard { text, condition, requirements, is_asserted: true });
+    }
+
+    /// Whether an example of every size is known, so that it shows how the program goes.
+    pub fn has_example(&self) -> bool {
+        self.input_symbols().iter().all(|symbol| self.hints.contains_key(symbol))
     }
 
     fn read_ranges(&mut self) {
@@ -203,6 +218,7 @@ impl<'p> Contract<'p> {
             }
         }
         for guard in &self.guards {
+            guard.requirements.iter().filter(|_| guard.is_asserted).for_each(|&e| env.assume(e));
             env.assume(guard.condition);
         }
         self.with_inputs(env)

@@ -53,4 +53,6 @@ pub enum Entry {
         /// The named dimensions.
         roots: Vec<DimSpec>,
     },
+    /// It is this expression over the variables of a ShapesSpec.
+    Formula(String),
 }

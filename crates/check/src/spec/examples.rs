@@ -49,7 +49,7 @@ impl Spec {
     pub fn resolved(&self, contract: &Contract) -> Result<Spec, SpecError> {
         match &self.examples {
             Some(examples) => Spec::of_examples(contract, examples),
-            None => Ok(self.clone()),
+            None => Ok(self.with_parameter_names(contract)),
         }
     }
 }

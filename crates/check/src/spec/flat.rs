@@ -35,6 +35,10 @@ impl Spec {
     /// When the spec does not fit the inputs: an unknown name, another number of inputs or dimensions, an empty range,
     /// or what is no entry of a dimension.
     pub fn of_flat(&self, inputs: &[FlatInput], least: i64) -> Result<Vec<Option<Vec<Entry>>>, SpecError> {
+        if self.shapes.is_some() {
+            let message = "a ShapesSpec is for exported programs: write the dimensions of the model's inputs";
+            return Err(SpecError::new("", message));
+        }
         if self.examples.is_some() {
             let message = "example inputs are no spec here: write the dimensions that vary";
             return Err(SpecError::new("additional_inputs", message));

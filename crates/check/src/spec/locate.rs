@@ -147,6 +147,14 @@ fn tensor(
         }
     };
     match json {
+        Json::Array(entries) if entries.len() != sizes.len() && spec.shapes.is_some() => {
+            let (given, rank) = (entries.len(), sizes.len());
+            let message = format!("TensorSpec has {given} dims but tensor {whole} has {rank} dims");
+            return Err(SpecError::new(&whole, message));
+        }
+        Json::Object(_) if spec.shapes.is_some() => {
+            return Err(SpecError::new(&whole, "expected a TensorSpec: the input is a tensor"));
+        }
         Json::Array(entries) if entries.len() != sizes.len() => {
             let message = format!(
                 "the tensor has {}, the spec {}",
@@ -207,6 +215,14 @@ pub(super) fn check_names(contract: &Contract, spec: &Spec) -> Result<(), SpecEr
             names.dedup();
             let near = keys::nearest(name, names.iter().map(String::as_str));
             let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
+            if spec.shapes.is_some() {
+                let message = format!(
+                    "ParamsSpec has entries ['{name}'] that do not match any argument passed to export(){near}. Spec keys \
+                     must be forward parameter names that were actually passed. Inputs received: {}",
+                    names.join(", ")
+                );
+                return Err(SpecError::new(name, message));
+            }
             return Err(SpecError::new(
                 name,
                 format!("the program has no such input{near}; it has {}", names.join(", ")),
@@ -338,7 +354,7 @@ pub(super) fn find<'s>(
         let Some((first, steps)) = input.input.path.split_first() else { return Ok(&NULL) };
         let at = parameters.iter().position(|p| *p == first).unwrap_or(usize::MAX);
         return match entries.get(at) {
-            Some(entry) => descend(contract, entry, first, steps, &input.path()),
+            Some(entry) => descend((contract, spec), entry, first, steps, &input.path()),
             None => Ok(&NULL),
         };
     }
@@ -347,7 +363,7 @@ pub(super) fn find<'s>(
         if let Some((first @ PathStep::Parameter(name), steps)) = path.split_first()
             && let Some(entry) = entries.get(&**name)
         {
-            return descend(contract, entry, first, steps, &input.path());
+            return descend((contract, spec), entry, first, steps, &input.path());
         }
     }
     if let Some(entry) = entries.get(&*input.input.placeholder) {
@@ -362,7 +378,7 @@ pub(super) fn find<'s>(
         let is_keyword = |path: &&Vec<PathStep>| path.first().is_some_and(named);
         let mut paths = std::iter::once(&input.input.path).chain(&input.input.aliases);
         if let Some((first, steps)) = paths.find(is_keyword).and_then(|path| path.split_first()) {
-            return descend(contract, entry, first, steps, &input.path());
+            return descend((contract, spec), entry, first, steps, &input.path());
         }
     }
     Ok(&NULL)
@@ -370,7 +386,7 @@ pub(super) fn find<'s>(
 
 /// The entry below `entry` along `steps`, which lead from the parameter `first` to a leaf.
 fn descend<'s>(
-    contract: &Contract,
+    (contract, spec): (&Contract, &Spec),
     entry: &'s Json,
     first: &PathStep,
     steps: &[PathStep],
@@ -394,6 +410,10 @@ fn descend<'s>(
         };
         at = match (at, step) {
             (Json::Null, _) => return Ok(&NULL),
+            // A SeqSpec may be shorter than the sequence.
+            (Json::Array(items), PathStep::Index(i)) if spec.shapes.is_some() => {
+                items.get(*i).unwrap_or(&NULL)
+            }
             (Json::Array(items), PathStep::Index(i)) => items.get(*i).ok_or_else(mismatch)?,
             (Json::Object(items), PathStep::Key(k)) => items.get(&k.name()).unwrap_or(&NULL),
             (Json::Object(items), PathStep::Field(name) | PathStep::Parameter(name)) => {

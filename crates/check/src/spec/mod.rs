@@ -6,6 +6,7 @@
 //! assumed about the program's symbols, and what the program demands that remains to be proved.
 mod assumptions;
 mod bind;
+mod bind_shapes;
 mod change;
 mod contract;
 mod dim;
@@ -16,6 +17,7 @@ mod inputs;
 mod locate;
 mod parse;
 mod python;
+pub mod shapes;
 mod solved;
 mod torch;
 mod width;
@@ -31,5 +33,5 @@ pub use initial::Width;
 pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
 pub use parse::{Spec, SpecError, is_program};
-pub(crate) use torch::{Lines, Reason, Refused, refused};
 pub use torch::Tuples;
+pub(crate) use torch::{Lines, Reason, Refused, refused};

@@ -1,12 +1,14 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
 use super::python;
+use super::shapes::{self, Shapes};
 use super::torch::{self, Tuples};
 use super::width;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
 use sizewise_expr::escape::excerpt;
 use sizewise_ir::keys::{self, unrepeated};
+use std::sync::Arc;
 
 /// A spec that cannot be used, and the place in it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -44,6 +46,8 @@ pub struct Spec {
     torch_form: bool,
     /// Additional example inputs, which take the place of a tree.
     pub(super) examples: Option<Vec<Json>>,
+    /// What a ShapesSpec says besides the tree, whose entries are expressions then.
+    pub(super) shapes: Option<Arc<Shapes>>,
 }
 
 /// Containers nested deeper than this are refused.
@@ -68,10 +72,19 @@ impl Spec {
     pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
         let text = spec_text(text)?;
         let tree = match json(text) {
+            Ok(Json::Object(fields)) if shapes::is_own(&fields) => {
+                return Shapes::of_own(&fields).map(Spec::of_shapes);
+            }
+            Ok(Json::Object(fields)) if shapes::is_torch(&fields) => {
+                return Shapes::of_torch(&fields).map(Spec::of_shapes);
+            }
             Ok(tree) => tree,
             Err(error) => {
                 let wrong = |other| if python::looks_like_python(text) { other } else { error };
-                python::read(text).map_err(wrong)?
+                match python::read(text).map_err(wrong)? {
+                    python::Found::Dims(tree) => tree,
+                    python::Found::Shapes(shapes) => return shapes.checked().map(Spec::of_shapes),
+                }
             }
         };
         if has_graph(&tree) {
@@ -89,7 +102,7 @@ impl Spec {
                     Some(_) => return Err(SpecError::new("dims", "expected an object of named dimensions")),
                 };
                 let tree = fields.remove("dynamic_shapes").unwrap_or(Json::Null);
-                Ok(Spec { tree, dims, torch_form: true, examples: None })
+                Ok(Spec { tree, dims, torch_form: true, examples: None, shapes: None })
             }
             Json::Object(mut fields) if fields.len() == 1 && fields.contains_key("additional_inputs") => {
                 let examples = match fields.remove("additional_inputs") {
@@ -103,17 +116,12 @@ impl Spec {
                     }
                 };
                 let tree = Json::Object(Map::new());
-                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: Some(examples) })
+                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: Some(examples), shapes: None })
             }
             Json::Object(_) | Json::Array(_) => {
-                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: None })
+                Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: None, shapes: None })
             }
-            Json::Null => Ok(Spec {
-                tree: Json::Object(Map::new()),
-                dims: Map::new(),
-                torch_form: true,
-                examples: None,
-            }),
+            Json::Null => Ok(Spec { torch_form: true, ..Spec::of_tree(Json::Object(Map::new())) }),
             _ => Err(SpecError::new("", "expected an object by parameter name or a list of entries")),
         }
     }
@@ -146,11 +154,24 @@ impl Spec {
 
     /// As [`Spec::to_python`], with tuples where the inputs of a program have them.
     pub fn to_python_with(&self, tuples: &Tuples) -> String {
-        torch::write(&self.for_torch().tree, tuples)
+        match &self.shapes {
+            Some(shapes) => shapes::write(shapes),
+            None => torch::write(&self.for_torch().tree, tuples),
+        }
     }
 
     pub(super) fn of_tree(tree: Json) -> Spec {
-        Spec { tree, dims: Map::new(), torch_form: false, examples: None }
+        Spec { tree, dims: Map::new(), torch_form: false, examples: None, shapes: None }
+    }
+
+    /// A spec in the language of ShapesSpec.
+    pub fn of_shapes(shapes: Shapes) -> Spec {
+        Spec { shapes: Some(Arc::new(shapes.clone())), ..Spec::of_tree(shapes.params.to_json()) }
+    }
+
+    /// What it says as a ShapesSpec, if it is one.
+    pub fn shapes(&self) -> Option<&Shapes> {
+        self.shapes.as_deref()
     }
 
     /// The same spec with separately declared dimensions written where they are used.
@@ -160,7 +181,7 @@ impl Spec {
         if !self.dims.is_empty() {
             self.inline(&mut tree);
         }
-        Spec { tree, dims: Map::new(), torch_form: false, examples: self.examples.clone() }
+        Spec { tree, dims: Map::new(), torch_form: false, ..self.clone() }
     }
 
     fn inline(&self, json: &mut Json) {
@@ -187,6 +208,15 @@ impl Spec {
     /// Reads the entry of one dimension or scalar.
     pub(super) fn entry(&self, json: &Json, path: &str) -> Result<Entry, SpecError> {
         match json {
+            Json::String(text) if self.shapes.is_some() => Ok(Entry::Formula(text.clone())),
+            Json::Number(number) if self.shapes.is_some() => {
+                let size = number.to_string().parse();
+                size.map(Entry::Size).map_err(|_| SpecError::new(path, "expected an integer"))
+            }
+            _ if self.shapes.is_some() && !json.is_null() => Err(SpecError::new(
+                path,
+                "unexpected leaf spec type: expected a size, an expression or nothing",
+            )),
             Json::Null => Ok(Entry::Static),
             Json::Number(n) => {
                 let size: Int = n
@@ -243,7 +273,7 @@ impl Spec {
                 }
                 Some(&dim.min).zip(dim.max.as_ref())
             }
-            Entry::Static | Entry::Size(_) | Entry::Sum { .. } => None,
+            Entry::Static | Entry::Size(_) | Entry::Sum { .. } | Entry::Formula(_) => None,
         };
         match range {
             Some((min, max)) if max < min => {

@@ -97,7 +97,8 @@ impl Limits {
             _ => None,
         };
         Ok(match entry {
-            Entry::Static => Allowed::AsDeclared,
+            // A ShapesSpec was refused before.
+            Entry::Static | Entry::Formula(_) => Allowed::AsDeclared,
             Entry::Size(size) => match number {
                 Some(number) if number != size => {
                     return Err(format!("the spec says {size}, the model declares {number}"));

@@ -2,6 +2,7 @@
 use super::dims::{Value, dimension};
 use super::read::{Entries, Reader, Result};
 use super::token::{Place, Token, Wrong};
+use super::variables::{CLASSES, FUNCTIONS};
 use sizewise_expr::Int;
 use sizewise_ir::keys;
 use std::rc::Rc;
@@ -30,6 +31,7 @@ impl Reader<'_> {
         let parts: Vec<&str> = full.iter().map(String::as_str).collect();
         let known = match parts.as_slice() {
             ["torch", "export", rest @ ..] | ["export", rest @ ..] => rest,
+            ["torch", "fx", "experimental", "dynamic_spec", rest @ ..] | ["dynamic_spec", rest @ ..] => rest,
             all => all,
         };
         match known {
@@ -43,6 +45,13 @@ impl Reader<'_> {
             ["Dim"] => self.dim(),
             ["dims"] => self.dims(place),
             ["dict"] => self.dict(),
+            ["True"] => Ok(Value::Bool(true)),
+            ["False"] => Ok(Value::Bool(false)),
+            ["STATIC"] => Ok(Value::None),
+            [class] if CLASSES.contains(class) && self.is("(") => self.part(class, place),
+            [.., name] if FUNCTIONS.contains(name) && known.len() <= 2 && self.is("(") => {
+                self.function(name, place)
+            }
             _ => Err(self.unknown(&path.join("."), place)),
         }
     }
@@ -52,7 +61,7 @@ impl Reader<'_> {
         if self.is("(") {
             return place.error(format!(
                 "`{name}(...)` is not called: the text is parsed and not run; known calls are Dim(...), \
-                 dims(...) and dict(...)"
+                 dims(...), dict(...), ShapesSpec(...) and its parts"
             ));
         }
         let names = self.names.keys().map(String::as_str).chain(["Dim", "dims", "dict", "None"]);
@@ -132,7 +141,7 @@ impl Reader<'_> {
             self.advance();
             self.require("=")?;
             let at = self.place();
-            let value = match self.sum()? {
+            let value = match self.expression()? {
                 Value::Int(value) => Some(value),
                 Value::None => None,
                 other => return Err(at.error(format!("expected an integer or None, found {}", other.kind()))),
@@ -158,7 +167,7 @@ impl Reader<'_> {
             let Token::Name(key) = self.token().clone() else { return Err(self.expected("`name=value`")) };
             self.advance();
             self.require("=")?;
-            let value = self.sum()?;
+            let value = self.expression()?;
             items.add(key, value, place)?;
             if !self.take(",") {
                 break;

@@ -1,5 +1,7 @@
 //! The values of a spec in Python: dimensions, sizes computed from them, hints, numbers and containers.
+use super::formula::{Formula, Kind};
 use super::token::{Place, Wrong};
+use super::variables::Part;
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::Int;
 use std::rc::Rc;
@@ -25,6 +27,12 @@ pub(super) enum Value {
     List(Rc<Vec<Value>>),
     /// A dictionary.
     Dict(Rc<Vec<(String, Value)>>),
+    /// `True` or `False`.
+    Bool(bool),
+    /// A variable of a ShapesSpec, or what is computed of some.
+    Formula(Rc<Formula>),
+    /// A part of a ShapesSpec.
+    Part(Rc<Part>),
 }
 
 /// Dimensions with their factors.
@@ -53,6 +61,27 @@ impl Value {
             Value::Hint { .. } => "a hint such as Dim.AUTO",
             Value::List(_) => "a list or tuple",
             Value::Dict(_) => "a dictionary",
+            Value::Bool(_) => "a truth value",
+            Value::Formula(formula) if formula.variable.is_some() => "a variable",
+            Value::Formula(formula) if formula.kind == Kind::Bool => "a condition",
+            Value::Formula(_) => "an expression",
+            Value::Part(part) => part.class(),
+        }
+    }
+
+    /// What Python calls the value's class.
+    pub(super) fn class(&self) -> &'static str {
+        match self {
+            Value::None => "NoneType",
+            Value::Int(_) => "int",
+            Value::Bool(_) => "bool",
+            Value::Text(_) => "str",
+            Value::Dim { .. } | Value::Sum { .. } => "Dim",
+            Value::Hint { .. } => "_DimHint",
+            Value::List(_) => "list",
+            Value::Dict(_) => "dict",
+            Value::Formula(formula) => formula.class(),
+            Value::Part(part) => part.class(),
         }
     }
 
@@ -79,6 +108,7 @@ impl Value {
         match self {
             Value::List(items) => items.iter().for_each(&mut add),
             Value::Dict(items) => items.iter().for_each(|(_, value)| add(value)),
+            Value::Part(part) => part.values().into_iter().for_each(&mut add),
             _ => {}
         }
         total
@@ -89,6 +119,7 @@ impl Value {
         match self {
             Value::List(items) => 1 + items.iter().map(Value::depth).max().unwrap_or(0),
             Value::Dict(items) => 1 + items.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
+            Value::Part(part) => 1 + part.values().into_iter().map(Value::depth).max().unwrap_or(0),
             _ => 0,
         }
     }
@@ -103,6 +134,9 @@ impl Value {
             Value::None => Json::Null,
             Value::Int(value) => number(value),
             Value::Text(text) => Json::from(&**text),
+            Value::Bool(value) => Json::from(*value),
+            // Specs with such are assembled apart.
+            Value::Formula(_) | Value::Part(_) => Json::Null,
             Value::Dim { root, factor, offset } => {
                 let named = Value::named(root);
                 if *factor == Int::ONE && offset.is_zero() {

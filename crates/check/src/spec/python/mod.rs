@@ -8,19 +8,24 @@
 //! dynamic_shapes = {"x": (batch, Dim.AUTO), "y": {0: 2*batch + 1}, "mask": None}
 //! ```
 //!
+//! or a `ShapesSpec(...)` of `torch.fx.experimental.dynamic_spec`.
+//!
 //! The text is parsed and never run: assignments, imports, and one literal. The literal is what is assigned to
 //! `dynamic_shapes`, or else the expression that the text ends with. Statements that the literal does not need are
 //! skipped, so that a script that exports a model can be given.
+mod assemble;
 mod calls;
 mod dims;
+mod formula;
 mod read;
 mod statements;
 mod token;
+mod variables;
 
 #[cfg(test)]
 mod tests;
 
-pub(super) use read::read;
+pub(super) use read::{Found, read};
 
 /// Whether a text that is not JSON is meant as Python: it has something that JSON never has outside of strings.
 pub(super) fn looks_like_python(text: &str) -> bool {

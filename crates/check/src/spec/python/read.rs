@@ -1,7 +1,11 @@
 //! Reading a spec in the form of Python.
+use super::assemble::{has_parts, shapes};
 use super::dims::{MAX_BITS, Value, added, multiplied};
+use super::formula::{combined, negated};
 use super::token::{Place, Token, Wrong, tokens};
+use super::variables::Declared;
 use crate::spec::SpecError;
+use crate::spec::shapes::Shapes;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_expr::Int;
@@ -24,7 +28,7 @@ pub(super) const SPEC: &str = "dynamic_shapes";
 ///
 /// # Errors
 /// The first place that is no such text, and what was expected there.
-pub(in crate::spec) fn read(text: &str) -> std::result::Result<Json, SpecError> {
+pub(in crate::spec) fn read(text: &str) -> std::result::Result<Found, SpecError> {
     read_tokens(text).map_err(|Wrong { place: Place { line, column }, message }| SpecError {
         path: format!("line {line}, column {column}"),
         message,
@@ -32,7 +36,15 @@ pub(in crate::spec) fn read(text: &str) -> std::result::Result<Json, SpecError> 
     })
 }
 
-fn read_tokens(text: &str) -> Result<Json> {
+/// A spec, in one of torch's languages.
+pub(in crate::spec) enum Found {
+    /// Of dimensions: the tree as JSON has it.
+    Dims(Json),
+    /// A ShapesSpec.
+    Shapes(Box<Shapes>),
+}
+
+fn read_tokens(text: &str) -> Result<Found> {
     let tokens = tokens(text);
     let mut reader = Reader {
         tokens: &tokens,
@@ -45,6 +57,7 @@ fn read_tokens(text: &str) -> Result<Json> {
         wrong: None,
         in_block: None,
         is_passed: false,
+        variables: Vec::new(),
     };
     let end = reader.statements()?;
     if let Some(wrong) = reader.unread.remove(SPEC) {
@@ -66,12 +79,23 @@ fn read_tokens(text: &str) -> Result<Json> {
     if spec.size(MAX_ENTRIES + 1) > MAX_ENTRIES {
         return Err(end.error(format!("the spec has more than {MAX_ENTRIES} entries")));
     }
+    if has_parts(&spec) {
+        return shapes(&spec, &reader.variables, end).map(|shapes| Found::Shapes(Box::new(shapes)));
+    }
     match spec {
-        Value::List(_) | Value::Dict(_) | Value::None => Ok(spec.to_json()),
+        Value::List(_) | Value::Dict(_) | Value::None => Ok(Found::Dims(spec.to_json())),
         other => Err(end.error(format!(
             "expected a dictionary, list or tuple that mirrors the inputs, found {}",
             other.kind()
         ))),
+    }
+}
+
+/// The sum or difference of two values.
+fn added_up(op: &'static str, left: Value, right: Value, place: Place) -> Result<Value> {
+    match (&left, &right) {
+        (Value::Formula(_), _) | (_, Value::Formula(_)) => combined(op, &left, &right, place),
+        _ => added(left, right, op == "-", place),
     }
 }
 
@@ -92,6 +116,8 @@ pub(super) struct Reader<'t> {
     pub(super) in_block: Option<Wrong>,
     /// Whether the spec is an argument of a call.
     pub(super) is_passed: bool,
+    /// The variables of a ShapesSpec, by their numbers.
+    pub(super) variables: Vec<Declared>,
 }
 
 impl Reader<'_> {
@@ -141,7 +167,7 @@ impl Reader<'_> {
 
     /// An expression, or several with commas between: a tuple.
     pub(super) fn value(&mut self) -> Result<Value> {
-        let first = self.sum()?;
+        let first = self.expression()?;
         if !self.is(",") {
             return Ok(first);
         }
@@ -150,11 +176,12 @@ impl Reader<'_> {
             if matches!(self.token(), Token::Newline | Token::End) {
                 break;
             }
-            items.push(self.sum()?);
+            items.push(self.expression()?);
         }
         Ok(Value::List(Rc::new(items)))
     }
 
+    /// A sum, of which dimensions and formulas are made.
     pub(super) fn sum(&mut self) -> Result<Value> {
         if self.depth >= MAX_DEPTH {
             return Err(self.place().error(format!("nested more than {MAX_DEPTH} deep")));
@@ -165,10 +192,10 @@ impl Reader<'_> {
             let place = self.place();
             left = if self.take("+") {
                 let right = self.product()?;
-                added(left, right, false, place)?
+                added_up("+", left, right, place)?
             } else if self.take("-") {
                 let right = self.product()?;
-                added(left, right, true, place)?
+                added_up("-", left, right, place)?
             } else {
                 self.depth -= 1;
                 return Ok(left);
@@ -180,11 +207,15 @@ impl Reader<'_> {
         let mut left = self.signed()?;
         loop {
             let place = self.place();
-            if !self.take("*") {
-                return Ok(left);
-            }
+            let op = if self.is("*") { Some("*") } else { self.factor_operator(&left) };
+            let Some(op) = op else { return Ok(left) };
+            self.advance();
             let right = self.signed()?;
-            left = multiplied(left, right, place)?;
+            left = match (&left, &right) {
+                (Value::Formula(_), _) | (_, Value::Formula(_)) => combined(op, &left, &right, place)?,
+                _ if op == "*" => multiplied(left, right, place)?,
+                _ => combined(op, &left, &right, place)?,
+            };
         }
     }
 
@@ -192,9 +223,20 @@ impl Reader<'_> {
     fn signed(&mut self) -> Result<Value> {
         let place = self.place();
         if self.take("-") {
-            let value = self.atom()?;
-            return multiplied(Value::Int(Int::from(-1)), value, place);
+            return match self.power()? {
+                Value::Formula(formula) => negated(&formula, place),
+                value => multiplied(Value::Int(Int::from(-1)), value, place),
+            };
         }
+        if self.take("~") {
+            let value = self.atom()?;
+            return Err(place.error(format!("bad operand type for unary ~: '{}'", value.class())));
+        }
+        self.power()
+    }
+
+    /// An operand with its power.
+    fn power(&mut self) -> Result<Value> {
         let base = self.atom()?;
         let place = self.place();
         if !self.take("**") {
@@ -205,6 +247,9 @@ impl Reader<'_> {
                 let exponent = exponent.to_i64().and_then(|e| u32::try_from(e).ok());
                 let power = exponent.and_then(|exponent| base.pow(exponent, MAX_BITS));
                 power.map(Value::Int).ok_or_else(|| place.error("the number is too large for a size"))
+            }
+            (base @ Value::Formula(_), exponent) | (base, exponent @ Value::Formula(_)) => {
+                combined("**", &base, &exponent, place)
             }
             (base, _) => {
                 Err(place.error(format!("a power of {}; only integers have powers here", base.kind())))
@@ -249,7 +294,7 @@ impl Reader<'_> {
         let mut items = Vec::new();
         let mut commas = false;
         while !self.is(close) {
-            items.push(self.sum()?);
+            items.push(self.expression()?);
             if let Token::Name(word) = self.token()
                 && word == "for"
             {
@@ -275,7 +320,7 @@ impl Reader<'_> {
         let mut items = Entries::default();
         while !self.is("}") {
             let place = self.place();
-            let key = match self.sum()? {
+            let key = match self.expression()? {
                 Value::Text(text) => text.to_string(),
                 Value::Int(index) => index.to_string(),
                 other => {
@@ -286,7 +331,7 @@ impl Reader<'_> {
                 }
             };
             self.require(":")?;
-            let value = self.sum()?;
+            let value = self.expression()?;
             items.add(key, value, place)?;
             if !self.take(",") {
                 break;

@@ -5,6 +5,7 @@
 use super::dims::Value;
 use super::read::{MAX_DEPTH, MAX_ENTRIES, Reader, Result, SPEC};
 use super::token::{Place, Token};
+use super::variables::{CLASSES, FUNCTIONS};
 
 /// A text has at most this many assignments and expressions.
 const MAX_STATEMENTS: usize = 1_000;
@@ -100,7 +101,7 @@ impl Reader<'_> {
             self.advance();
             None
         } else {
-            Some(self.sum()?)
+            Some(self.expression()?)
         };
         // A part of an expression is not what the call gets.
         if !self.is(",") && !self.is(")") {
@@ -159,6 +160,11 @@ impl Reader<'_> {
             (other, n) => return Err(start.error(format!("{n} names for {}", other.kind()))),
         };
         for (name, value) in names.into_iter().zip(values) {
+            if let Value::Formula(formula) = &value
+                && let Some((number, _)) = formula.variable
+            {
+                self.variables[number].assigned.get_or_insert_with(|| name.clone());
+            }
             if name == SPEC && self.is_passed {
                 return Err(start.error(second()));
             }
@@ -187,7 +193,13 @@ impl Reader<'_> {
             }
         }
         let path = self.full(path);
-        let known = matches!(path.last().map(String::as_str), Some("Dim" | "dims" | "export" | "torch"));
+        let is_known = |last: &String| {
+            let last = last.as_str();
+            ["Dim", "dims", "export", "torch", "dynamic_spec"].contains(&last)
+                || CLASSES.contains(&last)
+                || FUNCTIONS.contains(&last)
+        };
+        let known = path.last().is_some_and(is_known);
         if known && matches!(self.token(), Token::Newline | Token::End) {
             return Some(path);
         }

@@ -1,0 +1,219 @@
+//! Exact fixes: the conditions that a program needs besides what a ShapesSpec says, as its assumptions.
+//!
+//! An assumption can be any condition, so nothing that works needs to be given up. The conditions are those that a check
+//! finds broken or open, without those that follow from the others, each as simple as it gets.
+use super::cost::Cost;
+use super::error::CheckError;
+use super::fix::only_skips;
+use super::pipeline::Examined;
+use super::session::Session;
+use crate::report::{Fix, Outcome};
+use crate::spec::shapes::{Shapes, declaration, in_python};
+use crate::spec::{Assumptions, Spec};
+use rustc_hash::FxHashMap;
+use sizewise_expr::text::{print, read};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
+use sizewise_solve::{Budget, Verdict, decide, minimize, simplify};
+
+/// The most rounds: each finds the conditions that are left when those found before are assumed.
+const MAX_ROUNDS: usize = 6;
+/// Larger sets of conditions are not made smaller.
+const MAX_CONDITIONS: usize = 24;
+
+impl Session<'_> {
+    /// The assumptions that make a violated ShapesSpec right, if a check proves them to.
+    pub(super) fn exact_fix(
+        &self,
+        spec: &Spec,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Option<Fix>, CheckError> {
+        let Some(shapes) = spec.shapes() else { return Ok(None) };
+        let Some(mut texts) = needed(first, budget) else { return Ok(None) };
+        let proves =
+            |texts: &[String]| self.examine(Some(&Spec::of_shapes(shapes.assuming(texts))), budget, false);
+        let mut proved = None;
+        for round in 0..MAX_ROUNDS {
+            if is_cancelled() {
+                return Ok(None);
+            }
+            self.checker().tell("looking for a fix", round, MAX_ROUNDS);
+            let mut examined = proves(&texts)?;
+            if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
+                proved = Some(examined.report.verdict == Outcome::Ok);
+                break;
+            }
+            let Some(more) = needed(&mut examined, budget) else { return Ok(None) };
+            texts.extend(more);
+        }
+        let Some(mut is_proved) = proved else { return Ok(None) };
+        let Some(mut conditions) = read_all(&mut first.assumptions, &texts) else { return Ok(None) };
+        let smaller = smallest(&mut first.assumptions, &conditions, budget);
+        let names = names(&first.assumptions);
+        let smaller_texts = smaller.iter().map(|&e| text(&first.assumptions.env.pool, e, &names));
+        if let Some(smaller_texts) = smaller_texts.collect::<Option<Vec<String>>>()
+            && smaller_texts != texts
+            && !smaller_texts.is_empty()
+        {
+            let examined = proves(&smaller_texts)?;
+            if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
+                is_proved = examined.report.verdict == Outcome::Ok;
+                (texts, conditions) = (smaller_texts, smaller);
+            }
+        }
+        let kept = first.assumptions.env.pool.and(&conditions);
+        let cost = Cost::new(Some(self.lost(kept, first, budget)), Vec::new());
+        let spec = Spec::of_shapes(shapes.assuming(&texts));
+        Ok(Some(Fix {
+            text: shown(&first.assumptions, shapes, &conditions, &names),
+            spec: Some(spec.to_json()),
+            proved: is_proved,
+            cost: cost.text(),
+            loses: cost.loses(),
+            note: None,
+            assumptions: texts,
+            declarations: Vec::new(),
+        }))
+    }
+}
+
+/// The names of the variables.
+fn names(assumptions: &Assumptions) -> FxHashMap<Symbol, String> {
+    assumptions.dims.clone()
+}
+
+/// A condition over the variables; `None` if it is on something else too.
+fn text(pool: &Pool, e: Expr, names: &FxHashMap<Symbol, String>) -> Option<String> {
+    if !pool.free_symbols(&[e]).iter().all(|symbol| names.contains_key(symbol)) {
+        return None;
+    }
+    let name = |symbol: Symbol| names.get(&symbol).cloned().unwrap_or_default();
+    Some(in_python(pool, e, &name, false).unwrap_or_else(|| print::renamed(pool, e, &name)))
+}
+
+/// The conditions that a check found broken, or else those that it left open, over the variables of its spec.
+fn needed(examined: &mut Examined, budget: &Budget) -> Option<Vec<String>> {
+    let names = names(&examined.assumptions);
+    let conditions = match examined.roots.is_empty() {
+        true => examined.open.clone(),
+        false => examined.roots.clone(),
+    };
+    let (pool, facts) = examined.assumptions.env.facts();
+    let mut texts: Vec<String> = Vec::new();
+    for condition in conditions {
+        let simple = simplify(pool, &mut facts.clone(), condition, &Budget { rlimit: 0, ..budget.clone() });
+        let text = text(pool, simple, &names).or_else(|| text(pool, condition, &names))?;
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    (!texts.is_empty()).then_some(texts)
+}
+
+/// Conditions over the variables in the environment's own symbols.
+fn read_all(assumptions: &mut Assumptions, texts: &[String]) -> Option<Vec<Expr>> {
+    let symbols: Vec<(String, Symbol)> =
+        assumptions.dims.iter().map(|(symbol, name)| (name.clone(), *symbol)).collect();
+    let pool = &mut assumptions.env.pool;
+    let mut conditions = Vec::with_capacity(texts.len());
+    for text in texts {
+        let e = read::closed(pool, text).ok()?.expr;
+        let mut replaced = Vec::new();
+        for symbol in pool.free_symbols(&[e]) {
+            let own = symbols.iter().find(|(name, _)| name == pool.symbol_name(symbol))?.1;
+            replaced.push((symbol, pool.symbol_expr(own)));
+        }
+        let e =
+            pool.substitute_symbols(e, |s| replaced.iter().find(|(known, _)| *known == s).map(|(_, e)| *e));
+        conditions.push(pool.truth(e));
+    }
+    Some(conditions)
+}
+
+/// The conditions without those that follow from what is known and the others, each simplified.
+fn smallest(assumptions: &mut Assumptions, conditions: &[Expr], budget: &Budget) -> Vec<Expr> {
+    if conditions.len() > MAX_CONDITIONS {
+        return conditions.to_vec();
+    }
+    let (pool, facts) = assumptions.env.facts();
+    let mut kept = conditions.to_vec();
+    if facts.conditions().is_empty() {
+        let ranges = super::minimal::declared_ranges(facts);
+        kept = minimize(pool, &ranges, &kept, budget).kept;
+    }
+    for i in (0..kept.len()).rev() {
+        let mut others = facts.clone();
+        for (_, &other) in kept.iter().enumerate().filter(|(j, _)| *j != i) {
+            others.assume(pool, other);
+        }
+        match decide(pool, &mut others, kept[i], budget).verdict {
+            Verdict::Implied { .. } => drop(kept.remove(i)),
+            _ => kept[i] = simplify(pool, &mut others, kept[i], budget),
+        }
+    }
+    kept.retain(|&e| pool.as_bool(e) != Some(true));
+    kept
+}
+
+/// The change as Python: ranges, and sizes computed from others, where they say it; the rest as assumptions.
+fn shown(
+    assumptions: &Assumptions,
+    shapes: &Shapes,
+    conditions: &[Expr],
+    names: &FxHashMap<Symbol, String>,
+) -> String {
+    let pool = &assumptions.env.pool;
+    let name = |symbol: Symbol| names.get(&symbol).cloned().unwrap_or_default();
+    let mut ranges = shapes.variables.clone();
+    let mut changed: Vec<String> = Vec::new();
+    let mut rest: Vec<String> = Vec::new();
+    for &condition in conditions {
+        let bound = bound(pool, condition).and_then(|(symbol, min, max)| {
+            let key = names.get(&symbol)?;
+            let range = ranges.get_mut(key)?;
+            range.min = min.or(range.min.take());
+            range.max = max.or(range.max.take());
+            Some(key.clone())
+        });
+        match bound {
+            Some(key) if changed.contains(&key) => {}
+            Some(key) => changed.push(key),
+            None => rest.extend(in_python(pool, condition, &name, true)),
+        }
+    }
+    let mut lines: Vec<String> = changed
+        .iter()
+        .map(|key| format!("{key} = {}", declaration(key, &ranges[key], &shapes.params)))
+        .collect();
+    if !rest.is_empty() {
+        let given = shapes.assumptions_in_python();
+        let all: Vec<String> = given.into_iter().chain(rest).collect();
+        lines.push(format!("assumptions=[{}]", all.join(", ")));
+    }
+    lines.join("\n")
+}
+
+/// The symbol that a condition bounds, with its bounds; `None` for any other condition.
+fn bound(pool: &Pool, condition: Expr) -> Option<(Symbol, Option<Int>, Option<Int>)> {
+    let (p, is_greater) = match pool.as_call(condition)? {
+        (Func::NotPositive, &[p]) => (p, false),
+        (Func::Not, &[inner]) => match pool.as_call(inner)? {
+            (Func::NotPositive, &[p]) => (p, true),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let poly = pool.poly(p);
+    let [(monomial, factor)] = poly.terms.as_slice() else { return None };
+    let symbol = pool.as_symbol(*monomial)?;
+    let constant = &poly.constant;
+    let one = Int::ONE;
+    // `s + c <= 0`, `-s + c <= 0`, and their opposites.
+    match (factor.is_one(), (-factor).is_one(), is_greater) {
+        (true, _, false) => Some((symbol, None, Some(-constant))),
+        (_, true, false) => Some((symbol, Some(constant.clone()), None)),
+        (true, _, true) => Some((symbol, Some(&one - constant), None)),
+        (_, true, true) => Some((symbol, None, Some(constant - &one))),
+        _ => None,
+    }
+}

@@ -1,0 +1,323 @@
+//! What a ShapesSpec is made of, in Python: `ShapeVar(...)`, `TensorSpec([...])` and the rest of
+//! `torch.fx.experimental.dynamic_spec`, with the errors that torch has for them.
+use super::dims::Value;
+use super::formula::{Formula, Kind, MARK, called};
+use super::read::{Reader, Result};
+use super::token::{Place, Token, Wrong};
+use sizewise_expr::Int;
+use std::rc::Rc;
+
+/// A text has at most this many variables.
+const MAX_VARIABLES: usize = 10_000;
+
+/// The functions of torch and Python that take sizes.
+pub(super) const FUNCTIONS: [&str; 7] = ["sym_max", "sym_min", "sym_not", "sym_ite", "abs", "max", "min"];
+/// The classes that a ShapesSpec is made of.
+pub(super) const CLASSES: [&str; 8] =
+    ["ShapeVar", "IntVar", "TensorSpec", "DictSpec", "ObjectSpec", "SeqSpec", "ParamsSpec", "ShapesSpec"];
+
+/// `ShapeVar("b", min=2)`.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    /// The name that it is given, if it is.
+    pub name: Option<String>,
+    /// The name that it is assigned to first.
+    pub assigned: Option<String>,
+    pub min: Option<Int>,
+    pub max: Option<Int>,
+    pub hint: Option<Int>,
+    pub is_size: bool,
+}
+
+/// A part of a ShapesSpec.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Tensor(Vec<Value>),
+    Dict(Vec<(String, Value)>),
+    Object(Vec<(String, Value)>),
+    Seq(Vec<Value>),
+    Params(Vec<(String, Value)>),
+    Shapes { params: Vec<(String, Value)>, assumptions: Vec<Rc<Formula>> },
+}
+
+impl Part {
+    /// What torch calls its class.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Part::Tensor(_) => "TensorSpec",
+            Part::Dict(_) => "DictSpec",
+            Part::Object(_) => "ObjectSpec",
+            Part::Seq(_) => "SeqSpec",
+            Part::Params(_) => "ParamsSpec",
+            Part::Shapes { .. } => "ShapesSpec",
+        }
+    }
+
+    /// The values that it holds.
+    pub fn values(&self) -> Vec<&Value> {
+        match self {
+            Part::Tensor(items) | Part::Seq(items) => items.iter().collect(),
+            Part::Dict(fields) | Part::Object(fields) | Part::Params(fields) => {
+                fields.iter().map(|(_, value)| value).collect()
+            }
+            Part::Shapes { params, .. } => params.iter().map(|(_, value)| value).collect(),
+        }
+    }
+}
+
+/// The arguments of a call, with the places of their values.
+#[derive(Default)]
+struct Arguments {
+    positional: Vec<(Value, Place)>,
+    named: Vec<(String, Value, Place)>,
+}
+
+/// An argument where it is given.
+type Given = Option<(Value, Place)>;
+
+impl Arguments {
+    /// The arguments by these names, the first `positional` of which may go without.
+    fn into<const N: usize>(
+        self,
+        class: &str,
+        names: [&str; N],
+        positional: usize,
+        place: Place,
+    ) -> Result<[Given; N]> {
+        let mut found: [Given; N] = std::array::from_fn(|_| None);
+        let least = usize::from(["TensorSpec", "SeqSpec"].contains(&class));
+        if self.positional.len() > positional {
+            let (from, to, given) = (1 + least, 1 + positional, self.positional.len() + 1);
+            let takes = if from == to { format!("takes {to}") } else { format!("takes from {from} to {to}") };
+            let message = format!("{class}.__init__() {takes} positional arguments but {given} were given");
+            return Err(place.error(message));
+        }
+        for (slot, given) in found.iter_mut().zip(self.positional) {
+            *slot = Some(given);
+        }
+        for (name, value, place) in self.named {
+            let Some(at) = names.iter().position(|known| *known == name) else {
+                let message = format!("{class}.__init__() got an unexpected keyword argument '{name}'");
+                return Err(place.error(message));
+            };
+            if found[at].replace((value, place)).is_some() {
+                let message = format!("{class}.__init__() got multiple values for argument '{name}'");
+                return Err(place.error(message));
+            }
+        }
+        if least == 1 && found[0].is_none() {
+            let message =
+                format!("{class}.__init__() missing 1 required positional argument: '{}'", names[0]);
+            return Err(place.error(message));
+        }
+        Ok(found)
+    }
+}
+
+impl Reader<'_> {
+    /// What a function of sizes gives, its name read before.
+    pub(super) fn function(&mut self, name: &str, place: Place) -> Result<Value> {
+        let arguments = self.arguments()?;
+        let values: Vec<Value> = arguments.positional.into_iter().map(|(value, _)| value).collect();
+        called(name, &values, place)
+    }
+
+    /// `ShapeVar(...)`, `TensorSpec(...)` and the like, the name read before.
+    pub(super) fn part(&mut self, class: &str, place: Place) -> Result<Value> {
+        let arguments = self.arguments()?;
+        match class {
+            "ShapeVar" | "IntVar" => self.variable(class, arguments, place),
+            "TensorSpec" => {
+                let [dims] = arguments.into(class, ["dims"], 1, place)?;
+                let dims = sequence(dims, place)?;
+                for (i, dim) in dims.iter().enumerate() {
+                    let is_leaf = match dim {
+                        Value::None | Value::Int(_) | Value::Bool(_) => true,
+                        Value::Formula(formula) => formula.kind == Kind::Int,
+                        _ => false,
+                    };
+                    if !is_leaf {
+                        let message =
+                            format!("TensorSpec dim {i}: expected LeafIntSpec, got {}", dim.class());
+                        return Err(place.error(message));
+                    }
+                }
+                Ok(part(Part::Tensor(dims)))
+            }
+            "SeqSpec" => {
+                let [entries] = arguments.into(class, ["entries"], 1, place)?;
+                Ok(part(Part::Seq(sequence(entries, place)?)))
+            }
+            "DictSpec" => {
+                let [entries] = arguments.into(class, ["entries"], 1, place)?;
+                Ok(part(Part::Dict(fields(entries)?)))
+            }
+            "ObjectSpec" => {
+                let [found] = arguments.into(class, ["fields"], 1, place)?;
+                Ok(part(Part::Object(fields(found)?)))
+            }
+            "ParamsSpec" => {
+                let [params] = arguments.into(class, ["params"], 1, place)?;
+                Ok(part(Part::Params(checked_params(params)?)))
+            }
+            _ => self.shapes(arguments, place),
+        }
+    }
+
+    fn shapes(&mut self, arguments: Arguments, place: Place) -> Result<Value> {
+        let [params, globals, assumptions] =
+            arguments.into("ShapesSpec", ["params", "globals", "assumptions"], 1, place)?;
+        if let Some((value, at)) = globals
+            && !matches!(value, Value::None)
+        {
+            return Err(at.error("ShapesSpec.globals is not supported yet"));
+        }
+        let params = match params {
+            Some((Value::Part(found), at)) => match &*found {
+                Part::Params(params) => params.clone(),
+                other => return Err(wrong_params(other.class(), at)),
+            },
+            None | Some((Value::None | Value::Dict(_), _)) => checked_params(params)?,
+            Some((other, at)) => return Err(wrong_params(other.class(), at)),
+        };
+        let found = match assumptions {
+            None | Some((Value::None, _)) => Vec::new(),
+            Some((Value::List(items), at)) => {
+                let one = |(i, value): (usize, &Value)| match value {
+                    Value::Formula(formula) if formula.kind == Kind::Bool => Ok(formula.clone()),
+                    other => Err(at.error(format!(
+                        "ShapesSpec.assumptions[{i}]: expected SymBool, got {}",
+                        other.class()
+                    ))),
+                };
+                items.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?
+            }
+            Some((other, at)) => {
+                return Err(at.error(format!("'{}' object is not iterable", other.class())));
+            }
+        };
+        Ok(part(Part::Shapes { params, assumptions: found }))
+    }
+
+    fn variable(&mut self, class: &str, arguments: Arguments, place: Place) -> Result<Value> {
+        let names = ["name", "min", "max", "optimization_hint"];
+        let [name, min, max, hint] = arguments.into(class, names, 1, place)?;
+        let name = match name {
+            None | Some((Value::None, _)) => None,
+            Some((Value::Text(name), _)) => Some(name.to_string()),
+            Some((other, at)) => {
+                return Err(at.error(format!("expected a variable's name, found {}", other.kind())));
+            }
+        };
+        let is_size = class == "ShapeVar";
+        if let (true, Some((Value::None, at))) = (is_size, &min) {
+            return Err(at.error("'<' not supported between instances of 'NoneType' and 'int'"));
+        }
+        let [mut min, max, hint] = [integer(min)?, integer(max)?, integer(hint)?];
+        if is_size {
+            let least = min.get_or_insert(Int::ZERO);
+            if least.is_negative() {
+                return Err(place.error(format!(
+                    "ShapeVar requires min >= 0 (a shape dim is non-negative); got min={least}. Use IntVar(...) for \
+                     unrestricted scalars"
+                )));
+            }
+        }
+        if let (Some(min), Some(max)) = (&min, &max)
+            && max < min
+        {
+            return Err(place.error(format!("Invalid ranges [{min}:{max}]")));
+        }
+        let number = self.variables.len();
+        if number >= MAX_VARIABLES {
+            return Err(place.error(format!("more than {MAX_VARIABLES} variables")));
+        }
+        self.variables.push(Declared { name, assigned: None, min, max, hint, is_size });
+        let class = if is_size { "ShapeVar" } else { "IntVar" };
+        let text = format!("{MARK}{number}{MARK}");
+        Ok(Value::Formula(Rc::new(Formula { text, kind: Kind::Int, variable: Some((number, class)) })))
+    }
+
+    /// What stands in round brackets after a name.
+    fn arguments(&mut self) -> Result<Arguments> {
+        self.require("(")?;
+        let mut found = Arguments::default();
+        while !self.is(")") {
+            let place = self.place();
+            let next = self.tokens_from(self.at).nth(1).cloned();
+            if let (Token::Name(name), Some(Token::Op("="))) = (self.token().clone(), next) {
+                self.advance();
+                self.advance();
+                let at = self.place();
+                let value = self.expression()?;
+                found.named.push((name, value, at));
+            } else if found.named.is_empty() {
+                found.positional.push((self.expression()?, place));
+            } else {
+                return Err(place.error("positional argument follows keyword argument"));
+            }
+            if !self.take(",") {
+                break;
+            }
+        }
+        self.require(")")?;
+        Ok(found)
+    }
+}
+
+fn part(part: Part) -> Value {
+    Value::Part(Rc::new(part))
+}
+
+fn wrong_params(found: &str, place: Place) -> Wrong {
+    place.error(format!("shapes_spec must be ParamsSpec, dict, or None, got {found}"))
+}
+
+/// A list or a tuple.
+fn sequence(given: Given, place: Place) -> Result<Vec<Value>> {
+    match given {
+        Some((Value::List(items), _)) => Ok(items.to_vec()),
+        Some((other, at)) => Err(at.error(format!("'{}' object is not iterable", other.class()))),
+        None => Err(place.error("expected a list")),
+    }
+}
+
+/// A dictionary; nothing for `None`.
+fn fields(given: Given) -> Result<Vec<(String, Value)>> {
+    match given {
+        None | Some((Value::None, _)) => Ok(Vec::new()),
+        Some((Value::Dict(fields), _)) => Ok(fields.to_vec()),
+        Some((other, at)) => Err(at.error(format!("expected a dictionary, found {}", other.kind()))),
+    }
+}
+
+/// The dictionary of a ParamsSpec.
+fn checked_params(given: Given) -> Result<Vec<(String, Value)>> {
+    let place = given.as_ref().map(|(_, place)| *place);
+    let fields = fields(given)?;
+    let Some(place) = place else { return Ok(fields) };
+    for (key, value) in &fields {
+        let class = value.class();
+        let message = match (key.as_str(), value) {
+            ("*args", Value::List(_)) | ("**kwargs", Value::Dict(_)) => continue,
+            ("*args", _) => format!("ParamsSpec '*args' value must be a list of leaf specs, got {class}"),
+            ("**kwargs", _) => {
+                format!("ParamsSpec '**kwargs' value must be a dict of leaf specs, got {class}")
+            }
+            (key, _) if key.starts_with('*') => format!(
+                "Unknown sentinel key '{key}' in ParamsSpec; only '*args' and '**kwargs' are reserved"
+            ),
+            _ => continue,
+        };
+        return Err(place.error(message));
+    }
+    Ok(fields)
+}
+
+fn integer(given: Given) -> Result<Option<Int>> {
+    match given {
+        None | Some((Value::None, _)) => Ok(None),
+        Some((Value::Int(value), _)) => Ok(Some(value)),
+        Some((other, at)) => Err(at.error(format!("expected an integer or None, found {}", other.kind()))),
+    }
+}

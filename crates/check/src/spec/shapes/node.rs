@@ -1,0 +1,76 @@
+//! What a ShapesSpec says of the parameters: a tree that mirrors them.
+use crate::spec::SpecError;
+use indexmap::IndexMap;
+use serde_json::Value as Json;
+use sizewise_expr::Int;
+
+/// A part of the tree.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum Node {
+    /// As in the example.
+    #[default]
+    Static,
+    /// This size, or this number.
+    Size(Int),
+    /// An expression over the variables.
+    Expr(String),
+    /// The dimensions of a tensor.
+    Tensor(Vec<Node>),
+    /// The items of a list or a tuple.
+    Seq(Vec<Node>),
+    /// The items of a list or a tuple, or the dimensions of a tensor: JSON does not say which.
+    List(Vec<Node>),
+    /// The entries of a dictionary.
+    Dict(IndexMap<String, Node>),
+    /// The attributes of an object.
+    Object(IndexMap<String, Node>),
+    /// The entries of a dictionary or the attributes of an object: JSON does not say which.
+    Map(IndexMap<String, Node>),
+}
+
+impl Node {
+    /// As JSON, which mirrors the inputs.
+    pub fn to_json(&self) -> Json {
+        match self {
+            Node::Static => Json::Null,
+            Node::Size(size) => super::int_json(size),
+            Node::Expr(text) => text.as_str().into(),
+            Node::Tensor(items) | Node::Seq(items) | Node::List(items) => {
+                items.iter().map(Node::to_json).collect()
+            }
+            Node::Dict(fields) | Node::Object(fields) | Node::Map(fields) => {
+                Json::Object(fields.iter().map(|(key, node)| (key.clone(), node.to_json())).collect())
+            }
+        }
+    }
+
+    /// Calls a function with each expression and its place.
+    ///
+    /// # Errors
+    /// The first of the function's.
+    pub(super) fn each_expression(
+        &self,
+        path: &str,
+        visit: &mut dyn FnMut(&str, &str) -> Result<(), SpecError>,
+    ) -> Result<(), SpecError> {
+        match self {
+            Node::Static | Node::Size(_) => Ok(()),
+            Node::Expr(text) => visit(text, path),
+            Node::Tensor(items) | Node::Seq(items) | Node::List(items) => items
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, item)| item.each_expression(&format!("{path}[{i}]"), visit)),
+            Node::Dict(fields) | Node::Object(fields) | Node::Map(fields) => {
+                fields.iter().try_for_each(|(key, node)| {
+                    let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                    node.each_expression(&path, visit)
+                })
+            }
+        }
+    }
+
+    /// Whether it is what one dimension or one number can have.
+    pub(super) fn is_leaf(&self) -> bool {
+        matches!(self, Node::Static | Node::Size(_) | Node::Expr(_))
+    }
+}
