@@ -55,7 +55,7 @@ fn a_witness_satisfies_the_facts_about_other_symbols() {
             (halved(), &["TruncToInt(ToFloat(h)*0.3) == oh", "h + oh >= 100"]),
             (small.clone(), &["p & 12 == 4", "q | 3 == 11", "p ^ q > 5"]),
             (small.clone(), &["IntTrueDiv(p, q) > 2.5", "p % 7 == 3"]),
-            (small, &["ToFloat(p)*0.7 >= ToFloat(q)", HALVED, "p // q == 2"]),
+            (small.clone(), &["ToFloat(p)*0.7 >= ToFloat(q)", HALVED, "p // q == 2"]),
         ] {
             let query = query(&symbols, facts, more, ("goal", "f0 >= 100"));
             let answer = ask("entail", &query);
