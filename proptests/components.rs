@@ -13,7 +13,8 @@ use sizewise::decide::Budget;
 use sizewise::query::{self, Ask, Capacity, Environment, Fields};
 
 /// Facts without symbols, and some that say nothing: all hold.
-const IDLE: [&str; 5] = ["3 >= 2", "c0 >= c0", "0.5 < 0.75", "OpaqueUnaryFn_sqrt(2.0) < 1.5", "Ne(c1, c1 + 1)"];
+const IDLE: [&str; 5] =
+    ["3 >= 2", "c0 >= c0", "0.5 < 0.75", "OpaqueUnaryFn_sqrt(2.0) < 1.5", "Ne(c1, c1 + 1)"];
 
 /// Two symbols with ranges, and facts about them.
 #[derive(Clone, Debug)]
@@ -54,12 +55,11 @@ fn quantity() -> BoxedStrategy<Tree> {
         prop::sample::select(vec![0.5, 0.25, 0.3, 0.7, 1.5, 2.0, 1e-3]),
         (-1074..1024i32).prop_map(|k| 2f64.powi(k.max(-1000)) * 2f64.powi(k.min(-1000) + 1000)),
     ];
-    let scaled = (prop::sample::select(vec!["TruncToInt", "FloorToInt", "CeilToInt"]), 0..2usize, scale).prop_map(
-        |(name, i, x)| {
+    let scaled = (prop::sample::select(vec!["TruncToInt", "FloorToInt", "CeilToInt"]), 0..2usize, scale)
+        .prop_map(|(name, i, x)| {
             let product = Tree::Call("*", vec![Tree::Call("ToFloat", vec![symbol(i)]), Tree::Float(x)]);
             Tree::Call(name, vec![product])
-        },
-    );
+        });
     let call = |names: Vec<&'static str>, last: std::ops::Range<i64>| {
         (prop::sample::select(names), 0..2usize, last)
             .prop_map(|(name, i, k)| Tree::Call(name, vec![symbol(i), Tree::Int(k.into())]))
@@ -235,15 +235,11 @@ impl Question {
     }
 
     /// The assignments of a group, `others` being more values of each symbol, at which what `holds` says is so.
-    fn points(
-        &self,
-        group: usize,
-        others: &[i64],
-        holds: impl Fn(&[BigInt]) -> bool,
-    ) -> Vec<[BigInt; 2]> {
+    fn points(&self, group: usize, others: &[i64], holds: impl Fn(&[BigInt]) -> bool) -> Vec<[BigInt; 2]> {
         let values = |i: usize| {
             let (low, high) = &self.groups[group].ranges[i];
-            let near = num_iter(low, high).chain(others.iter().map(move |k| if *k < 0 { low + k } else { high + k }));
+            let near = num_iter(low, high)
+                .chain(others.iter().map(move |k| if *k < 0 { low + k } else { high + k }));
             near.collect::<Vec<BigInt>>()
         };
         let mut point = vec![BigInt::default(); 2 * self.groups.len()];
@@ -262,7 +258,8 @@ impl Question {
 
     /// The assignments of a group that its facts allow, of the first ones.
     fn models(&self, group: usize, known: usize) -> Vec<[BigInt; 2]> {
-        let facts: Vec<&Fact> = self.facts[..known].iter().flatten().filter(|f| f.on[0] == 2 * group).collect();
+        let facts: Vec<&Fact> =
+            self.facts[..known].iter().flatten().filter(|f| f.on[0] == 2 * group).collect();
         self.points(group, &[], |point| facts.iter().all(|f| f.value(point) == Some(true)))
     }
 
@@ -307,7 +304,8 @@ impl Question {
         let ranges = self.ranges();
         let within = |i: usize, v: &BigInt| {
             let (low, high) = &ranges[i];
-            (v >= low || !named(&format!("{low} <= c{i}"))) && (v <= high || !named(&format!("c{i} <= {high}")))
+            (v >= low || !named(&format!("{low} <= c{i}")))
+                && (v <= high || !named(&format!("c{i} <= {high}")))
         };
         let allowed = |group: usize| {
             let facts: Vec<&Fact> =
@@ -334,7 +332,9 @@ impl Question {
             Some("refuted") => self.breaks(known, Some(&self.goal), &answer["witness"]),
             Some("implied") if empty => Some("implied by facts that contradict each other".to_string()),
             Some("implied") if fails => Some("the goal fails".to_string()),
-            Some("implied") => self.leaves_open(&because, true).then(|| "because does not suffice".to_string()),
+            Some("implied") => {
+                self.leaves_open(&because, true).then(|| "because does not suffice".to_string())
+            }
             Some("inconsistent") if !empty && (holds || fails) => Some("the facts can hold".to_string()),
             Some("inconsistent") if empty => {
                 self.leaves_open(&because, false).then(|| "because does not suffice".to_string())
@@ -351,7 +351,8 @@ impl Question {
             }
             let broken = self.breaks(known, None, &answer[at]);
             let attained = self.value_at(&answer[at]).map(|v| v.to_string()) == Some(answer[end].to_string());
-            let broken = broken.or_else(|| (!attained).then(|| format!("{end} is not the value at {}", answer[at])));
+            let broken =
+                broken.or_else(|| (!attained).then(|| format!("{end} is not the value at {}", answer[at])));
             if broken.is_some() {
                 return broken;
             }

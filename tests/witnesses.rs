@@ -47,7 +47,8 @@ fn halved() -> Json {
 
 #[test]
 fn a_witness_satisfies_the_facts_about_other_symbols() {
-    let small = json!({"h": {"min": 2}, "oh": {"min": 2}, "p": {"min": 1, "max": 99}, "q": {"min": 3, "max": 99}});
+    let small =
+        json!({"h": {"min": 2}, "oh": {"min": 2}, "p": {"min": 1, "max": 99}, "q": {"min": 3, "max": 99}});
     for more in [1, 4, 11, 12, 13, 24] {
         for (symbols, facts) in [
             (halved(), &[HALVED][..]),
@@ -100,7 +101,9 @@ fn nothing_is_refuted_where_other_facts_contradict_each_other() {
         holes.push(format!("{} >= 1", (0..7).map(|j| name(i, j)).collect::<Vec<_>>().join(" + ")));
     }
     for j in 0..7 {
-        holes.extend((0..8).flat_map(|i| (0..i).map(move |k| format!("{} + {} <= 1", name(i, j), name(k, j)))));
+        holes.extend(
+            (0..8).flat_map(|i| (0..i).map(move |k| format!("{} + {} <= 1", name(i, j), name(k, j)))),
+        );
     }
     let holes: Vec<&str> = holes.iter().map(String::as_str).collect();
     for (symbols, facts) in [(&cubes, &["x**3 + y**3 == z**3"][..]), (&pigeons, &holes)] {
@@ -123,9 +126,13 @@ fn a_session_forgets_no_fact_and_no_range() {
         let goal = object(json!({"goal": goal}));
         Json::from(session.ask(Ask::Entail, &goal, &Budget::default()).expect("an answer"))
     };
-    let symbols = json!({"a": {"min": 0, "max": 8}, "w": {"min": 0, "max": 5}, "u": {"min": 0}, "v": {"min": 0}});
+    let symbols =
+        json!({"a": {"min": 0, "max": 8}, "w": {"min": 0, "max": 5}, "u": {"min": 0}, "v": {"min": 0}});
     add(&mut session, json!({"symbols": symbols}));
-    add(&mut session, json!({"symbols": query(&json!({}), &[], 12, ("goal", ""))["symbols"], "given": fillers(12)}));
+    add(
+        &mut session,
+        json!({"symbols": query(&json!({}), &[], 12, ("goal", ""))["symbols"], "given": fillers(12)}),
+    );
     add(&mut session, json!({"given": ["a > 4"]}));
     let mut facts = [vec!["a > 4".to_string()], fillers(12)].concat();
     assert!(holds(&ask(&mut session, "w >= 3")["witness"], &facts));

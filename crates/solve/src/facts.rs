@@ -281,7 +281,8 @@ impl Facts {
 
     /// An assignment of all symbols: those without a `value` are at an end of their ranges.
     pub(super) fn assignment(&self, value: impl Fn(Symbol) -> Option<Int>) -> Witness {
-        let value = |(&s, range): (&Symbol, &ValueRange)| (s, value(s).unwrap_or_else(|| default_value(range)));
+        let value =
+            |(&s, range): (&Symbol, &ValueRange)| (s, value(s).unwrap_or_else(|| default_value(range)));
         self.ranges.iter().map(value).collect()
     }
 

@@ -80,4 +80,3 @@ impl<'a> Judge<'a> {
         nonzero.chain(defined).chain(truths).chain(self.goal.map(|g| (g, Some(false))))
     }
 }
-

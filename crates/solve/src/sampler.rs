@@ -53,7 +53,12 @@ struct Point {
 
 impl<'a> Sampler<'a> {
     /// For assignments that satisfy the facts and falsify the goal, if there is one.
-    pub fn new(pool: &'a mut Pool, facts: &mut Facts, conditions: &'a [Expr], goal: Option<Expr>) -> Sampler<'a> {
+    pub fn new(
+        pool: &'a mut Pool,
+        facts: &mut Facts,
+        conditions: &'a [Expr],
+        goal: Option<Expr>,
+    ) -> Sampler<'a> {
         let roots: Vec<Expr> = conditions.iter().copied().chain(goal).collect();
         let (constants, large) = (Constants::of(pool, &roots), large_constants(pool, &roots));
         let symbols: Vec<(Symbol, ValueRange)> =
@@ -69,7 +74,8 @@ impl<'a> Sampler<'a> {
             let values = values(&domain, &constants, &large);
             slots.push(Slot { symbol, sort, range, domain, values, given: None });
         }
-        let position: FxHashMap<Symbol, usize> = slots.iter().enumerate().map(|(i, s)| (s.symbol, i)).collect();
+        let position: FxHashMap<Symbol, usize> =
+            slots.iter().enumerate().map(|(i, s)| (s.symbol, i)).collect();
         let mut given = Vec::new();
         for (symbol, value) in equations(pool, conditions) {
             if let Some(&slot) = position.get(&symbol) {
@@ -93,7 +99,8 @@ impl<'a> Sampler<'a> {
         let mut best: Option<Point> = None;
         for seed in seeds {
             let known: FxHashMap<Symbol, Int> = seed.into_iter().collect();
-            let values = self.slots.iter().map(|s| known.get(&s.symbol).cloned().unwrap_or_default()).collect();
+            let values =
+                self.slots.iter().map(|s| known.get(&s.symbol).cloned().unwrap_or_default()).collect();
             let point = self.tried(values)?;
             best = Some(better(best, point));
             if let Some(found) = best.as_mut().and_then(Point::solution) {
