@@ -361,11 +361,11 @@ mod tests {
             "IntTrueDiv(s, s + 1) <= 1.0",
             "ToFloat(s)*1.5 >= 0.0",
         ] {
-            assert!(implied(200, goal), "{goal}");
+            assert!(implied(120, goal), "{goal}");
         }
         // Two integers may be rounded to one double, and one past another integer.
         for goal in ["ToFloat(s) < ToFloat(s + 1)", "IntTrueDiv(s, s + 1) < 1.0", "ToFloat(s) <= s"] {
-            assert!(!implied(200, goal), "{goal}");
+            assert!(!implied(120, goal), "{goal}");
         }
     }
 
