@@ -126,6 +126,8 @@ def functions():
     yield "pad_replicate", lambda a: F.pad(a, (1, 2, 0, 1), mode="replicate"), (image,)
     yield "pad_replicate_1d", lambda a: F.pad(a, (1, 2), mode="replicate"), (wide,)
     yield "pad_circular", lambda a: F.pad(a, (1, 2, 0, 1), mode="circular"), (image,)
+    yield "grid_sample", lambda a, g: F.grid_sample(a, g, align_corners=False), (image, f(4, 5, 7, 2))
+    yield "grid_sample_border", lambda a, g: F.grid_sample(a, g, mode="bicubic", padding_mode="border", align_corners=True), (image, f(4, 5, 7, 2))
     yield "pixel_shuffle", lambda a: F.pixel_shuffle(a, 2), (f(4, 8, 3, 5),)
     yield "pixel_unshuffle", lambda a: F.pixel_unshuffle(a, 2), (image,)
     yield "channel_shuffle", lambda a: F.channel_shuffle(a, 3), (image,)
@@ -133,6 +135,24 @@ def functions():
     yield from arithmetic(x, y, z, wide)
     yield from creation(x)
     yield from losses(x, y)
+    yield from recurrent()
+
+
+def recurrent():
+    """Layers of several steps; the dynamic dimension is that of the batch where it comes first."""
+    steps = f(5, 3, 4)
+    for name, layer in (("lstm", nn.LSTM), ("gru", nn.GRU), ("rnn", nn.RNN)):
+        yield name, layer(4, 6), (steps,)
+        yield f"{name}_deep", layer(4, 6, num_layers=2, bidirectional=True, batch_first=True), (steps,)
+        yield f"{name}_no_bias", layer(4, 6, bias=False, batch_first=True), (steps,)
+        yield f"{name}_unbatched", layer(4, 6), (f(5, 4),)
+        yield f"{name}_double", layer(4, 6, batch_first=True).double(), (steps.double(),)
+    yield "rnn_relu", nn.RNN(4, 6, nonlinearity="relu", batch_first=True), (steps,)
+    yield "lstm_projected", nn.LSTM(4, 6, proj_size=2), (steps,)
+    yield "lstm_cell", nn.LSTMCell(4, 6), (f(3, 4),)
+    yield "gru_cell", nn.GRUCell(4, 6), (f(3, 4), f(3, 6))
+    yield "rnn_cell", nn.RNNCell(4, 6), (f(3, 4), f(3, 6))
+    yield "item", lambda a, k: a * k.item() + a.sum().item(), (f(4, 6), torch.tensor(2))
 
 
 def views(x, wide, image):

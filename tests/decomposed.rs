@@ -102,7 +102,46 @@ const CASES: &[(&str, &str, &str, &str)] = &[
         "f32[s0, 3]",
         "sym_size.int permute.default view.default permute.default view.default bmm.default view.default permute.default",
     ),
+    (
+        r#"x: "f32[s0]", y: "f32[s0, 2]""#,
+        "column_stack.default([x, y])",
+        "f32[s0, 3]",
+        "unsqueeze.default cat.default",
+    ),
+    (
+        r#"x: "i64[s0]""#,
+        "one_hot.default(x, 5)",
+        "i64[s0, 5]",
+        "arange.start_step unsqueeze.default eq.Tensor _to_copy.default",
+    ),
+    (
+        r#"x: "f32[s0, 3, 8, 8]", g: "f32[s0, 4, 5, 2]""#,
+        "grid_sampler.default(x, g, 0, 0, False)",
+        "f32[s0, 3, 4, 5]",
+        "grid_sampler_2d.default",
+    ),
+    (
+        r#"x: "f32[s0, 4]", h: "f32[s0, 6]", w: "f32[6, 4]", u: "f32[6, 6]", v: "f32[6]""#,
+        "rnn_tanh_cell.default(x, h, w, u, v, v)",
+        "f32[s0, 6]",
+        "permute.default addmm.default permute.default addmm.default add.Tensor tanh.default",
+    ),
 ];
+
+#[test]
+fn numbers_are_read_from_tensors_by_the_core_operator() {
+    let source = "class M(torch.nn.Module):
+    def forward(self, x: \"f32[s0, 3]\", k: \"i64[]\"):
+        item: \"Sym(u0)\" = torch.ops.aten.item.default(k)
+        r: \"f32[s0, 3]\" = torch.ops.aten.mul.Tensor(x, item)
+        return (r, item)
+";
+    let before = text::read(source).expect("a program");
+    let made = decompose(&before, &Operators::new()).expect("core operators");
+    assert_eq!(operators(&made.graph).join(" "), "_local_scalar_dense.default mul.Tensor");
+    let text = text::write_readable(&made, text::Detail::Full);
+    assert!(text.contains("\"Sym(u0)\""), "{text}");
+}
 
 #[test]
 fn operators_become_core_ones_of_the_same_shape() {
@@ -133,6 +172,7 @@ fn what_is_recorded_is_what_the_kernels_derive() {
 const LEFT: &[(&str, &str, &str, &str)] = &[
     (r#"x: "f32[s0, 6]""#, "dropout.default(x, 0.5, True)", "f32[s0, 6]", "random"),
     (r#"x: "f32[s0, 6]""#, "cumprod.default(x, 1)", "f32[s0, 6]", "no decomposition"),
+    (r#"x: "i64[s0]""#, "one_hot.default(x)", "i64[s0, u0]", "data decide"),
     (r#"x: "f32[s0, 6]""#, "nextafter.default(x, x)", "f32[s0, 6]", "`aten.nextafter.default`"),
 ];
 

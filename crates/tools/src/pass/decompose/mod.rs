@@ -17,17 +17,18 @@ mod normalization;
 mod padding;
 mod pieces;
 mod products;
+mod recurrent;
 mod reductions;
 mod table;
 mod views;
 
 use super::error::PassError;
-use super::rewrite::rename_results;
+use super::rewrite::{Rewriter, rename_results, with_graph};
 use super::tracer::{Edit, Proxy, Step, TraceError, Tracer, retrace_graphs};
 use super::{dead_code, derive};
 use crate::verify::is_core_or_excepted;
 use builder::Builder;
-use sizewise_ir::{Argument, Dialect, Program};
+use sizewise_ir::{Argument, Dialect, Graph, Program, Target};
 use sizewise_kernels::Operators;
 pub use table::operators as decomposed_operators;
 
@@ -49,8 +50,9 @@ pub fn decompose(program: &Program, operators: &Operators) -> Result<Program, Pa
         );
         return Err(PassError::failed(NAME, message));
     }
+    let source = with_graph(program, with_numbers_read(&program.graph));
     let mut left = Vec::new();
-    let traced = retrace_graphs(program, operators, &mut |tracer, step| edited(tracer, step, &mut left))
+    let traced = retrace_graphs(&source, operators, &mut |tracer, step| edited(tracer, step, &mut left))
         .map_err(|error| PassError::failed(NAME, error.to_string()))?;
     if !left.is_empty() {
         return Err(PassError::left(NAME, left));
@@ -64,6 +66,19 @@ pub fn decompose(program: &Program, operators: &Operators) -> Result<Program, Pa
     let clean = dead_code::run(&made, operators)?;
     // Strides of what follows an operator whose decomposition lies otherwise in memory.
     Ok(derive::run(&clean, operators).unwrap_or(clean))
+}
+
+/// Numbers are read from tensors by the core operator, whose symbols are the same.
+fn with_numbers_read(graph: &Graph) -> Graph {
+    let mut rewriter = Rewriter::new(graph);
+    for node in graph.nodes() {
+        let mut node = node.clone();
+        if node.target.op() == Some(("aten", "item", "default")) {
+            node.target = Target::parse("torch.ops.aten._local_scalar_dense.default");
+        }
+        rewriter.keep(&node, &mut |inner| with_numbers_read(&inner.graph));
+    }
+    rewriter.finish()
 }
 
 /// What becomes of a call.

@@ -5,7 +5,7 @@ use super::call::{Call, refused};
 use super::creation::numbers;
 use super::views::{copied, expanded, one, sliced, squeezed, transposed, unsqueezed, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
-use sizewise_ir::{Argument, Operand, ValueId};
+use sizewise_ir::{Argument, Dtype, Operand, ValueId};
 
 pub const RULES: &[(&str, Function)] = &[
     ("split.Tensor", split),
@@ -27,6 +27,13 @@ pub const RULES: &[(&str, Function)] = &[
     ("vstack.default", |b, call| {
         let tensors = at_least(b, call.tensor_list("tensors")?, 2)?;
         concatenated(b, tensors, 0).map(one)
+    }),
+    ("column_stack.default", column_stack),
+    ("linalg_cross.default", cross),
+    ("one_hot.default", one_hot),
+    ("grid_sampler.default", |b, call| {
+        let names = ["input", "grid", "interpolation_mode", "padding_mode", "align_corners"];
+        b.one("grid_sampler_2d.default", &names.map(|name| call.argument(name))).map(one)
     }),
     ("concat.default", |b, call| concatenated(b, call.tensor_list("tensors")?, call.int("dim")?).map(one)),
     ("concatenate.default", |b, call| {
@@ -174,6 +181,49 @@ fn narrow(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     };
     let end = b.plus(start, length)?;
     sliced(b, x, dim, start, end).map(one)
+}
+
+/// Tensors beside each other, those of fewer than two dimensions as columns.
+fn column_stack(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let mut columns = Vec::new();
+    for mut x in call.tensor_list("tensors")? {
+        while b.rank(x)? < 2 {
+            x = unsqueezed(b, x, -1)?;
+        }
+        columns.push(x);
+    }
+    concatenated(b, columns, 1).map(one)
+}
+
+/// Products of elements turned against each other: `a1*b2 - a2*b1` in each of three places.
+fn cross(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (x, y) = (call.tensor("self")?, call.tensor("other")?);
+    let dim = Argument::Int(axis(b, call, x)? as i64 - b.rank(x)? as i64);
+    let device = b.tensor(x)?.device.clone();
+    let places = numbers(b, Operand::Literal(3), &device)?;
+    let mut turned = Vec::new();
+    for (tensor, shift) in [(x, 1), (y, 2), (x, 2), (y, 1)] {
+        let moved = b.one("add.Tensor", &[places.into(), Argument::Int(shift)])?;
+        let index = b.one("remainder.Scalar", &[moved.into(), Argument::Int(3)])?;
+        turned.push(b.one("index_select.default", &[tensor.into(), dim.clone(), index.into()])?);
+    }
+    let first = b.one("mul.Tensor", &[turned[0].into(), turned[1].into()])?;
+    let second = b.one("mul.Tensor", &[turned[2].into(), turned[3].into()])?;
+    b.one("sub.Tensor", &[first.into(), second.into()]).map(one)
+}
+
+/// 1 at the place that each number names, of a known number of places.
+fn one_hot(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let classes = call.int("num_classes")?;
+    if classes < 1 {
+        return Err(refused("data decide how many classes there are"));
+    }
+    let device = b.tensor(x)?.device.clone();
+    let places = numbers(b, Operand::Literal(classes), &device)?;
+    let x = unsqueezed(b, x, -1)?;
+    let same = b.one("eq.Tensor", &[x.into(), places.into()])?;
+    b.cast(same, Dtype::Int64).map(one)
 }
 
 fn concatenated(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, dim: i64) -> Result<Proxy, TraceError> {

@@ -5,7 +5,7 @@ use super::formula::Formula;
 use super::formulas::{FORMULAS, Math};
 use super::{
     Made, attention, convolutions, creation, einsum, losses, normalization, padding, pieces, products,
-    reductions, views,
+    recurrent, reductions, views,
 };
 use crate::pass::tracer::Proxy;
 use rustc_hash::FxHashMap;
@@ -28,6 +28,7 @@ const FUNCTIONS: &[&[(&str, Function)]] = &[
     padding::RULES,
     pieces::RULES,
     products::RULES,
+    recurrent::RULES,
     reductions::RULES,
     views::RULES,
 ];
