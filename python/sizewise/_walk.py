@@ -17,8 +17,9 @@ from torch._export.serde import serialize as serde
 from torch.export import graph_signature as signatures
 from torch.fx import GraphModule, Node
 
+from sizewise._errors import Unsupported
 from sizewise._literals import LISTS, WRITERS, Unknown, empty_list, named, number, text_key, truth
-from sizewise._signature import call_entry, input_spec, output_spec
+from sizewise._signature import call_entry, example_of, input_spec, output_spec
 from sizewise._sizes import Sizes, shape_env
 
 _ENUMS = {
@@ -35,11 +36,23 @@ _DELIMITER = serde.ST_DELIMITER
 
 
 def program_json(ep: torch.export.ExportedProgram) -> str:
-    """The JSON of a program: by the walk, or by torch where the walk meets something unknown."""
+    """The JSON of a program: by the walk, or by torch where the walk meets something unknown.
+
+    Raises
+    ------
+    Unsupported
+        If torch cannot write it either: it could not be saved.
+    """
     try:
         return Walk().program(ep)
-    except Unknown:
-        return serialized_by_torch(ep)
+    except Exception as unknown:
+        # In other releases of torch, the walk may meet anything.
+        try:
+            return serialized_by_torch(ep)
+        except Exception as error:
+            lines = [type(error).__name__, *str(error).strip().splitlines()[:1]]
+            message = f"the program has no form that torch.export.save writes ({unknown}; torch: {': '.join(lines)})"
+            raise Unsupported(message) from error
 
 
 def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:
@@ -113,7 +126,7 @@ class Walk:
         graph = self.graph(ep.graph_module)
         inputs = ", ".join([input_spec(self, spec) for spec in signature.input_specs])
         outputs = ", ".join([output_spec(self, spec) for spec in signature.output_specs])
-        calls = ", ".join([call_entry(self, entry) for entry in ep.module_call_graph])
+        calls = ", ".join([call_entry(self, entry, example_of(ep, entry)) for entry in ep.module_call_graph])
         metadata = serde.GraphModuleSerializer.serialize_graph_module_metadata(None, ep.graph_module.meta)
         named = {name: {"field_names": list(fields)} for name, fields in self.named_tuples.items()}
         ranges = {
