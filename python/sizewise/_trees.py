@@ -60,7 +60,7 @@ class _Writer:
         if spec.is_leaf():
             return {"type": None, "context": None, "children_spec": []}
         kind = spec.type
-        # torch 2.10 renamed them.
+        # Before torch 2.11 these have other names.
         context = spec._context if hasattr(spec, "_context") else spec.context
         parts = spec._children if hasattr(spec, "_children") else spec.children_specs
         children, keys, start = [], [], 0
@@ -79,10 +79,10 @@ class _Writer:
 
     def context(self, kind: Any, context: Any, dump: Any) -> str:
         """What the registration of a container adds."""
-        if kind is pytree.namedtuple or pytree.is_namedtuple_class(kind):
+        if hasattr(context, "_fields") and not dataclasses.is_dataclass(kind):
             of_class = pytree.SUPPORTED_SERIALIZED_TYPES.get(context)
             name = _type_name(context, of_class)
-            self.named_tuples.setdefault(name, tuple(getattr(context, "_fields", ())))
+            self.named_tuples.setdefault(name, tuple(context._fields))
             return name
         try:
             text = dump(context) if dump is not None else json.dumps(context, cls=pytree.EnumEncoder)

@@ -6,6 +6,7 @@ walk does not know raises `Unknown`; then torch's own serializer is asked.
 
 from __future__ import annotations
 
+import inspect
 import json
 import operator
 from collections.abc import Callable, Iterable
@@ -57,9 +58,10 @@ def program_json(ep: torch.export.ExportedProgram) -> str:
 
 def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:
     """The JSON of a program as torch writes it."""
-    artifact = serde.serialize(
-        ep, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False
-    )
+    # torch 2.14 has these, and writes no weights then.
+    left_out = ("serialize_state_dict", "serialize_constants", "serialize_example_inputs")
+    known = inspect.signature(serde.serialize).parameters
+    artifact = serde.serialize(ep, **{name: False for name in left_out if name in known})
     text: str = artifact.exported_program.decode()
     return text
 
@@ -501,8 +503,6 @@ def _operator(target: Any) -> str:
 def _parameters(function: Any) -> list[str]:
     known = _PARAMETERS.get(function)
     if known is None:
-        import inspect
-
         known = _PARAMETERS[function] = list(inspect.signature(function).parameters)
     return known
 

@@ -26,10 +26,7 @@ fn the_names_of_parts_are_found_in_what_a_registration_adds() {
         (spec("my.Cache", r#"{"fields": ["keys", "values"], "n": 3}"#, &two), vec!["0 keys", "1 values"]),
         (spec("my.Cache", r#"[["keys", "values"], [], "fp32"]"#, &two), vec!["0 keys", "1 values"]),
         // Two lists, equal names, other counts, and no names.
-        (
-            spec("my.Cache", r#"[["keys", "values"], ["k", "v"]]"#, &two).replace("[]", "[ ]"),
-            vec!["0 ?", "1 ?"],
-        ),
+        (spec("my.Cache", r#"[["keys", "values"], ["k", "v"], 3]"#, &two), vec!["0 ?", "1 ?"]),
         (spec("my.Cache", r#"["keys", "keys"]"#, &two), vec!["0 ?", "1 ?"]),
         (spec("my.Cache", r#"["keys"]"#, &two), vec!["0 ?", "1 ?"]),
         (spec("my.Cache", "[0, 1]", &two), vec!["0 ?", "1 ?"]),

@@ -40,10 +40,12 @@ impl SourceTable {
         let mut table = SourceTable::default();
         table.add(inputs.iter().enumerate().map(|(index, input)| (index, &input.path)));
         let mut aliases = SourceTable::default();
-        let other = |(index, input): (usize, &'_ UserInput)| {
-            input.aliases.iter().map(move |alias| (index, alias)).collect::<Vec<_>>()
-        };
-        aliases.add(inputs.iter().enumerate().flat_map(other));
+        aliases.add(
+            inputs
+                .iter()
+                .enumerate()
+                .flat_map(|(index, input)| input.aliases.iter().map(move |alias| (index, alias))),
+        );
         for (key, index) in aliases.inputs {
             table.inputs.entry(key).or_insert(index);
         }
