@@ -73,7 +73,7 @@ class Powers(nn.Module):
     """Doubles of sizes with powers: 0.0 has no negative one."""
 
     def forward(self, x):
-        return x * x.shape[0] ** -1, x * (x.shape[0] * 0.5) ** -0.5, x * float(x.shape[0]) ** 0.5
+        return x * x.shape[0] ** -1, x * (x.shape[0] * 0.5) ** -0.5, x * x.shape[0] ** 0.5
 
 
 class Branches(nn.Module):

@@ -32,6 +32,9 @@ _DTYPES = {dtype: int(number) for dtype, number in serde._TORCH_TO_SERIALIZE_DTY
 _LAYOUTS = {layout: int(number) for layout, number in serde._TORCH_TO_SERIALIZE_LAYOUT.items()}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
+#: How much of another message is passed on.
+_SAID = 200
+
 #: What joins the entries of stacks in a node's metadata.
 _DELIMITER = serde.ST_DELIMITER
 
@@ -51,9 +54,9 @@ def program_json(ep: torch.export.ExportedProgram) -> str:
         try:
             return serialized_by_torch(ep)
         except Exception as error:
-            lines = [type(error).__name__, *str(error).strip().splitlines()[:1]]
-            message = f"the program has no form that torch.export.save writes ({unknown}; torch: {': '.join(lines)})"
-            raise Unsupported(message) from error
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            message = f"torch {torch.__version__} cannot save this program ({said[:_SAID]})"
+            raise Unsupported(f"{message}, and {str(unknown)[:_SAID]} is not known") from error
 
 
 def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:

@@ -66,6 +66,13 @@ pub const CODES: &[(&str, &str)] = &[
          graph nor an operator checks it: where it does not hold, recorded shapes are wrong. Exporters must \
          keep the assertion that the bound comes from.",
     ),
+    (
+        "frozen-data",
+        "A number that data decide, such as lengths.max().item(), may have one value only: the exported module refuses \
+         all other data when it runs. torch.export.draft_export does so where the code reads the number as a constant \
+         (int(), range(), a branch): the value is that of the example. Keep the number a tensor or a symbol of its own \
+         (torch._check states what is known of it), and export again.",
+    ),
     ("malformed-call", "A node's arguments do not fit the schema of its operator."),
     (
         "unreadable",
