@@ -153,8 +153,9 @@ def test_guards_on_parts_of_other_classes_are_read(context: Any, key: Any) -> No
         except Exception:
             runs = False
         assert runs == served
-    collected = torch.export.export(Keyword(), (x,), {"past": past(2, 5)}, dynamic_shapes={"x": None, "kwargs": None})
-    assert sizewise.check(collected).ok
+    shapes = {"x": shapes["x"], "kwargs": {"past": shapes["past"]}}
+    report = sizewise.check(torch.export.export(Keyword(), (x,), {"past": past(2, 5)}, dynamic_shapes=shapes))
+    assert report.ok and [note["code"] for note in report.diagnostics] == ["guard-of-kwargs"]
 
 
 class Two(NamedTuple):

@@ -169,7 +169,7 @@ fn require_count(cx: &mut Cx, n: Expr) -> Result<(), KernelError> {
 
 /// Functions of two numbers; `None` where there is none of the name, or not on floats.
 ///
-/// (C2) of [`python_function`].
+/// (C1) and (C2) of [`python_function`].
 fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, KernelError> {
     let float = is_float(cx, a) || is_float(cx, b);
     if let "and" | "or" | "xor" = name

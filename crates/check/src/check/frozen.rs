@@ -4,7 +4,7 @@ use super::place;
 use crate::propagate::Run;
 use crate::report::{Diagnostic, Level};
 use rustc_hash::FxHashSet;
-use sizewise_expr::Symbol;
+use sizewise_expr::{Expr, Func, Int, Symbol};
 
 impl Examination<'_, '_> {
     /// Warns of assertions that leave a number that data decide a single value.
@@ -13,9 +13,9 @@ impl Examination<'_, '_> {
         for assert in &run.asserts {
             for symbol in run.env.pool.free_symbols(&[assert.condition]) {
                 let is_data = self.assumptions.env.symbol(symbol).is_none();
-                let range = run.env.known_facts().range(symbol);
-                let ends = range.and_then(|range| Some((range.lower()?, range.upper()?)));
-                let Some((value, _)) = ends.filter(|(low, high)| is_data && low == high) else { continue };
+                let Some(value) = only_value(run, symbol, assert.condition).filter(|_| is_data) else {
+                    continue;
+                };
                 if !seen.insert(symbol) {
                     continue;
                 }
@@ -32,4 +32,21 @@ impl Examination<'_, '_> {
             }
         }
     }
+}
+
+/// The one value that an assertion, or all of them together, leave a symbol.
+fn only_value(run: &Run, symbol: Symbol, condition: Expr) -> Option<Int> {
+    let pool = &run.env.pool;
+    if let Some((Func::IsZero, &[difference])) = pool.as_call(condition) {
+        let poly = pool.poly(difference);
+        if let [(monomial, factor)] = poly.terms.as_slice()
+            && pool.as_symbol(*monomial) == Some(symbol)
+            && poly.constant.is_multiple_of(factor)
+        {
+            return (-&poly.constant).floor_div(factor);
+        }
+    }
+    let range = run.env.known_facts().range(symbol)?;
+    let low = range.lower()?;
+    (range.upper()? == low).then_some(low)
 }
