@@ -94,6 +94,11 @@ fn a_guard_that_cannot_be_read_leaves_open_what_the_program_takes() {
         refused.to_string().starts_with("what the program takes is not known: the guard `L["),
         "{refused}"
     );
+    let dimension = checker.dimension("x.shape[1]").expect("a dimension");
+    let explained = checker.explain(&dimension, &operators, &Budget::default()).expect("an explanation");
+    assert_eq!(explained.unreadable.len(), 2);
+    let text = explained.to_text(Style { colour: false });
+    assert!(text.contains("what the program takes is not known: the guard `L["), "{text}");
     let dims =
         |name: &str| json!([{"dim": "b", "min": 1, "max": 8}, {"dim": name, "min": 1, "max": 20}, null]);
     let spec = json!({"x": dims("q"), "past": [[dims("p")], [dims("p")]]});

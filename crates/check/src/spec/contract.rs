@@ -119,8 +119,10 @@ impl<'p> Contract<'p> {
         }
         contract.sources = OnceLock::new();
         contract.guards.clear();
+        contract.ranges.clear();
         contract.unreadable.clear();
         contract.read_guards();
+        contract.read_ranges();
         Ok(Some((contract, free, recorded)))
     }
 
