@@ -13,9 +13,8 @@ use sizewise::fake::Operators;
 use sizewise::ir::pt2::ReadOptions;
 use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
 use sizewise::query;
-use sizewise::report::Outcome;
 use sizewise::report::guard_code::Language;
-use sizewise::spec::{Contract, Spec, Width};
+use sizewise::spec::Spec;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -240,7 +239,8 @@ impl Program {
         let subject = self.subject.clone();
         enter(py, move || match subject {
             Subject::Exported(checker) => {
-                Ok(Spec::initial(&contract(&checker)?, Width::Recorded).to_json().to_string())
+                let known = Operators::new();
+                Ok(Spec::recorded(&checker.contract(&known)?).to_json().to_string())
             }
             Subject::Model(model) => Ok(model.spec().to_string()),
         })
@@ -259,18 +259,11 @@ impl Program {
                 }
             };
             let known = self::operators(&operators)?;
-            let contract = contract(checker)?;
-            for width in [Width::Any, Width::Demanded, Width::Recorded] {
-                let spec = Spec::initial(&contract, width);
-                let report = checker.check(Some(&spec), &known, &Budget::default())?;
-                let fixed = report.fixes.into_iter().find(|fix| fix.proved).and_then(|fix| fix.spec);
-                match (report.verdict, fixed) {
-                    (Outcome::Ok, _) => return Ok((spec.to_json().to_string(), true)),
-                    (_, Some(fixed)) => return Ok((fixed.to_string(), true)),
-                    (_, None) => {}
-                }
+            let language = checker.contract(&known)?.language();
+            if let Some(widest) = checker.widest(language, &known, &Budget::default())? {
+                return Ok((widest.spec.to_json().to_string(), widest.is_proved));
             }
-            Ok((Spec::initial(&contract, Width::Recorded).to_json().to_string(), false))
+            Ok((Spec::recorded(&checker.contract(&known)?).to_json().to_string(), false))
         })
     }
 
@@ -322,10 +315,6 @@ impl Program {
             )),
         }
     }
-}
-
-fn contract(checker: &Checker) -> Result<Contract<'_>, Refusal> {
-    Contract::load(checker.program()).map_err(|error| Refusal::from(CheckError::Contract(error)))
 }
 
 /// Whether a structure has containers only whose elements Python reaches as paths are written.

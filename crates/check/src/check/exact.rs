@@ -2,6 +2,7 @@
 //!
 //! An assumption can be any condition, so nothing that works needs to be given up. The conditions are those that a check
 //! finds broken or open, without those that follow from the others, each as simple as it gets.
+use super::cost::Cost;
 use super::error::CheckError;
 use super::fix::only_skips;
 use super::pipeline::Examined;
@@ -14,6 +15,8 @@ use sizewise_expr::text::{print, read};
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, minimize, simplify};
 
+/// What is said of a fix of a Dim spec in the other language.
+const AS_SHAPES: &str = "a ShapesSpec can say it exactly; its sizes are unbacked (docs/dim_or_shapes.md)";
 /// The most rounds: each finds the conditions that are left when those found before are assumed.
 const MAX_ROUNDS: usize = 6;
 /// Larger sets of conditions are not made smaller.
@@ -71,6 +74,24 @@ impl Session<'_> {
             assumptions: texts,
             declarations: Vec::new(),
         }))
+    }
+}
+
+impl Session<'_> {
+    /// The exact fix of a Dim spec, which is one in the other language.
+    pub(super) fn fix_as_shapes(&self, spec: &Spec, budget: &Budget) -> Result<Option<Fix>, CheckError> {
+        let Ok(shapes) = spec.to_shapes(self.contract()) else { return Ok(None) };
+        let mut examined = self.examine(Some(&shapes), budget, false)?;
+        if examined.report.verdict != Outcome::Violated {
+            return Ok(None);
+        }
+        let exact = self.exact_fix(&shapes, &mut examined, budget)?;
+        let lossless = Cost::Nothing.text();
+        let Some(fix) = exact.filter(|fix| fix.proved && fix.cost == lossless) else { return Ok(None) };
+        let fixed = fix.spec.as_ref().and_then(|spec| Spec::parse(spec.to_string().as_bytes()).ok());
+        let Some(fixed) = fixed else { return Ok(None) };
+        let text = fixed.to_python().trim_end().to_owned();
+        Ok(Some(Fix { text, note: Some(AS_SHAPES.to_owned()), ..fix }))
     }
 }
 

@@ -34,6 +34,7 @@ mod session;
 mod strides;
 mod summary;
 mod torch_limits;
+mod widest;
 
 pub use checker::{Checker, Progress, Watch};
 pub use error::CheckError;
@@ -43,3 +44,4 @@ pub use outline::outline;
 pub use readable::readable;
 pub use session::Session;
 pub use summary::{hash, tool};
+pub use widest::Widest;

@@ -89,7 +89,7 @@ impl Shapes {
         }
     }
 
-    /// As JSON.
+    /// As JSON, which [`Spec::parse`](crate::spec::Spec::parse) reads.
     pub fn to_json(&self) -> Json {
         let number = |v: &Option<Int>| v.as_ref().map_or(Json::Null, int_json);
         let variables = self.variables.iter().map(|(key, variable)| {
