@@ -107,7 +107,11 @@ impl Drawn {
         let mut runs = Vec::new();
         for a in self.least.0..=MOST {
             for b in self.least.1..=MOST {
-                let Some(z) = at(&size, a, b).and_then(|value| value.as_int()).and_then(|value| value.to_i64()) else { continue };
+                let Some(z) =
+                    at(&size, a, b).and_then(|value| value.as_int()).and_then(|value| value.to_i64())
+                else {
+                    continue;
+                };
                 if z < 0 || !assumptions.iter().all(|text| holds(text, a, b)) {
                     continue;
                 }
@@ -139,12 +143,15 @@ fn holds(text: &str, a: i64, b: i64) -> bool {
 #[test]
 fn a_shapes_spec_is_read_back_as_it_was_written() {
     hold(200, &drawn(), |drawn| {
-        let spec = Spec::parse(drawn.spec().as_bytes()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let spec =
+            Spec::parse(drawn.spec().as_bytes()).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let python = spec.to_python();
-        let read = Spec::parse(python.as_bytes()).map_err(|error| TestCaseError::fail(format!("{error}: {python}")))?;
+        let read = Spec::parse(python.as_bytes())
+            .map_err(|error| TestCaseError::fail(format!("{error}: {python}")))?;
         prop_assert_eq!(&read.to_python(), &python);
         let json = spec.to_json();
-        let again = Spec::parse(json.to_string().as_bytes()).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        let again = Spec::parse(json.to_string().as_bytes())
+            .map_err(|error| TestCaseError::fail(error.to_string()))?;
         prop_assert_eq!(again.to_json(), json.clone());
         // What was written means the same.
         let texts = |spec: &Spec| -> Vec<String> {
@@ -181,9 +188,23 @@ fn verdicts_and_fixes_of_shapes_specs_agree_with_every_size() {
         for fix in report.fixes.iter().filter(|fix| fix.proved) {
             for &(a, b, right) in &runs {
                 let kept = fix.assumptions.iter().all(|text| holds(text, a, b));
-                prop_assert!(!kept || right, "{}: {:?} lets {}, {} pass", drawn.spec(), fix.assumptions, a, b);
+                prop_assert!(
+                    !kept || right,
+                    "{}: {:?} lets {}, {} pass",
+                    drawn.spec(),
+                    fix.assumptions,
+                    a,
+                    b
+                );
                 if fix.cost.as_deref() == Some("loses no working shapes") {
-                    prop_assert!(kept || !right, "{}: {:?} refuses {}, {}", drawn.spec(), fix.assumptions, a, b);
+                    prop_assert!(
+                        kept || !right,
+                        "{}: {:?} refuses {}, {}",
+                        drawn.spec(),
+                        fix.assumptions,
+                        a,
+                        b
+                    );
                 }
             }
         }

@@ -36,12 +36,14 @@ fn python(text: &str) -> Result<Spec, String> {
 }
 
 fn cases() -> Vec<Case> {
-    let lines = BufReader::new(GzDecoder::new(File::open(folder().join("runs.jsonl.gz")).expect("the runs"))).lines();
+    let lines =
+        BufReader::new(GzDecoder::new(File::open(folder().join("runs.jsonl.gz")).expect("the runs"))).lines();
     lines
         .map(|line| {
             let record: Json = serde_json::from_str(&line.expect("text")).expect("JSON");
             let name = record["name"].as_str().expect("a name").to_string();
-            let spec = python(record["spec"].as_str().expect("a spec")).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let spec = python(record["spec"].as_str().expect("a spec"))
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
             let runs = record["runs"].as_array().cloned().unwrap_or_default();
             Case { checker: program(&name), name, spec, torch_json: record["spec_json"].clone(), runs }
         })
@@ -61,7 +63,8 @@ fn inputs(run: &Json) -> Shapes {
         let sizes = sizes.as_array().expect("sizes").iter().map(int).collect();
         (name.as_str().into(), Shape::Tensor(sizes))
     };
-    let number = |(name, value): (&String, &Json)| (name.as_str().into(), Shape::Scalar(Number::Int(int(value))));
+    let number =
+        |(name, value): (&String, &Json)| (name.as_str().into(), Shape::Scalar(Number::Int(int(value))));
     let tensors = run["shapes"].as_object().into_iter().flatten().map(tensor);
     tensors.chain(run["scalars"].as_object().into_iter().flatten().map(number)).collect()
 }
@@ -111,7 +114,12 @@ fn a_verdict_contradicts_no_run() {
         assert_ne!(report.verdict, Outcome::Invalid, "{}: {:?}", case.name, report.diagnostics);
         ok += usize::from(report.verdict == Outcome::Ok);
         let same = Spec::parse(case.torch_json.to_string().as_bytes()).expect("what torch writes");
-        assert_eq!(check(&case.checker, Some(&same)).verdict, report.verdict, "{}: as torch writes it", case.name);
+        assert_eq!(
+            check(&case.checker, Some(&same)).verdict,
+            report.verdict,
+            "{}: as torch writes it",
+            case.name
+        );
     }
     assert!(ok > 20, "{ok}");
 }
@@ -119,7 +127,8 @@ fn a_verdict_contradicts_no_run() {
 /// Whether a condition has a symbol that is no size of an input: `u3`.
 fn has_data(text: &str) -> bool {
     let word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
-    text.split(|c| !word(c)).any(|word| word.strip_prefix('u').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit())))
+    text.split(|c| !word(c))
+        .any(|word| word.strip_prefix('u').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit())))
 }
 
 #[test]
@@ -135,14 +144,27 @@ fn a_violated_spec_has_an_exact_fix() {
         assert!(!fix.assumptions.is_empty() && fix.proved, "{}: {fix:?}", case.name);
         for run in inside() {
             let kept = hold(&fix.assumptions, run);
-            assert!(!kept || run["ran"] == true, "{}: {:?} lets {} pass", case.name, fix.assumptions, run["at"]);
+            assert!(
+                !kept || run["ran"] == true,
+                "{}: {:?} lets {} pass",
+                case.name,
+                fix.assumptions,
+                run["at"]
+            );
             exact += usize::from(kept == (run["ran"] == true));
         }
         // The fixed spec, as JSON and as Python.
         let fixed = Spec::parse(fix.spec.as_ref().expect("a spec").to_string().as_bytes()).expect("a spec");
         assert_eq!(check(&case.checker, Some(&fixed)).verdict, Outcome::Ok, "{}", case.name);
-        let again = Spec::parse(fixed.to_python().as_bytes()).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-        assert_eq!(check(&case.checker, Some(&again)).verdict, Outcome::Ok, "{}: {}", case.name, fixed.to_python());
+        let again = Spec::parse(fixed.to_python().as_bytes())
+            .unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        assert_eq!(
+            check(&case.checker, Some(&again)).verdict,
+            Outcome::Ok,
+            "{}: {}",
+            case.name,
+            fixed.to_python()
+        );
     }
     assert!(exact > 300, "{exact}");
 }
@@ -227,7 +249,8 @@ fn a_spec_that_does_not_fit_the_program_is_refused() {
 
 #[test]
 fn what_torch_writes_may_not_say_which_variable_it_means() {
-    let dim = |max: Json| json!({"type": "ShapeVar", "name": "b", "min": 0, "max": max, "optimization_hint": null});
+    let dim =
+        |max: Json| json!({"type": "ShapeVar", "name": "b", "min": 0, "max": max, "optimization_hint": null});
     let spec = |dims: Json, assumption: &str| {
         let params = json!({"type": "ParamsSpec", "params": {"x": {"type": "TensorSpec", "dims": dims}}});
         json!({"type": "ShapesSpec", "params": params, "assumptions": [assumption]})
@@ -243,7 +266,8 @@ fn what_torch_writes_may_not_say_which_variable_it_means() {
     );
     let two = spec(json!([dim(json!(4)), dim(json!(8))]), "b#3 > 2");
     assert!(read(two).starts_with("assumptions[0]: `b#3` is one of several variables called b"));
-    let anonymous = json!({"type": "ShapeVar", "name": "anon", "min": 0, "max": null, "optimization_hint": null});
+    let anonymous =
+        json!({"type": "ShapeVar", "name": "anon", "min": 0, "max": null, "optimization_hint": null});
     let read = read(spec(json!([anonymous, anonymous]), "True"));
     assert!(read.contains(r#""x":["anon","anon_1"]"#), "{read}");
 }
@@ -262,7 +286,8 @@ fn the_manual_shows_what_the_commands_print() {
         let line = rest[start..].lines().next().expect("a command");
         let end = start + rest[start..].find("```").expect("the end of a block");
         let mut command = assert_cmd::Command::cargo_bin("sizewise").expect("the program is built");
-        let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).args(line.split(' ')).output().expect("it runs");
+        let output =
+            command.current_dir(env!("CARGO_MANIFEST_DIR")).args(line.split(' ')).output().expect("it runs");
         let shown = String::from_utf8(output.stdout).expect("text");
         written.push_str(&format!("{}{line}\n{}\n", &rest[..start], shown.trim_end()));
         rest = &rest[end..];
@@ -273,5 +298,8 @@ fn the_manual_shows_what_the_commands_print() {
         std::fs::write(&path, &written).expect("the page is written");
     }
     assert_eq!(commands, 4);
-    assert!(page == written || std::env::var_os("SIZEWISE_WRITE_DOCS").is_some(), "docs/dim_or_shapes.md is stale: SIZEWISE_WRITE_DOCS=1 cargo test --test tests shapes");
+    assert!(
+        page == written || std::env::var_os("SIZEWISE_WRITE_DOCS").is_some(),
+        "docs/dim_or_shapes.md is stale: SIZEWISE_WRITE_DOCS=1 cargo test --test tests shapes"
+    );
 }

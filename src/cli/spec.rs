@@ -3,8 +3,8 @@ use super::args::{Effort, Kernels, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{examples, files, onnx_model, operators, programs};
 use crate::check::{CheckError, Widest};
-use crate::fake::Operators;
 use crate::escape;
+use crate::fake::Operators;
 use crate::onnx::check::{declared_spec, widen as widen_model};
 use crate::spec::{Contract, Language, Spec, Tuples, Width, is_program};
 use clap::{Args, Subcommand, ValueEnum};
@@ -141,7 +141,8 @@ fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     model.backend = options.operators.backend;
     onnx_model::refuse_operators(&options.operators)?;
     if options.form.is_some_and(|form| form.language() == Language::Shapes) {
-        let message = "a ShapesSpec is for exported programs: the spec of an ONNX model is --as python or --as json";
+        let message =
+            "a ShapesSpec is for exported programs: the spec of an ONNX model is --as python or --as json";
         return Err(Failure::usage(message));
     }
     let written = |spec: Json| {

@@ -205,6 +205,7 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
         }
     };
     Fix {
+        assumptions: Vec::new(),
         text: lines.join("\n"),
         spec: fix.spec.clone(),
         proved: fix.is_proved,

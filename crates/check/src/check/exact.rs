@@ -32,7 +32,8 @@ impl Session<'_> {
     ) -> Result<Option<Fix>, CheckError> {
         let Some(shapes) = spec.shapes() else { return Ok(None) };
         let Some(mut texts) = needed(first, budget) else { return Ok(None) };
-        let proves = |texts: &[String]| self.examine(Some(&Spec::of_shapes(shapes.assuming(texts))), budget, false);
+        let proves =
+            |texts: &[String]| self.examine(Some(&Spec::of_shapes(shapes.assuming(texts))), budget, false);
         let mut proved = None;
         for round in 0..MAX_ROUNDS {
             if is_cancelled() {
@@ -141,7 +142,8 @@ fn read_all(assumptions: &mut Assumptions, texts: &[String]) -> Option<Vec<Expr>
             let own = symbols.iter().find(|(name, _)| name == pool.symbol_name(symbol))?.1;
             replaced.push((symbol, pool.symbol_expr(own)));
         }
-        let e = pool.substitute_symbols(e, |s| replaced.iter().find(|(known, _)| *known == s).map(|(_, e)| *e));
+        let e =
+            pool.substitute_symbols(e, |s| replaced.iter().find(|(known, _)| *known == s).map(|(_, e)| *e));
         conditions.push(pool.truth(e));
     }
     Some(conditions)
@@ -198,8 +200,10 @@ fn shown(
             None => rest.extend(in_python(pool, condition, &name, true)),
         }
     }
-    let mut lines: Vec<String> =
-        changed.iter().map(|key| format!("{key} = {}", declaration(key, &ranges[key], &shapes.params))).collect();
+    let mut lines: Vec<String> = changed
+        .iter()
+        .map(|key| format!("{key} = {}", declaration(key, &ranges[key], &shapes.params)))
+        .collect();
     if !rest.is_empty() {
         let given = shapes.assumptions_in_python();
         let all: Vec<String> = given.into_iter().chain(rest).collect();

@@ -266,7 +266,8 @@ impl Checker {
             add(guard.condition, Some(guard.origin), Source::Guard(guard.kind, guard.clause));
         }
         // Without an example, what operators need of the inputs is no guard.
-        let of_inputs = |e| run.env.pool.free_symbols(&[e]).iter().all(|&s| assumptions.env.symbol(s).is_some());
+        let of_inputs =
+            |e| run.env.pool.free_symbols(&[e]).iter().all(|&s| assumptions.env.symbol(s).is_some());
         for assert in run.env.runtime_asserts().iter().filter(|assert| of_inputs(assert.condition)) {
             let source = Source::Guard(GuardKind::Precondition, assert.clause);
             add(assert.condition, Some(assert.origin), source);

@@ -143,14 +143,22 @@ impl<'p> Binder<'_, 'p> {
                     format!("{min}..{}", max.as_ref().map_or("unbounded".to_string(), ToString::to_string))
                 };
                 let before = show(known.min.as_ref().unwrap_or(&Int::ZERO), &known.max);
-                let message =
-                    format!("{} has the range {} here and {before} before", dim.name, show(&dim.min, &dim.max));
+                let message = format!(
+                    "{} has the range {} here and {before} before",
+                    dim.name,
+                    show(&dim.min, &dim.max)
+                );
                 Err(SpecError::new(path, message))
             }
         }
     }
 
-    pub(super) fn set_example(&mut self, name: &str, example: Option<Int>, path: &str) -> Result<(), SpecError> {
+    pub(super) fn set_example(
+        &mut self,
+        name: &str,
+        example: Option<Int>,
+        path: &str,
+    ) -> Result<(), SpecError> {
         let (Some(named), Some(example)) = (self.dims.get_mut(name), example) else { return Ok(()) };
         if let Some(known) = &named.example
             && *known != example

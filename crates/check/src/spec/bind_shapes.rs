@@ -29,7 +29,9 @@ impl Spec {
         }
         let Some(items) = fields.remove(ARGS) else { return named };
         let takes_several = contract.inputs.iter().filter_map(|input| match input.input.path.as_slice() {
-            [PathStep::Parameter(name), PathStep::Index(_), ..] if input.input.keyword.is_none() => Some(name),
+            [PathStep::Parameter(name), PathStep::Index(_), ..] if input.input.keyword.is_none() => {
+                Some(name)
+            }
             _ => None,
         });
         // Lists that the spec names are parameters of their own; `*args` comes after them.
@@ -58,7 +60,11 @@ impl Binder<'_, '_> {
         for place in places {
             if let (Entry::Formula(text), Some(example)) = (&place.entry, &place.example) {
                 let read = self.formula(text, &place.path)?;
-                if self.at_example(read.expr).and_then(|value| value.as_int()).is_some_and(|value| value != *example) {
+                if self
+                    .at_example(read.expr)
+                    .and_then(|value| value.as_int())
+                    .is_some_and(|value| value != *example)
+                {
                     let message = format!("the traced example has {example}, which is not {text} there");
                     return Err(SpecError::new(&place.path, message));
                 }
@@ -87,7 +93,8 @@ impl Binder<'_, '_> {
             Entry::Formula(text) => Some((text, place.path.clone())),
             _ => None,
         });
-        let assumed = shapes.assumptions.iter().enumerate().map(|(i, text)| (text, format!("assumptions[{i}]")));
+        let assumed =
+            shapes.assumptions.iter().enumerate().map(|(i, text)| (text, format!("assumptions[{i}]")));
         for (text, path) in derived.chain(assumed) {
             let read = self.formula(text, &path)?;
             for symbol in self.env.pool.free_symbols(&[read.expr]) {
@@ -116,7 +123,8 @@ impl Binder<'_, '_> {
 
     /// The value of a formula in the example, where the example has all of its variables.
     fn at_example(&self, e: Expr) -> Option<Number> {
-        let example = |s: Symbol| self.dims.get(self.env.pool.symbol_name(s))?.example.clone().map(Number::Int);
+        let example =
+            |s: Symbol| self.dims.get(self.env.pool.symbol_name(s))?.example.clone().map(Number::Int);
         self.env.pool.eval(e, example).ok()
     }
 
@@ -128,7 +136,9 @@ impl Binder<'_, '_> {
             .into_iter()
             .filter_map(|s| Some((s, dims.get(self.env.pool.symbol_name(s))?.variable?)))
             .collect();
-        self.env.pool.substitute_symbols(e, |s| variables.iter().find(|(known, _)| *known == s).map(|(_, e)| *e))
+        self.env
+            .pool
+            .substitute_symbols(e, |s| variables.iter().find(|(known, _)| *known == s).map(|(_, e)| *e))
     }
 
     /// The size that a formula stands for.
@@ -151,7 +161,12 @@ impl Binder<'_, '_> {
     }
 
     /// Assumes what a spec assumes of its variables, and that sizes are no less than 0.
-    pub(super) fn assume_spec(&mut self, shapes: &Shapes, places: &[Place], allowed: &[Expr]) -> Result<(), SpecError> {
+    pub(super) fn assume_spec(
+        &mut self,
+        shapes: &Shapes,
+        places: &[Place],
+        allowed: &[Expr],
+    ) -> Result<(), SpecError> {
         for (place, &size) in places.iter().zip(allowed) {
             if self.is_size(place) && matches!(place.entry, Entry::Formula(_)) {
                 let natural = self.env.pool.ge(size, Expr::ZERO);

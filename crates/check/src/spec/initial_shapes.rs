@@ -60,7 +60,8 @@ impl Variables {
 }
 
 fn variable(bounds: &ValueRange, is_size: bool) -> Variable {
-    let min = bounds.lower().filter(|min| !is_size || !min.is_negative()).or_else(|| is_size.then_some(Int::ZERO));
+    let min =
+        bounds.lower().filter(|min| !is_size || !min.is_negative()).or_else(|| is_size.then_some(Int::ZERO));
     Variable { name: None, min, max: bounds.upper(), hint: None, is_size: Some(is_size) }
 }
 
@@ -99,12 +100,15 @@ impl Spec {
                     return Node::Static;
                 }
                 let text = found.text(pool, size);
-                Node::Expr(text.unwrap_or_else(|| found.add(&place_name(input, dim), variable(&ValueRange::all(), true))))
+                Node::Expr(text.unwrap_or_else(|| {
+                    found.add(&place_name(input, dim), variable(&ValueRange::all(), true))
+                }))
             });
             let leaves: Vec<Node> = leaves.collect();
             place_node(&mut params, &input.input.path, leaf(input, leaves));
         }
-        let assumptions = if width == Width::Recorded { recorded_conditions(contract, &found) } else { Vec::new() };
+        let assumptions =
+            if width == Width::Recorded { recorded_conditions(contract, &found) } else { Vec::new() };
         Spec::of_shapes(Shapes { variables: found.variables, params, assumptions })
     }
 
@@ -138,7 +142,7 @@ impl Spec {
             let is_tensor = matches!(input.kind, InputKind::Tensor { .. });
             while let Some(place) = at.next_if(|place| place.input == index) {
                 let wanted = place_name(input, leaves.len());
-                let mut own = |variable: Variable, variables: &mut IndexMap<String, Variable>| {
+                let own = |variable: Variable, variables: &mut IndexMap<String, Variable>| {
                     let key = identifier(&wanted, |key| variables.contains_key(key));
                     variables.insert(key.clone(), variable);
                     key
@@ -148,8 +152,12 @@ impl Spec {
                     Entry::Size(size) => Node::Size(size.clone()),
                     Entry::Dim(named) => Node::Expr(named.name.clone()),
                     Entry::Inferred { min, max, .. } => {
-                        let recorded = contract.env.pool.as_symbol(place.recorded).map(|s| range(contract.bounds(s)));
-                        let mut made = recorded.map_or_else(|| variable(&ValueRange::all(), is_tensor), |r| variable(&r, is_tensor));
+                        let recorded =
+                            contract.env.pool.as_symbol(place.recorded).map(|s| range(contract.bounds(s)));
+                        let mut made = recorded.map_or_else(
+                            || variable(&ValueRange::all(), is_tensor),
+                            |r| variable(&r, is_tensor),
+                        );
                         made.min = min.clone().or(made.min);
                         made.max = max.clone().or(made.max);
                         Node::Expr(own(made, &mut variables))
@@ -163,7 +171,9 @@ impl Spec {
                         assumptions.extend(multiples(expression, root.min.clone(), root.max.clone(), &key));
                         Node::Expr(key)
                     }
-                    Entry::Sum { expression, .. } | Entry::Formula(expression) => Node::Expr(expression.clone()),
+                    Entry::Sum { expression, .. } | Entry::Formula(expression) => {
+                        Node::Expr(expression.clone())
+                    }
                 });
             }
             place_node(&mut params, &input.input.path, leaf(input, leaves));
@@ -179,7 +189,8 @@ fn multiples(expression: &str, min: Int, max: Option<Int>, key: &str) -> Vec<Str
     let poly = pool.poly(read.expr);
     let [(_, factor)] = poly.terms.as_slice() else { return Vec::new() };
     let at = |root: &Int| &(factor * root) + &poly.constant;
-    let mut all = vec![format!("({key} - ({})) % {factor} == 0", poly.constant), format!("{key} >= {}", at(&min))];
+    let mut all =
+        vec![format!("({key} - ({})) % {factor} == 0", poly.constant), format!("{key} >= {}", at(&min))];
     all.extend(max.map(|max| format!("{key} <= {}", at(&max))));
     all
 }

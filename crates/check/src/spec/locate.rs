@@ -411,7 +411,9 @@ fn descend<'s>(
         at = match (at, step) {
             (Json::Null, _) => return Ok(&NULL),
             // A SeqSpec may be shorter than the sequence.
-            (Json::Array(items), PathStep::Index(i)) if spec.shapes.is_some() => items.get(*i).unwrap_or(&NULL),
+            (Json::Array(items), PathStep::Index(i)) if spec.shapes.is_some() => {
+                items.get(*i).unwrap_or(&NULL)
+            }
             (Json::Array(items), PathStep::Index(i)) => items.get(*i).ok_or_else(mismatch)?,
             (Json::Object(items), PathStep::Key(k)) => items.get(&k.name()).unwrap_or(&NULL),
             (Json::Object(items), PathStep::Field(name) | PathStep::Parameter(name)) => {

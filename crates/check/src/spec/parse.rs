@@ -72,7 +72,9 @@ impl Spec {
     pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
         let text = spec_text(text)?;
         let tree = match json(text) {
-            Ok(Json::Object(fields)) if shapes::is_own(&fields) => return Shapes::of_own(&fields).map(Spec::of_shapes),
+            Ok(Json::Object(fields)) if shapes::is_own(&fields) => {
+                return Shapes::of_own(&fields).map(Spec::of_shapes);
+            }
             Ok(Json::Object(fields)) if shapes::is_torch(&fields) => {
                 return Shapes::of_torch(&fields).map(Spec::of_shapes);
             }
@@ -119,9 +121,7 @@ impl Spec {
             Json::Object(_) | Json::Array(_) => {
                 Ok(Spec { tree, dims: Map::new(), torch_form: false, examples: None, shapes: None })
             }
-            Json::Null => {
-                Ok(Spec { torch_form: true, ..Spec::of_tree(Json::Object(Map::new())) })
-            }
+            Json::Null => Ok(Spec { torch_form: true, ..Spec::of_tree(Json::Object(Map::new())) }),
             _ => Err(SpecError::new("", "expected an object by parameter name or a list of entries")),
         }
     }
@@ -213,9 +213,10 @@ impl Spec {
                 let size = number.to_string().parse();
                 size.map(Entry::Size).map_err(|_| SpecError::new(path, "expected an integer"))
             }
-            _ if self.shapes.is_some() && !json.is_null() => {
-                Err(SpecError::new(path, "unexpected leaf spec type: expected a size, an expression or nothing"))
-            }
+            _ if self.shapes.is_some() && !json.is_null() => Err(SpecError::new(
+                path,
+                "unexpected leaf spec type: expected a size, an expression or nothing",
+            )),
             Json::Null => Ok(Entry::Static),
             Json::Number(n) => {
                 let size: Int = n

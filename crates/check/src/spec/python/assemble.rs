@@ -99,7 +99,12 @@ fn is_balanced(text: &str) -> bool {
     })
 }
 
-fn members(fields: &[(String, Value)], place: &str, end: Place, names: &mut Names) -> Result<IndexMap<String, Node>> {
+fn members(
+    fields: &[(String, Value)],
+    place: &str,
+    end: Place,
+    names: &mut Names,
+) -> Result<IndexMap<String, Node>> {
     let member = |(key, value): &(String, Value)| {
         Ok((key.clone(), node(value, &format!("{place}['{key}']"), end, names)?))
     };

@@ -49,7 +49,9 @@ impl Reader<'_> {
             ["False"] => Ok(Value::Bool(false)),
             ["STATIC"] => Ok(Value::None),
             [class] if CLASSES.contains(class) && self.is("(") => self.part(class, place),
-            [.., name] if FUNCTIONS.contains(name) && known.len() <= 2 && self.is("(") => self.function(name, place),
+            [.., name] if FUNCTIONS.contains(name) && known.len() <= 2 && self.is("(") => {
+                self.function(name, place)
+            }
             _ => Err(self.unknown(&path.join("."), place)),
         }
     }

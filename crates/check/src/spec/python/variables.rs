@@ -13,9 +13,8 @@ const MAX_VARIABLES: usize = 10_000;
 /// The functions of torch and Python that take sizes.
 pub(super) const FUNCTIONS: [&str; 7] = ["sym_max", "sym_min", "sym_not", "sym_ite", "abs", "max", "min"];
 /// The classes that a ShapesSpec is made of.
-pub(super) const CLASSES: [&str; 8] = [
-    "ShapeVar", "IntVar", "TensorSpec", "DictSpec", "ObjectSpec", "SeqSpec", "ParamsSpec", "ShapesSpec",
-];
+pub(super) const CLASSES: [&str; 8] =
+    ["ShapeVar", "IntVar", "TensorSpec", "DictSpec", "ObjectSpec", "SeqSpec", "ParamsSpec", "ShapesSpec"];
 
 /// `ShapeVar("b", min=2)`.
 #[derive(Clone, Debug)]
@@ -78,7 +77,13 @@ type Given = Option<(Value, Place)>;
 
 impl Arguments {
     /// The arguments by these names, the first `positional` of which may go without.
-    fn into<const N: usize>(self, class: &str, names: [&str; N], positional: usize, place: Place) -> Result<[Given; N]> {
+    fn into<const N: usize>(
+        self,
+        class: &str,
+        names: [&str; N],
+        positional: usize,
+        place: Place,
+    ) -> Result<[Given; N]> {
         let mut found: [Given; N] = std::array::from_fn(|_| None);
         let least = usize::from(["TensorSpec", "SeqSpec"].contains(&class));
         if self.positional.len() > positional {
@@ -101,7 +106,8 @@ impl Arguments {
             }
         }
         if least == 1 && found[0].is_none() {
-            let message = format!("{class}.__init__() missing 1 required positional argument: '{}'", names[0]);
+            let message =
+                format!("{class}.__init__() missing 1 required positional argument: '{}'", names[0]);
             return Err(place.error(message));
         }
         Ok(found)
@@ -131,7 +137,8 @@ impl Reader<'_> {
                         _ => false,
                     };
                     if !is_leaf {
-                        let message = format!("TensorSpec dim {i}: expected LeafIntSpec, got {}", dim.class());
+                        let message =
+                            format!("TensorSpec dim {i}: expected LeafIntSpec, got {}", dim.class());
                         return Err(place.error(message));
                     }
                 }
@@ -294,7 +301,9 @@ fn checked_params(given: Given) -> Result<Vec<(String, Value)>> {
         let message = match (key.as_str(), value) {
             ("*args", Value::List(_)) | ("**kwargs", Value::Dict(_)) => continue,
             ("*args", _) => format!("ParamsSpec '*args' value must be a list of leaf specs, got {class}"),
-            ("**kwargs", _) => format!("ParamsSpec '**kwargs' value must be a dict of leaf specs, got {class}"),
+            ("**kwargs", _) => {
+                format!("ParamsSpec '**kwargs' value must be a dict of leaf specs, got {class}")
+            }
             (key, _) if key.starts_with('*') => format!(
                 "Unknown sentinel key '{key}' in ParamsSpec; only '*args' and '**kwargs' are reserved"
             ),

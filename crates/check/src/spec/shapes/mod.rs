@@ -79,7 +79,9 @@ impl Shapes {
             if !known.contains(name) {
                 let names: Vec<&str> = self.variables.keys().take(20).map(String::as_str).collect();
                 let names = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
-                return wrong(format!("`{text}` uses `{name}`, which is no variable of the spec; it has {names}"));
+                return wrong(format!(
+                    "`{text}` uses `{name}`, which is no variable of the spec; it has {names}"
+                ));
             }
         }
         match (is_condition, pool.sort(read.expr)) {

@@ -56,9 +56,10 @@ impl Node {
         match self {
             Node::Static | Node::Size(_) => Ok(()),
             Node::Expr(text) => visit(text, path),
-            Node::Tensor(items) | Node::Seq(items) | Node::List(items) => {
-                items.iter().enumerate().try_for_each(|(i, item)| item.each_expression(&format!("{path}[{i}]"), visit))
-            }
+            Node::Tensor(items) | Node::Seq(items) | Node::List(items) => items
+                .iter()
+                .enumerate()
+                .try_for_each(|(i, item)| item.each_expression(&format!("{path}[{i}]"), visit)),
             Node::Dict(fields) | Node::Object(fields) | Node::Map(fields) => {
                 fields.iter().try_for_each(|(key, node)| {
                     let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };

@@ -13,7 +13,9 @@ const VARIABLE: [&str; 4] = ["min", "max", "optimization_hint", "name"];
 pub(in crate::spec) fn is_own(fields: &Map<String, Json>) -> bool {
     let is_object = |key: &str| fields.get(key).is_some_and(Json::is_object);
     let is_range = |json: &Json| {
-        let known = |fields: &Map<String, Json>| fields.keys().all(|key| key != "dim" && key != "derived" && key != "hint");
+        let known = |fields: &Map<String, Json>| {
+            fields.keys().all(|key| key != "dim" && key != "derived" && key != "hint")
+        };
         json.is_null() || json.as_object().is_some_and(known)
     };
     let has_ranges = fields.get("vars").and_then(Json::as_object).is_some_and(|v| v.values().all(is_range));
@@ -40,7 +42,8 @@ impl Shapes {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::Array(items)) => {
                 let text = |(i, item): (usize, &Json)| {
-                    let wrong = || SpecError::new(&format!("assumptions[{i}]"), "expected the text of a condition");
+                    let wrong =
+                        || SpecError::new(&format!("assumptions[{i}]"), "expected the text of a condition");
                     item.as_str().map(str::to_owned).ok_or_else(wrong)
                 };
                 items.iter().enumerate().map(text).collect::<Result<_, _>>()?
@@ -105,9 +108,12 @@ fn node(json: &Json, path: &str) -> Result<Node, SpecError> {
             Ok(Node::List(items.iter().enumerate().map(item).collect::<Result<_, _>>()?))
         }
         Json::Object(fields) => {
-            let field = |(key, value): (&String, &Json)| Ok((key.clone(), node(value, &format!("{path}.{key}"))?));
+            let field =
+                |(key, value): (&String, &Json)| Ok((key.clone(), node(value, &format!("{path}.{key}"))?));
             Ok(Node::Map(fields.iter().map(field).collect::<Result<_, SpecError>>()?))
         }
-        Json::Bool(_) => Err(SpecError::new(path, "expected null, an integer, an expression or a container of these")),
+        Json::Bool(_) => {
+            Err(SpecError::new(path, "expected null, an integer, an expression or a container of these"))
+        }
     }
 }

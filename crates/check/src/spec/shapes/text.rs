@@ -123,7 +123,11 @@ mod tests {
             ("a % 2 == 0", "a % 2 == 0", "a % 2 == 0"),
             ("(a == 2) | (a % 5 == 0)", "(a % 5 == 0) | (a == 2)", "(a % 5 == 0) | (a == 2)"),
             ("Max(a, b, 3) <= c", "torch.sym_max(torch.sym_max(3, a), b) <= c", "max(3, a, b) <= c"),
-            ("Min(a, 2*b) >= 1 + Max(b, c)", "torch.sym_min(a, 2*b) >= torch.sym_max(b, c) + 1", "min(a, 2*b) >= max(b, c) + 1"),
+            (
+                "Min(a, 2*b) >= 1 + Max(b, c)",
+                "torch.sym_min(a, 2*b) >= torch.sym_max(b, c) + 1",
+                "min(a, 2*b) >= max(b, c) + 1",
+            ),
         ] {
             let mut pool = Pool::new();
             let e = read::closed(&mut pool, text).expect(text).expr;

@@ -57,7 +57,8 @@ impl Shapes {
         if let Some(Json::Array(items)) = fields.get("assumptions") {
             for (i, item) in items.iter().enumerate() {
                 let path = format!("assumptions[{i}]");
-                let text = item.as_str().ok_or_else(|| SpecError::new(&path, "expected the text of a condition"))?;
+                let text =
+                    item.as_str().ok_or_else(|| SpecError::new(&path, "expected the text of a condition"))?;
                 assumptions.push(found.expression(text, &path)?);
             }
         }
@@ -123,7 +124,9 @@ impl Found {
                 match (class, list("dims"), list("entries"), object("entries"), object("fields")) {
                     (Some("TensorSpec"), Some(dims), ..) => Ok(Node::Tensor(self.items(dims, path)?)),
                     (Some("SeqSpec"), _, Some(entries), ..) => Ok(Node::Seq(self.items(entries, path)?)),
-                    (Some("DictSpec"), _, _, Some(entries), _) => Ok(Node::Dict(self.members(entries, path)?)),
+                    (Some("DictSpec"), _, _, Some(entries), _) => {
+                        Ok(Node::Dict(self.members(entries, path)?))
+                    }
                     (Some("ObjectSpec"), .., Some(fields)) => Ok(Node::Object(self.members(fields, path)?)),
                     // The values of `**kwargs`.
                     (None, ..) => Ok(Node::Dict(self.members(fields, path)?)),
@@ -141,20 +144,28 @@ impl Found {
             return self.key(fields, path);
         }
         let keys = self.keys.get_mut(ANONYMOUS).filter(|keys| !keys.is_empty());
-        Ok(keys.map_or_else(|| ANONYMOUS.to_owned(), |keys| {
-            // Each stands once.
-            let key = keys[0].clone();
-            keys.rotate_left(1);
-            key
-        }))
+        Ok(keys.map_or_else(
+            || ANONYMOUS.to_owned(),
+            |keys| {
+                // Each stands once.
+                let key = keys[0].clone();
+                keys.rotate_left(1);
+                key
+            },
+        ))
     }
 
     fn items(&mut self, items: &[Json], path: &str) -> Result<Vec<Node>, SpecError> {
         items.iter().enumerate().map(|(i, item)| self.node(item, &format!("{path}[{i}]"))).collect()
     }
 
-    fn members(&mut self, fields: &Map<String, Json>, path: &str) -> Result<IndexMap<String, Node>, SpecError> {
-        let member = |(key, value): (&String, &Json)| Ok((key.clone(), self.node(value, &format!("{path}.{key}"))?));
+    fn members(
+        &mut self,
+        fields: &Map<String, Json>,
+        path: &str,
+    ) -> Result<IndexMap<String, Node>, SpecError> {
+        let member =
+            |(key, value): (&String, &Json)| Ok((key.clone(), self.node(value, &format!("{path}.{key}"))?));
         fields.iter().map(member).collect()
     }
 
@@ -163,9 +174,11 @@ impl Found {
         let mut out = String::with_capacity(text.len());
         let mut rest = text;
         while let Some(mark) = rest.find('#') {
-            let digits = rest[mark + 1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - mark - 1);
+            let digits =
+                rest[mark + 1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - mark - 1);
             let before = &rest[..mark];
-            let known = self.keys.keys().filter(|name| before.ends_with(name.as_str())).max_by_key(|name| name.len());
+            let known =
+                self.keys.keys().filter(|name| before.ends_with(name.as_str())).max_by_key(|name| name.len());
             let start = before.rfind(|c: char| c != '_' && !c.is_alphanumeric());
             let word = start.map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
             let name = known.map_or_else(|| before[word..].to_owned(), Clone::clone);

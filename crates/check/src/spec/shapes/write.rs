@@ -33,8 +33,11 @@ pub(in crate::spec) fn write(shapes: &Shapes) -> String {
             format!("    assumptions=[\n{lines}    ],\n")
         }
     };
-    let text = format!("{variables}\ndynamic_shapes = ShapesSpec(\n    params=ParamsSpec({{\n{params}    }}),\n{body})\n");
-    let classes = ["DictSpec", "IntVar", "ObjectSpec", "ParamsSpec", "SeqSpec", "ShapeVar", "ShapesSpec", "TensorSpec"];
+    let text = format!(
+        "{variables}\ndynamic_shapes = ShapesSpec(\n    params=ParamsSpec({{\n{params}    }}),\n{body})\n"
+    );
+    let classes =
+        ["DictSpec", "IntVar", "ObjectSpec", "ParamsSpec", "SeqSpec", "ShapeVar", "ShapesSpec", "TensorSpec"];
     let used: Vec<&str> = classes.into_iter().filter(|class| text.contains(&format!("{class}("))).collect();
     let torch = if text.contains("torch.sym_") { "import torch\n" } else { "" };
     format!("{torch}from torch.fx.experimental.dynamic_spec import {}\n\n{text}", used.join(", "))
@@ -101,7 +104,8 @@ impl Writer {
     fn expression(&mut self, text: &str) -> String {
         let Ok(read) = read::closed(&mut self.pool, text) else { return text.to_owned() };
         let kept = requirements(&mut self.pool, &[read.expr]);
-        let lost: Vec<Expr> = read.divisors.iter().map(|&divisor| self.pool.ne(divisor, Expr::ZERO)).collect();
+        let lost: Vec<Expr> =
+            read.divisors.iter().map(|&divisor| self.pool.ne(divisor, Expr::ZERO)).collect();
         for condition in lost {
             if !kept.contains(&condition) && self.pool.as_bool(condition) != Some(true) {
                 self.more.extend(self.written(condition));
@@ -120,7 +124,8 @@ impl Writer {
         match (key, node) {
             ("*args", Node::Seq(items) | Node::List(items)) => format!("[{}]", self.items(items)),
             ("**kwargs", Node::Dict(fields) | Node::Map(fields)) => {
-                let fields = fields.iter().map(|(key, node)| format!("{}: {}", python_string(key), self.node(node)));
+                let fields =
+                    fields.iter().map(|(key, node)| format!("{}: {}", python_string(key), self.node(node)));
                 format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
             }
             _ => self.node(node),
@@ -147,7 +152,9 @@ impl Writer {
             Node::Object(fields) => members("ObjectSpec", fields),
             Node::Expr(text) => self.expression(text),
             Node::Seq(items) => format!("SeqSpec([{}])", self.items(items)),
-            Node::List(items) if !items.iter().all(Node::is_leaf) => format!("SeqSpec([{}])", self.items(items)),
+            Node::List(items) if !items.iter().all(Node::is_leaf) => {
+                format!("SeqSpec([{}])", self.items(items))
+            }
             Node::Tensor(items) | Node::List(items) => format!("TensorSpec([{}])", self.items(items)),
         }
     }
