@@ -19,7 +19,7 @@ pub(super) use torch::is_torch;
 pub(crate) use write::declaration;
 pub(super) use write::write;
 
-use super::parse::SpecError;
+use crate::spec::SpecError;
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json, json};
