@@ -65,7 +65,7 @@ impl Session<'_> {
         }
         let kept = first.assumptions.env.pool.and(&conditions);
         let cost = self.cost(kept, first, budget);
-        let spec = Spec::of_shapes(shapes.assuming(&texts));
+        let spec = Spec::of_shapes(folded(&shapes.assuming(&texts)));
         Ok(Some(Fix {
             text: shown(&first.assumptions, shapes, &conditions, &names),
             spec: Some(spec.to_json()),
@@ -91,7 +91,8 @@ impl Session<'_> {
         let Some(fix) = exact.filter(|fix| fix.proved && fix.cost == lossless) else { return Ok(None) };
         let fixed = fix.spec.as_ref().and_then(|spec| Spec::parse(spec.to_string().as_bytes()).ok());
         let Some(fixed) = fixed else { return Ok(None) };
-        let text = fixed.to_python().trim_end().to_owned();
+        let text = fixed.to_python();
+        let text = text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
         Ok(Some(Fix { text, note: Some(AS_SHAPES.to_owned()), ..fix }))
     }
 }
@@ -210,6 +211,35 @@ fn shown(
         lines.push(format!("assumptions=[{}]", all.join(", ")));
     }
     lines.join("\n")
+}
+
+/// The spec with ranges in place of the assumptions that say no more than a range.
+fn folded(shapes: &Shapes) -> Shapes {
+    let mut changed = shapes.clone();
+    let mut pool = Pool::new();
+    changed.assumptions.retain(|text| {
+        let Ok(read) = read::closed(&mut pool, text) else { return true };
+        let condition = pool.truth(read.expr);
+        let Some((symbol, min, max)) = bound(&pool, condition).filter(|_| read.divisors.is_empty()) else {
+            return true;
+        };
+        let Some(variable) = changed.variables.get_mut(pool.symbol_name(symbol)) else { return true };
+        let (least, most) = (variable.min.clone().max(min), smaller(variable.max.clone(), max));
+        if least.as_ref().zip(most.as_ref()).is_some_and(|(min, max)| max < min) {
+            return true;
+        }
+        (variable.min, variable.max) = (least, most);
+        false
+    });
+    changed
+}
+
+/// The smaller one of two upper bounds.
+fn smaller(a: Option<Int>, b: Option<Int>) -> Option<Int> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 /// The symbol that a condition bounds, with its bounds; `None` for any other condition.
