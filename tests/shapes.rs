@@ -248,6 +248,24 @@ fn a_spec_that_does_not_fit_the_program_is_refused() {
 }
 
 #[test]
+fn scripts_are_read_with_the_names_that_they_give() {
+    let expected = python("b = ShapeVar('b', min=2)\ndynamic_shapes = ShapesSpec({'x': TensorSpec([b, 2*b])}, assumptions=[b % 4 == 0])")
+        .expect("a spec")
+        .to_python();
+    for text in [
+        "import torch.fx.experimental.dynamic_spec as ds\nVAR = ds.ShapeVar\nb = VAR('b', min=2)\n\
+         dynamic_shapes = ds.ShapesSpec(params=ds.ParamsSpec({'x': ds.TensorSpec([b, b * 2])}), assumptions=[b % 4 == 0])\n",
+        "from torch.fx.experimental.dynamic_spec import ShapeVar as VAR, TensorSpec as T, ShapesSpec\nb: VAR = VAR('b', min=2)\n\
+         ep = torch.export.export(M(), (torch.randn(8, 3),), dynamic_shapes=ShapesSpec({'x': T((b, b + b))}, assumptions=(0 == b % 4,)))\n",
+        "from torch.fx.experimental.dynamic_spec import *\nb = ShapeVar('b', min=2)\nclass M(torch.nn.Module):\n    \
+         @dynamic_spec(ShapesSpec(ParamsSpec({'x': TensorSpec([b, 2*b])}), assumptions=[b % 4 == 0]))\n    def forward(self, x):\n        return x\n",
+    ] {
+        let spec = Spec::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(spec.to_python(), expected, "{text}");
+    }
+}
+
+#[test]
 fn what_torch_writes_may_not_say_which_variable_it_means() {
     let dim =
         |max: Json| json!({"type": "ShapeVar", "name": "b", "min": 0, "max": max, "optimization_hint": null});
