@@ -16,6 +16,7 @@ mod operators;
 mod programs;
 mod queries;
 mod range_laws;
+mod shapes_specs;
 mod store_laws;
 #[path = "../tests/text_programs/mod.rs"]
 mod text_programs;

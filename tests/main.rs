@@ -54,6 +54,7 @@ mod sarif;
 mod service;
 mod sessions;
 mod shape_env;
+mod shapes;
 mod spans;
 mod specs;
 mod strict_input;

@@ -242,7 +242,10 @@ impl Program {
     fn recorded_spec(&self, py: Python<'_>) -> PyResult<String> {
         let subject = self.subject.clone();
         enter(py, move || match subject {
-            Subject::Exported(checker) => Ok(checker.recorded_spec()?.to_json().to_string()),
+            Subject::Exported(checker) => {
+                let spec = checker.recorded_spec(None, &Operators::new())?;
+                Ok(spec.to_json().to_string())
+            }
             Subject::Model(model) => Ok(model.spec().to_string()),
         })
     }
@@ -260,8 +263,10 @@ impl Program {
                 }
             };
             let known = self::operators(&operators)?;
-            let (spec, standing) = checker.widest_spec(&known, &Budget::default())?;
-            Ok((spec.to_json().to_string(), standing == Standing::Proved))
+            if let Some(widest) = checker.widest_spec(None, &known, &Budget::default())? {
+                return Ok((widest.spec.to_json().to_string(), widest.is_proved));
+            }
+            Ok((checker.recorded_spec(None, &known)?.to_json().to_string(), false))
         })
     }
 

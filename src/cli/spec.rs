@@ -2,10 +2,11 @@
 use super::args::{Effort, Kernels, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{examples, files, onnx_model, operators, programs};
-use crate::check::{CheckError, Checker, Standing};
+use crate::check::{CheckError, Widest};
 use crate::escape;
+use crate::fake::Operators;
 use crate::onnx::check::{declared_spec, widen as widen_model};
-use crate::spec::{Contract, Spec, Tuples, is_program};
+use crate::spec::{Language, Spec, Tuples, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,10 @@ pub enum Form {
     Json,
     /// Python: dimensions that are assigned to names, and `dynamic_shapes = ...`.
     Python,
+    /// Python with a ShapesSpec: variables, what is computed of them, and assumptions.
+    Shapes,
+    /// JSON that mirrors the inputs, with the variables and assumptions of a ShapesSpec.
+    ShapesJson,
 }
 
 /// Reads a spec, in JSON or as Python.
@@ -79,11 +84,19 @@ impl Form {
         }
     }
 
+    /// torch's language for specs that the form is of.
+    fn language(self) -> Language {
+        match self {
+            Form::Json | Form::Python => Language::Dims,
+            Form::Shapes | Form::ShapesJson => Language::Shapes,
+        }
+    }
+
     /// The spec in this form; tuples are those of the program that it is for.
     pub(super) fn text(self, spec: &Spec, tuples: &Tuples) -> Result<String> {
         match self {
-            Form::Python => Ok(spec.to_python_with(tuples)),
-            Form::Json => {
+            Form::Python | Form::Shapes => Ok(spec.to_python_with(tuples)),
+            Form::Json | Form::ShapesJson => {
                 let text =
                     serde_json::to_string_pretty(&spec.inlined().to_json()).map_err(Failure::internal)?;
                 Ok(escape::json_text(format!("{text}\n")))
@@ -104,7 +117,8 @@ pub struct SpecOptions {
     /// How much work is done.
     #[command(flatten)]
     pub effort: Effort,
-    /// The form of the spec; by default that of the output's extension, else JSON.
+    /// The form of the spec; by default that of the output's extension, else JSON; in the language that the program was
+    /// exported with.
     #[arg(long = "as", value_enum)]
     pub form: Option<Form>,
     /// Where to write the spec; standard output by default.
@@ -114,7 +128,7 @@ pub struct SpecOptions {
 
 /// A spec, the tuples of its program, and a note for the user.
 struct Written {
-    spec: Json,
+    spec: Spec,
     tuples: Tuples,
     note: Option<String>,
 }
@@ -126,7 +140,15 @@ fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
     model.backend = options.operators.backend;
     onnx_model::refuse_operators(&options.operators)?;
-    let written = |spec| Ok(Some(Written { spec, tuples: Tuples::default(), note: None }));
+    if options.form.is_some_and(|form| form.language() == Language::Shapes) {
+        let message =
+            "a ShapesSpec is for exported programs: the spec of an ONNX model is --as python or --as json";
+        return Err(Failure::usage(message));
+    }
+    let written = |spec: Json| {
+        let spec = Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal)?;
+        Ok(Some(Written { spec, tuples: Tuples::default(), note: None }))
+    };
     match command {
         SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(
             "--example is for exported programs: an ONNX model was traced with no example",
@@ -154,20 +176,30 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
         }
         SpecCommand::Widen(options) => (options, of_model.map_or_else(|| widen(options), Ok)?),
         SpecCommand::Show { path, choice, form, output } => {
-            let (spec, tuples) = shown(path, choice)?;
+            let (spec, tuples) = shown(path, choice, *form)?;
             let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
             files::write(output.as_deref(), &form.text(&spec, &tuples)?)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let spec = Spec::parse(written.spec.to_string().as_bytes()).map_err(Failure::internal)?;
     let form = options.form.unwrap_or_else(|| Form::of(options.output.as_deref(), Form::Json));
-    files::write(options.output.as_deref(), &form.text(&spec, &written.tuples)?)?;
+    files::write(options.output.as_deref(), &form.text(&written.spec, &written.tuples)?)?;
     written.note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
 }
 
 /// The spec that a program was exported with, or that of a file, and the tuples of the program.
-fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
+fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Tuples)> {
+    let is_of_form = |spec: &Spec| match (form.map(Form::language), spec.shapes()) {
+        (None, _) | (Some(Language::Dims), None) | (Some(Language::Shapes), Some(_)) => Ok(()),
+        (Some(Language::Shapes), None) => Err(Failure::usage(format!(
+            "{}: what a Dim spec leaves to the program depends on it: give the program, or --as python",
+            files::shown(path)
+        ))),
+        (Some(Language::Dims), Some(_)) => Err(Failure::usage(format!(
+            "{}: Dims cannot say all that a ShapesSpec says: --as shapes or --as shapes-json",
+            files::shown(path)
+        ))),
+    };
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
     let failure = if is_called_a_program { Failure::program } else { Failure::usage };
@@ -179,7 +211,7 @@ fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
     if is_program(&bytes) {
         let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
         let unreadable = |error| programs::unreadable(&files::name(path), error);
-        let spec = checker.recorded_spec().map_err(unreadable)?;
+        let spec = checker.recorded_spec(form.map(Form::language), &Operators::new()).map_err(unreadable)?;
         return Ok((spec, Tuples::of(checker.program())));
     }
     if is_called_a_program && Spec::parse(&bytes).is_err() {
@@ -191,25 +223,19 @@ fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
         let message = "lists example inputs, whose spec depends on a program: see `spec init --example`";
         return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
     }
+    is_of_form(&spec)?;
     Ok((spec, Tuples::default()))
-}
-
-fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>> {
-    let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
-    Contract::load(checker.program()).map_err(unreadable)
 }
 
 fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
-    let contract = contract(&checker, options)?;
+    let operators = operators::load_on(&options.operators)?;
+    let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
+    let contract = checker.contract(&operators).map_err(unreadable)?;
     let tuples = Tuples::of(checker.program());
     if examples.is_empty() {
-        let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
-        return Ok(Written {
-            spec: checker.recorded_spec().map_err(unreadable)?.to_json(),
-            tuples,
-            note: None,
-        });
+        let spec = checker.recorded_spec(options.form.map(Form::language), &operators).map_err(unreadable)?;
+        return Ok(Written { spec, tuples, note: None });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {
@@ -218,23 +244,23 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
         parsed.push(example);
     }
     let spec = Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?;
-    Ok(Written { spec: spec.to_json(), tuples, note: None })
+    Ok(Written { spec, tuples, note: None })
 }
 
-/// The widest spec.
+/// The widest spec that the program supports.
 fn widen(options: &SpecOptions) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
     let operators = operators::load_on(&options.operators)?;
     let name = files::shown(&options.program);
     let failed = |error: CheckError| Failure::program(format!("{name}: {error}"));
-    let (spec, standing) = checker.widest_spec(&operators, &options.effort.budget()).map_err(failed)?;
-    let note = match standing {
-        Standing::NotFound => return Err(no_spec(&name)),
-        Standing::Proved => None,
-        Standing::Undecided => Some(format!(
+    let language = options.form.map(Form::language);
+    let found = checker.widest_spec(language, &operators, &options.effort.budget()).map_err(failed)?;
+    let Some(Widest { spec, is_proved }) = found else { return Err(no_spec(&name)) };
+    let note = (!is_proved).then(|| {
+        format!(
             "{name}: the spec is the program's own contract, and whether the program keeps it is undecided; \
              `sizewise check {name}` says more"
-        )),
-    };
-    Ok(Written { spec: spec.to_json(), tuples: Tuples::of(checker.program()), note })
+        )
+    });
+    Ok(Written { spec, tuples: Tuples::of(checker.program()), note })
 }

@@ -205,6 +205,7 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
         }
     };
     Fix {
+        assumptions: Vec::new(),
         text: lines.join("\n"),
         spec: fix.spec.clone(),
         proved: fix.is_proved,
@@ -215,7 +216,6 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
             Rejects::Sizes(_) => Some(true),
         },
         note: note.filter(|_| !has_spec).map(str::to_owned),
-        assumptions: Vec::new(),
         declarations: fix.changes.iter().map(model::Declaration::json).collect(),
     }
 }

@@ -15,6 +15,8 @@ use sizewise_expr::text::{print, read};
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, minimize, simplify};
 
+/// What is said of a fix of a Dim spec in the other language.
+const AS_SHAPES: &str = "a ShapesSpec can say it exactly; its sizes are unbacked (docs/dim_or_shapes.md)";
 /// The most rounds: each finds the conditions that are left when those found before are assumed.
 const MAX_ROUNDS: usize = 6;
 /// Larger sets of conditions are not made smaller.
@@ -63,7 +65,7 @@ impl Session<'_> {
         }
         let kept = first.assumptions.env.pool.and(&conditions);
         let cost = Cost::new(Some(self.lost(kept, first, budget)), Vec::new());
-        let spec = Spec::of_shapes(shapes.assuming(&texts));
+        let spec = Spec::of_shapes(folded(&shapes.assuming(&texts)));
         Ok(Some(Fix {
             text: shown(&first.assumptions, shapes, &conditions, &names),
             spec: Some(spec.to_json()),
@@ -74,6 +76,24 @@ impl Session<'_> {
             assumptions: texts,
             declarations: Vec::new(),
         }))
+    }
+}
+
+impl Session<'_> {
+    /// The exact fix of a Dim spec, which is one in the other language.
+    pub(super) fn fix_as_shapes(&self, spec: &Spec, budget: &Budget) -> Result<Option<Fix>, CheckError> {
+        let Ok(shapes) = spec.to_shapes(self.contract()) else { return Ok(None) };
+        let mut examined = self.examine(Some(&shapes), budget, false)?;
+        if examined.report.verdict != Outcome::Violated {
+            return Ok(None);
+        }
+        let exact = self.exact_fix(&shapes, &mut examined, budget)?;
+        let Some(fix) = exact.filter(|fix| fix.proved && fix.loses == Some(false)) else { return Ok(None) };
+        let fixed = fix.spec.as_ref().and_then(|spec| Spec::parse(spec.to_string().as_bytes()).ok());
+        let Some(fixed) = fixed else { return Ok(None) };
+        let text = fixed.to_python();
+        let text = text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+        Ok(Some(Fix { text, note: Some(AS_SHAPES.to_owned()), ..fix }))
     }
 }
 
@@ -191,6 +211,35 @@ fn shown(
         lines.push(format!("assumptions=[{}]", all.join(", ")));
     }
     lines.join("\n")
+}
+
+/// The spec with ranges in place of the assumptions that say no more than a range.
+fn folded(shapes: &Shapes) -> Shapes {
+    let mut changed = shapes.clone();
+    let mut pool = Pool::new();
+    changed.assumptions.retain(|text| {
+        let Ok(read) = read::closed(&mut pool, text) else { return true };
+        let condition = pool.truth(read.expr);
+        let Some((symbol, min, max)) = bound(&pool, condition).filter(|_| read.divisors.is_empty()) else {
+            return true;
+        };
+        let Some(variable) = changed.variables.get_mut(pool.symbol_name(symbol)) else { return true };
+        let (least, most) = (variable.min.clone().max(min), smaller(variable.max.clone(), max));
+        if least.as_ref().zip(most.as_ref()).is_some_and(|(min, max)| max < min) {
+            return true;
+        }
+        (variable.min, variable.max) = (least, most);
+        false
+    });
+    changed
+}
+
+/// The smaller one of two upper bounds.
+fn smaller(a: Option<Int>, b: Option<Int>) -> Option<Int> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
 }
 
 /// The symbol that a condition bounds, with its bounds; `None` for any other condition.

@@ -127,6 +127,7 @@ impl Session<'_> {
             fixes.insert(at, fix);
         }
         fixes.truncate(MAX_FIXES);
+        fixes.extend(self.fix_as_shapes(spec, budget)?);
         Ok(fixes)
     }
 

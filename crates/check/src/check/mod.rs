@@ -42,7 +42,7 @@ pub use error::CheckError;
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
 pub use outline::outline;
-pub use own_spec::Standing;
+pub use own_spec::Widest;
 pub use readable::readable;
 pub use session::Session;
 pub use summary::{hash, tool};

@@ -1,69 +1,102 @@
-//! The specs that a program has: the one that it was exported with, and the widest that it supports. torch.export takes them.
+//! The specs that a program has: the one that it was exported with, and the widest that it supports, in either of torch's
+//! languages. torch.export takes them.
 use super::checker::Checker;
 use super::error::CheckError;
 use crate::report::{Outcome, Report};
-use crate::spec::{Contract, Spec, Width};
+use crate::spec::{Contract, Language, Spec, Width};
 use serde_json::Value as Json;
 use sizewise_kernels::Operators;
 use sizewise_solve::Budget;
 
-/// What is known of a spec.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Standing {
-    /// A check proved that it implies everything that the program needs.
-    Proved,
-    /// It is the program's own contract, under which the program is undecided.
-    Undecided,
-    /// It is the program's own contract, and no spec was found that implies everything that the program needs.
-    NotFound,
+/// A spec, and whether everything is proved under it. Nothing can be proved about a program that is undecided under its
+/// own contract; that contract is the spec then.
+#[derive(Clone, Debug)]
+pub struct Widest {
+    /// The spec.
+    pub spec: Spec,
+    /// Whether it is proved.
+    pub is_proved: bool,
 }
 
 impl Checker {
-    /// The spec that the program was exported with, as far as it is recorded.
+    /// The spec that the program was exported with, as far as it is recorded; without a language, in that of the program.
     ///
     /// # Errors
     /// When the program's records cannot be read.
-    pub fn recorded_spec(&self) -> Result<Spec, CheckError> {
-        let contract = Contract::load(self.program())?;
-        let spec = Spec::initial(&contract, Width::Recorded);
-        Ok(spec.left_to_torch(&contract).unwrap_or(spec).for_torch())
+    pub fn recorded_spec(
+        &self,
+        language: Option<Language>,
+        operators: &Operators,
+    ) -> Result<Spec, CheckError> {
+        let contract = self.contract(operators)?;
+        Ok(match language.unwrap_or_else(|| contract.language()) {
+            Language::Dims => {
+                let spec = Spec::initial(&contract, Width::Recorded);
+                spec.left_to_torch(&contract).unwrap_or(spec).for_torch()
+            }
+            Language::Shapes => Spec::initial_shapes(&contract, Width::Recorded),
+        })
     }
 
-    /// The widest spec that the program supports: any size, narrowed by the first fix where that is too wide. Where there
-    /// is no fix, the sizes that the program constrains are left to the program.
+    /// The widest spec that the program supports: any size, narrowed by the first fix where that is too wide. Of `Dim`s,
+    /// where there is no fix the sizes that the program constrains are left to it. `None` if no spec was found under which
+    /// everything is proved. Without a language, in that of the program.
     ///
     /// # Errors
-    /// When the program's records cannot be read.
+    /// When the program cannot be checked.
     pub fn widest_spec(
         &self,
+        language: Option<Language>,
         operators: &Operators,
         budget: &Budget,
-    ) -> Result<(Spec, Standing), CheckError> {
-        let contract = Contract::load(self.program())?;
+    ) -> Result<Option<Widest>, CheckError> {
+        let contract = self.contract(operators)?;
+        let language = language.unwrap_or_else(|| contract.language());
         let check = |spec: Option<&Spec>| self.check(spec, operators, budget);
-        for width in [Width::Any, Width::Demanded, Width::Recorded] {
-            let spec = Spec::initial(&contract, width);
+        let widths: &[Width] = match language {
+            Language::Dims => &[Width::Any, Width::Demanded, Width::Recorded],
+            Language::Shapes => &[Width::Any, Width::Recorded],
+        };
+        let found = |spec, is_proved| {
+            let spec = match language {
+                Language::Dims => taken(spec, &contract, &check)?,
+                Language::Shapes => spec,
+            };
+            Ok(Some(Widest { spec, is_proved }))
+        };
+        for &width in widths {
+            let spec = match language {
+                Language::Dims => Spec::initial(&contract, width),
+                Language::Shapes => Spec::initial_shapes(&contract, width),
+            };
             let report = check(Some(&spec))?;
-            match (report.verdict, report.fixes.into_iter().find(|fix| fix.proved).and_then(|fix| fix.spec)) {
-                (Outcome::Ok, _) => return Ok((taken(spec, &contract, &check)?, Standing::Proved)),
-                (_, Some(fixed)) => {
-                    let spec = wider(&fixed, &contract, &check)?;
-                    return Ok((taken(spec, &contract, &check)?, Standing::Proved));
-                }
-                // Nothing can be proved about a program that is undecided under its own contract.
+            let fixes = report.fixes.into_iter().filter(|fix| fix.proved);
+            let mut fixes = fixes.filter_map(|fix| parsed(&fix.spec?)).filter(|fix| is_of(fix, language));
+            match (report.verdict, fixes.next()) {
+                (Outcome::Ok, _) => return found(spec, true),
+                (_, Some(fixed)) if language == Language::Shapes => return found(fixed, true),
+                (_, Some(fixed)) => return found(wider(fixed, &contract, &check)?, true),
                 (Outcome::Unknown, None)
                     if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
                 {
-                    return Ok((taken(spec, &contract, &check)?, Standing::Undecided));
+                    return found(spec, false);
                 }
                 _ => {}
             }
         }
-        Ok((self.recorded_spec()?, Standing::NotFound))
+        Ok(None)
     }
 }
 
 type Check<'c> = dyn Fn(Option<&Spec>) -> Result<Report, CheckError> + 'c;
+
+fn parsed(spec: &Json) -> Option<Spec> {
+    Spec::parse(spec.to_string().as_bytes()).ok()
+}
+
+fn is_of(spec: &Spec, language: Language) -> bool {
+    spec.shapes().is_some() == (language == Language::Shapes)
+}
 
 /// A spec in a form that torch takes, if that is as good.
 fn taken(spec: Spec, contract: &Contract, check: &Check) -> Result<Spec, CheckError> {
@@ -76,9 +109,8 @@ fn taken(spec: Spec, contract: &Contract, check: &Check) -> Result<Spec, CheckEr
 
 /// A repaired spec, or the one that the program was exported with where that is right and allows more: with the entries
 /// of the repaired one that are wider, if that is right, too.
-fn wider(fixed: &Json, contract: &Contract, check: &Check) -> Result<Spec, CheckError> {
+fn wider(fixed: Spec, contract: &Contract, check: &Check) -> Result<Spec, CheckError> {
     let recorded = Spec::initial(contract, Width::Recorded);
-    let Ok(fixed) = Spec::parse(fixed.to_string().as_bytes()) else { return Ok(recorded) };
     let Some(both) = fixed.at_least_as_wide_as(&recorded).ok().flatten() else { return Ok(fixed) };
     if check(Some(&recorded))?.verdict != Outcome::Ok {
         return Ok(fixed);

@@ -18,7 +18,7 @@ const ARGS: &str = "*args";
 const KWARGS: &str = "**kwargs";
 
 impl Spec {
-    /// The spec with the name of the parameter for `*args`.
+    /// The spec with the names of the inputs that `*args` takes.
     pub(super) fn with_parameter_names(&self, contract: &Contract) -> Spec {
         let mut named = self.clone();
         let Some(fields) = named.shapes.is_some().then(|| named.tree.as_object_mut()).flatten() else {
@@ -27,16 +27,22 @@ impl Spec {
         if fields.get(KWARGS).and_then(Json::as_object).is_some_and(serde_json::Map::is_empty) {
             fields.remove(KWARGS);
         }
-        let Some(items) = fields.remove(ARGS) else { return named };
-        let takes_several = contract.inputs.iter().filter_map(|input| match input.input.path.as_slice() {
-            [PathStep::Parameter(name), PathStep::Index(_), ..] if input.input.keyword.is_none() => {
-                Some(name)
-            }
-            _ => None,
-        });
-        // Lists that the spec names are parameters of their own; `*args` comes after them.
-        let name = takes_several.filter(|name| !fields.contains_key(&***name)).last();
-        fields.insert(name.map_or_else(|| ARGS.to_owned(), |name| name.to_string()), items);
+        let Some(Json::Array(items)) = fields.remove(ARGS) else { return named };
+        // The values of `*args` are inputs of their own: `args_0`, `args_1`.
+        let names: Vec<&str> = contract
+            .inputs
+            .iter()
+            .filter_map(|input| match input.input.path.first() {
+                Some(PathStep::Parameter(name)) if !fields.contains_key(&**name) => Some(&**name),
+                _ => None,
+            })
+            .collect();
+        let first = names.iter().rev().find_map(|name| name.strip_suffix("_0"));
+        for (i, item) in items.into_iter().enumerate() {
+            let name =
+                first.map(|first| format!("{first}_{i}")).filter(|name| names.contains(&name.as_str()));
+            fields.insert(name.unwrap_or_else(|| format!("{ARGS}[{i}]")), item);
+        }
         named
     }
 }

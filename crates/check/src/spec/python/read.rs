@@ -63,7 +63,8 @@ fn read_tokens(text: &str) -> Result<Found> {
     if let Some(wrong) = reader.unread.remove(SPEC) {
         return Err(reader.in_block.unwrap_or(wrong));
     }
-    let Some(spec) = reader.names.remove(SPEC).or(reader.spec) else {
+    let decorated = reader.decorated()?;
+    let Some(spec) = reader.names.remove(SPEC).or(reader.spec).or(decorated) else {
         if let Some(wrong) = reader.in_block {
             return Err(wrong);
         }

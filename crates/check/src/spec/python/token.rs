@@ -64,9 +64,9 @@ impl Place {
 }
 
 /// The operators, longer ones first.
-const OPERATORS: [&str; 32] = [
+const OPERATORS: [&str; 33] = [
     "**", "//", "==", "!=", "<=", ">=", "<<", ">>", "->", ":=", "(", ")", "[", "]", "{", "}", ",", ":", "=",
-    ".", "+", "-", "*", "/", "%", "<", ">", "&", "|", "^", "~", ";",
+    ".", "+", "-", "*", "/", "%", "<", ">", "&", "|", "^", "~", "@", ";",
 ];
 /// The most digits of an integer.
 const MAX_DIGITS: usize = 40;

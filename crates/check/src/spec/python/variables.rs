@@ -2,7 +2,7 @@
 //! `torch.fx.experimental.dynamic_spec`, with the errors that torch has for them.
 use super::dims::Value;
 use super::formula::{Formula, Kind, MARK, called};
-use super::read::{Reader, Result};
+use super::read::{Reader, Result, SPEC};
 use super::token::{Place, Token, Wrong};
 use sizewise_expr::Int;
 use std::rc::Rc;
@@ -236,6 +236,35 @@ impl Reader<'_> {
         let class = if is_size { "ShapeVar" } else { "IntVar" };
         let text = format!("{MARK}{number}{MARK}");
         Ok(Value::Formula(Rc::new(Formula { text, kind: Kind::Int, variable: Some((number, class)) })))
+    }
+
+    /// The spec that `@dynamic_spec(...)` attaches to a function, wherever in the text it stands.
+    pub(super) fn decorated(&mut self) -> Result<Option<Value>> {
+        let mut found = None;
+        for at in 0..self.tokens_from(0).count() {
+            let mut tokens = self.tokens_from(at);
+            if tokens.next() != Some(&Token::Op("@")) {
+                continue;
+            }
+            let path: Vec<&Token> = tokens.take_while(|token| **token != Token::Op("(")).collect();
+            if !matches!(path.last(), Some(Token::Name(name)) if name == "dynamic_spec") {
+                continue;
+            }
+            let place = self.place_of(at);
+            if found.is_some() {
+                return Err(place.error("a second @dynamic_spec(...); the text has one spec"));
+            }
+            if self.names.contains_key(SPEC) {
+                return Err(place.error(format!(
+                    "Both `@dynamic_spec(...)` is attached to the function/forward AND a `{SPEC}=` argument was passed. \
+                     Provide only one"
+                )));
+            }
+            self.at = at + path.len() + 2;
+            self.depth = 0;
+            found = Some(self.expression()?);
+        }
+        Ok(found)
     }
 
     /// What stands in round brackets after a name.

@@ -19,7 +19,7 @@ pub(super) use torch::is_torch;
 pub(crate) use write::declaration;
 pub(super) use write::write;
 
-use super::parse::SpecError;
+use crate::spec::SpecError;
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use serde_json::{Map, Value as Json, json};
@@ -91,7 +91,7 @@ impl Shapes {
         }
     }
 
-    /// As JSON.
+    /// As JSON, which [`Spec::parse`](crate::spec::Spec::parse) reads.
     pub fn to_json(&self) -> Json {
         let number = |v: &Option<Int>| v.as_ref().map_or(Json::Null, int_json);
         let variables = self.variables.iter().map(|(key, variable)| {

@@ -1,0 +1,323 @@
+//! Programs that torch 2.15 exported under ShapesSpecs, and what it did with inputs of many shapes:
+//! `tests/data/shapes`. And what is said of specs that are wrong.
+use flate2::read::GzDecoder;
+use serde_json::{Value as Json, json};
+use sizewise::check::{Checker, Shapes};
+use sizewise::decide::Budget;
+use sizewise::expr::{Int, Pool, Value as Number, read};
+use sizewise::fake::Operators;
+use sizewise::report::{Outcome, Report};
+use sizewise::spec::{Shape, Spec};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+/// A program with its spec and the recorded runs.
+struct Case {
+    name: String,
+    checker: Checker,
+    spec: Spec,
+    torch_json: Json,
+    runs: Vec<Json>,
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/shapes")
+}
+
+fn program(name: &str) -> Checker {
+    let bytes = std::fs::read(folder().join(format!("{name}.pt2"))).expect("a program");
+    Checker::read(name, &bytes).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn python(text: &str) -> Result<Spec, String> {
+    let text = format!("from torch.fx.experimental.dynamic_spec import *\n{text}");
+    Spec::parse(text.as_bytes()).map_err(|error| error.to_string())
+}
+
+fn cases() -> Vec<Case> {
+    let lines =
+        BufReader::new(GzDecoder::new(File::open(folder().join("runs.jsonl.gz")).expect("the runs"))).lines();
+    lines
+        .map(|line| {
+            let record: Json = serde_json::from_str(&line.expect("text")).expect("JSON");
+            let name = record["name"].as_str().expect("a name").to_string();
+            let spec = python(record["spec"].as_str().expect("a spec"))
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            let runs = record["runs"].as_array().cloned().unwrap_or_default();
+            Case { checker: program(&name), name, spec, torch_json: record["spec_json"].clone(), runs }
+        })
+        .collect()
+}
+
+fn check(checker: &Checker, spec: Option<&Spec>) -> Report {
+    checker.check(spec, &Operators::new(), &Budget::default()).expect("a report")
+}
+
+fn int(json: &Json) -> Int {
+    Int::from(json.as_i64().expect("an integer"))
+}
+
+fn inputs(run: &Json) -> Shapes {
+    let tensor = |(name, sizes): (&String, &Json)| {
+        let sizes = sizes.as_array().expect("sizes").iter().map(int).collect();
+        (name.as_str().into(), Shape::Tensor(sizes))
+    };
+    let number =
+        |(name, value): (&String, &Json)| (name.as_str().into(), Shape::Scalar(Number::Int(int(value))));
+    let tensors = run["shapes"].as_object().into_iter().flatten().map(tensor);
+    tensors.chain(run["scalars"].as_object().into_iter().flatten().map(number)).collect()
+}
+
+/// Whether conditions on the variables of a spec hold at the values of a run.
+fn hold(conditions: &[String], run: &Json) -> bool {
+    conditions.iter().all(|text| {
+        let mut pool = Pool::new();
+        let e = read::closed(&mut pool, text).unwrap_or_else(|error| panic!("{text}: {error}")).expr;
+        let value = |s| run["at"].get(pool.symbol_name(s)).map(|value| Number::Int(int(value)));
+        pool.eval(e, value).is_ok_and(|value| value.as_bool())
+    })
+}
+
+#[test]
+fn what_runs_is_accepted_with_its_shapes_and_what_fails_is_refused() {
+    let operators = Operators::new();
+    let (mut compared, mut wrong) = (0, Vec::new());
+    for case in cases() {
+        let evaluator = case.checker.evaluator(&operators).expect("a contract");
+        for run in &case.runs {
+            let result = evaluator.evaluate(&inputs(run));
+            compared += 1;
+            if result.is_ok() != run["ran"].as_bool().expect("whether it ran") {
+                wrong.push(format!("{} at {}: {:?}", case.name, run["at"], result.err().map(|r| r.message)));
+            }
+        }
+    }
+    assert!(compared > 1000, "{compared}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_verdict_contradicts_no_run() {
+    let mut ok = 0;
+    for case in cases() {
+        let report = check(&case.checker, None);
+        let crashes = case.runs.iter().any(|run| run["ran"] == false && run["asserted"] == false);
+        assert!(!(crashes && report.verdict == Outcome::Ok), "{}: its contract", case.name);
+        // What the inputs' sizes decide is no matter of data.
+        let shown: Vec<&str> = report.runtime_asserts.iter().map(|assert| assert.expr.as_str()).collect();
+        assert!(shown.iter().all(|text| has_data(text)), "{}: {shown:?}", case.name);
+
+        let report = check(&case.checker, Some(&case.spec));
+        let fails = case.runs.iter().any(|run| run["in_spec"] == true && run["ran"] == false);
+        assert!(!(fails && report.verdict == Outcome::Ok), "{}: its spec", case.name);
+        assert_ne!(report.verdict, Outcome::Invalid, "{}: {:?}", case.name, report.diagnostics);
+        ok += usize::from(report.verdict == Outcome::Ok);
+        let same = Spec::parse(case.torch_json.to_string().as_bytes()).expect("what torch writes");
+        assert_eq!(
+            check(&case.checker, Some(&same)).verdict,
+            report.verdict,
+            "{}: as torch writes it",
+            case.name
+        );
+    }
+    assert!(ok > 20, "{ok}");
+}
+
+/// Whether a condition has a symbol that is no size of an input: `u3`.
+fn has_data(text: &str) -> bool {
+    let word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
+    text.split(|c| !word(c))
+        .any(|word| word.strip_prefix('u').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit())))
+}
+
+#[test]
+fn a_violated_spec_has_an_exact_fix() {
+    let mut exact = 0;
+    for case in cases() {
+        let report = check(&case.checker, Some(&case.spec));
+        let inside = || case.runs.iter().filter(|run| run["in_spec"] == true);
+        if report.verdict != Outcome::Violated || !inside().any(|run| run["ran"] == true) {
+            continue;
+        }
+        let fix = report.fixes.first().unwrap_or_else(|| panic!("{}: no fix", case.name));
+        assert!(!fix.assumptions.is_empty() && fix.proved, "{}: {fix:?}", case.name);
+        for run in inside() {
+            let kept = hold(&fix.assumptions, run);
+            assert!(
+                !kept || run["ran"] == true,
+                "{}: {:?} lets {} pass",
+                case.name,
+                fix.assumptions,
+                run["at"]
+            );
+            exact += usize::from(kept == (run["ran"] == true));
+        }
+        // The fixed spec, as JSON and as Python.
+        let fixed = Spec::parse(fix.spec.as_ref().expect("a spec").to_string().as_bytes()).expect("a spec");
+        assert_eq!(check(&case.checker, Some(&fixed)).verdict, Outcome::Ok, "{}", case.name);
+        let again = Spec::parse(fixed.to_python().as_bytes())
+            .unwrap_or_else(|error| panic!("{}: {error}", case.name));
+        assert_eq!(
+            check(&case.checker, Some(&again)).verdict,
+            Outcome::Ok,
+            "{}: {}",
+            case.name,
+            fixed.to_python()
+        );
+    }
+    assert!(exact > 300, "{exact}");
+}
+
+#[test]
+fn a_spec_is_read_back_as_it_was_written() {
+    for case in cases() {
+        let own = case.spec.to_json();
+        let read = Spec::parse(own.to_string().as_bytes()).unwrap_or_else(|error| panic!("{own}: {error}"));
+        assert_eq!(read.to_json(), own);
+        let python = case.spec.to_python();
+        let read = Spec::parse(python.as_bytes()).unwrap_or_else(|error| panic!("{python}: {error}"));
+        assert_eq!(read.to_python(), python);
+    }
+}
+
+/// What is wrong with a spec, read alone or laid over a program.
+fn complaint(name: &str, text: &str) -> String {
+    let spec = match python(text) {
+        Ok(spec) => spec,
+        Err(error) => return error.split_once(": ").map_or(error.clone(), |(_, message)| message.to_owned()),
+    };
+    let report = check(&program(name), Some(&spec));
+    assert_eq!(report.verdict, Outcome::Invalid, "{text}");
+    report.diagnostics[0].message.clone()
+}
+
+const NO_TRUTH: &str = "_SpecShapeEnv: 'evaluate_sym_node' is not allowed at spec-definition time. Use IntVar / ShapeVar only \
+                        inside TensorSpec / ShapesSpec";
+
+#[test]
+#[rustfmt::skip]
+fn a_wrong_spec_is_refused_in_the_words_of_torch() {
+    for (text, message) in [
+        ("ShapeVar('b', min=-1)", "ShapeVar requires min >= 0 (a shape dim is non-negative); got min=-1. Use IntVar(...) for unrestricted scalars"),
+        ("ShapeVar('b', min=5, max=3)", "Invalid ranges [5:3]"),
+        ("ShapeVar('b', 3)", "ShapeVar.__init__() takes from 1 to 2 positional arguments but 3 were given"),
+        ("ShapeVar('b', most=3)", "ShapeVar.__init__() got an unexpected keyword argument 'most'"),
+        ("ShapeVar('b', min=None)", "'<' not supported between instances of 'NoneType' and 'int'"),
+        ("ShapesSpec({'x': TensorSpec([b, 'n'])})", "TensorSpec dim 1: expected LeafIntSpec, got str"),
+        ("ShapesSpec({'x': TensorSpec([b > 2])})", "TensorSpec dim 0: expected LeafIntSpec, got SymBool"),
+        ("ShapesSpec({'x': TensorSpec([b / 2])})", "TensorSpec dim 0: expected LeafIntSpec, got SymFloat"),
+        ("ShapesSpec({'x': TensorSpec(b)})", "'ShapeVar' object is not iterable"),
+        ("ShapesSpec({'x': TensorSpec()})", "TensorSpec.__init__() missing 1 required positional argument: 'dims'"),
+        ("ShapesSpec({'*args': {}})", "ParamsSpec '*args' value must be a list of leaf specs, got dict"),
+        ("ShapesSpec({'**kwargs': []})", "ParamsSpec '**kwargs' value must be a dict of leaf specs, got list"),
+        ("ShapesSpec({'*more': []})", "Unknown sentinel key '*more' in ParamsSpec; only '*args' and '**kwargs' are reserved"),
+        ("ShapesSpec([b])", "shapes_spec must be ParamsSpec, dict, or None, got list"),
+        ("ShapesSpec({'x': None}, assumptions=[True])", "ShapesSpec.assumptions[0]: expected SymBool, got bool"),
+        ("ShapesSpec({'x': None}, assumptions=[b])", "ShapesSpec.assumptions[0]: expected SymBool, got ShapeVar"),
+        ("ShapesSpec({'x': None}, assumptions=b > 2)", "'SymBool' object is not iterable"),
+        ("ShapesSpec({'x': None}, globals={})", "ShapesSpec.globals is not supported yet"),
+        ("ShapesSpec({'x': None}, [b > 2])", "ShapesSpec.__init__() takes from 1 to 2 positional arguments but 3 were given"),
+        ("ShapesSpec({'x': [b, None]})", "shapes_spec['x']: unexpected leaf spec type list"),
+        ("b % 0", "Modulo by zero"),
+        ("~(b > 2)", "bad operand type for unary ~: 'SymBool'"),
+        ("b + 'n'", "unsupported operand type(s) for +: 'ShapeVar' and 'str'"),
+    ] {
+        let text = format!("b = ShapeVar('b')\ndynamic_shapes = {text}\n");
+        assert_eq!(complaint("pt_dict__plain", &text), message, "{text}");
+    }
+    for condition in ["b > 2 and b < 9", "not b > 2", "1 < b < 9", "max(b, 3) == b", "b > 2 or b == 0"] {
+        let text = format!("b = ShapeVar('b')\ndynamic_shapes = ShapesSpec({{'x': None}}, assumptions=[{condition}])\n");
+        let message = complaint("pt_dict__plain", &text);
+        assert!(message.starts_with(NO_TRUTH), "{text}: {message}");
+    }
+}
+
+#[test]
+#[rustfmt::skip]
+fn a_spec_that_does_not_fit_the_program_is_refused() {
+    for (name, params, message) in [
+        ("pt_dict__plain", "{'imp': DictSpec({})}", "imp: ParamsSpec has entries ['imp'] that do not match any argument passed to export(); the nearest is `inp`. Spec keys must be forward parameter names that were actually passed. Inputs received: inp"),
+        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b])})}", "inp['a']: TensorSpec has 1 dims but tensor inp['a'] has 2 dims"),
+        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([2*b, None])})}", "inp['a'].shape[0]: `(2) * b` references the unbound variable b: every IntVar used in a derived expression or assumption must also appear as a bare-IntVar slot somewhere in the spec"),
+        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b, c])})}, assumptions=[b < c, c < b]", "no input satisfies all assumptions: b + 1 <= c, c + 1 <= b"),
+    ] {
+        let text = format!("b = ShapeVar('b')\nc = ShapeVar('c')\ndynamic_shapes = ShapesSpec({params})\n");
+        assert_eq!(complaint(name, &text), message, "{text}");
+    }
+}
+
+#[test]
+fn scripts_are_read_with_the_names_that_they_give() {
+    let expected = python("b = ShapeVar('b', min=2)\ndynamic_shapes = ShapesSpec({'x': TensorSpec([b, 2*b])}, assumptions=[b % 4 == 0])")
+        .expect("a spec")
+        .to_python();
+    for text in [
+        "import torch.fx.experimental.dynamic_spec as ds\nVAR = ds.ShapeVar\nb = VAR('b', min=2)\n\
+         dynamic_shapes = ds.ShapesSpec(params=ds.ParamsSpec({'x': ds.TensorSpec([b, b * 2])}), assumptions=[b % 4 == 0])\n",
+        "from torch.fx.experimental.dynamic_spec import ShapeVar as VAR, TensorSpec as T, ShapesSpec\nb: VAR = VAR('b', min=2)\n\
+         ep = torch.export.export(M(), (torch.randn(8, 3),), dynamic_shapes=ShapesSpec({'x': T((b, b + b))}, assumptions=(0 == b % 4,)))\n",
+        "from torch.fx.experimental.dynamic_spec import *\nb = ShapeVar('b', min=2)\nclass M(torch.nn.Module):\n    \
+         @dynamic_spec(ShapesSpec(ParamsSpec({'x': TensorSpec([b, 2*b])}), assumptions=[b % 4 == 0]))\n    def forward(self, x):\n        return x\n",
+    ] {
+        let spec = Spec::parse(text.as_bytes()).unwrap_or_else(|error| panic!("{error}: {text}"));
+        assert_eq!(spec.to_python(), expected, "{text}");
+    }
+}
+
+#[test]
+fn what_torch_writes_may_not_say_which_variable_it_means() {
+    let dim =
+        |max: Json| json!({"type": "ShapeVar", "name": "b", "min": 0, "max": max, "optimization_hint": null});
+    let spec = |dims: Json, assumption: &str| {
+        let params = json!({"type": "ParamsSpec", "params": {"x": {"type": "TensorSpec", "dims": dims}}});
+        json!({"type": "ShapesSpec", "params": params, "assumptions": [assumption]})
+    };
+    let read = |json: Json| match Spec::parse(json.to_string().as_bytes()) {
+        Ok(spec) => spec.to_json().to_string(),
+        Err(error) => error.to_string(),
+    };
+    let one = spec(json!([dim(Json::Null), dim(Json::Null)]), "Eq(Mod(b#3, 2), 0)");
+    assert_eq!(
+        read(one),
+        r#"{"assumptions":["Eq(Mod(b, 2), 0)"],"params":{"x":["b","b"]},"vars":{"b":{"max":null,"min":0}}}"#
+    );
+    let two = spec(json!([dim(json!(4)), dim(json!(8))]), "b#3 > 2");
+    assert!(read(two).starts_with("assumptions[0]: `b#3` is one of several variables called b"));
+    let anonymous =
+        json!({"type": "ShapeVar", "name": "anon", "min": 0, "max": null, "optimization_hint": null});
+    let read = read(spec(json!([anonymous, anonymous]), "True"));
+    assert!(read.contains(r#""x":["anon","anon_1"]"#), "{read}");
+}
+
+/// The commands of a manual page with what they print.
+#[cfg(feature = "cli")]
+#[test]
+fn the_manual_shows_what_the_commands_print() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/dim_or_shapes.md");
+    let page = std::fs::read_to_string(&path).expect("the page");
+    let mut written = String::new();
+    let mut rest = page.as_str();
+    let mut commands = 0;
+    while let Some(at) = rest.find("```console\n$ sizewise ") {
+        let start = at + "```console\n$ sizewise ".len();
+        let line = rest[start..].lines().next().expect("a command");
+        let end = start + rest[start..].find("```").expect("the end of a block");
+        let mut command = assert_cmd::Command::cargo_bin("sizewise").expect("the program is built");
+        let output =
+            command.current_dir(env!("CARGO_MANIFEST_DIR")).args(line.split(' ')).output().expect("it runs");
+        let shown = String::from_utf8(output.stdout).expect("text");
+        written.push_str(&format!("{}{line}\n{}\n", &rest[..start], shown.trim_end()));
+        rest = &rest[end..];
+        commands += 1;
+    }
+    written.push_str(rest);
+    if std::env::var_os("SIZEWISE_WRITE_DOCS").is_some() {
+        std::fs::write(&path, &written).expect("the page is written");
+    }
+    assert_eq!(commands, 4);
+    assert!(
+        page == written || std::env::var_os("SIZEWISE_WRITE_DOCS").is_some(),
+        "docs/dim_or_shapes.md is stale: SIZEWISE_WRITE_DOCS=1 cargo test --test tests shapes"
+    );
+}
