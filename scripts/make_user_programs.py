@@ -281,8 +281,8 @@ KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byte
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 
 
-def strip(data):
-    """The archive without tensors, its stack traces naming model.py."""
+def strip(data, script=os.path.abspath(__file__)):
+    """The archive without tensors, its stack traces naming model.py instead of the script that made it."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as source, zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target:
         for name in source.namelist():
@@ -292,9 +292,9 @@ def strip(data):
             content = source.read(name)
             if name.endswith(".json"):
                 text = content.decode()
-                text = re.sub(r'File \\+"[^"\\]*make_(user|report)_programs\.py\\+"', lambda m: 'File \\"model.py\\"', text)
+                text = re.sub(r'File \\+"[^"\\]*make_(user|report|contract)_programs\.py\\+"', lambda m: 'File \\"model.py\\"', text)
                 text = re.sub(r'File \\+"[^"\\]*/(site-packages|lib)/', lambda m: 'File \\"', text)
-                text = text.replace(os.path.abspath(__file__), "model.py").replace(__file__, "model.py")
+                text = text.replace(script, "model.py").replace(__file__, "model.py")
                 content = text.encode()
             info = zipfile.ZipInfo(name, date_time=(2026, 1, 1, 0, 0, 0))
             info.compress_type = zipfile.ZIP_DEFLATED

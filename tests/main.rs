@@ -8,6 +8,7 @@ mod command;
 mod condition_texts;
 mod conformance;
 mod constants;
+mod contracts;
 mod coverage;
 mod custom_operators;
 mod decomposed;

@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 
+/// Why attention is refused where the recorded kernel accepts: it reads what lies behind the shorter of key and value.
+const LENGTHS: &str = "key and value of different lengths, which no kernel compares";
+
 /// The calls that come out differently: the beginning of their names, how many they are at most, and the reason.
 const DIFFERENT: &[(&str, usize, &str)] = &[
     ("aten._embedding_bag.default/", 1, "how a bag without members is counted"),
@@ -24,6 +27,13 @@ const DIFFERENT: &[(&str, usize, &str)] = &[
     ("aten._nested_tensor_from_mask_left_aligned.default/", 13, "nested tensors are not modelled"),
     ("aten._nnpack_available.default/", 1, "private state of backends and of autograd"),
     ("aten._remove_batch_dim.default/", 14, "levels of vmap are no part of exported programs"),
+    ("aten._efficient_attention_forward.default/", 1, LENGTHS),
+    ("aten._scaled_dot_product_cudnn_attention.default/", 2, LENGTHS),
+    ("aten._scaled_dot_product_efficient_attention.default/", 5, LENGTHS),
+    ("aten._scaled_dot_product_flash_attention.default/", 5, LENGTHS),
+    ("aten._scaled_dot_product_flash_attention_backward.default/", 1, LENGTHS),
+    ("aten._scaled_dot_product_flash_attention_for_cpu.default/", 5, LENGTHS),
+    ("aten._scaled_dot_product_flash_attention_for_cpu_backward.default/", 10, LENGTHS),
     ("aten._version.default/", 8, "private state of backends and of autograd"),
     ("aten.binary_cross_entropy.default/", 1, "a weight that broadcasts over a target"),
     ("aten.broadcast_to.default/", 1, "sizes below 0 that neither kernel checks"),
@@ -44,6 +54,7 @@ const DIFFERENT: &[(&str, usize, &str)] = &[
     ("aten.nll_loss.default/", 1, "a reduction that has no name"),
     ("aten.output_nr.default/", 8, "private state of backends and of autograd"),
     ("aten.retains_grad.default/", 10, "private state of backends and of autograd"),
+    ("aten.scaled_dot_product_attention.default/", 2, LENGTHS),
 ];
 
 fn recorded_calls() -> impl Iterator<Item = Json> {

@@ -1,4 +1,6 @@
 //! Laws of sizes that only data decides: is there, for every size that is allowed, some data that passes?
+mod choices;
+
 use crate::campaign;
 
 use campaign::{config, count};

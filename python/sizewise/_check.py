@@ -112,8 +112,13 @@ def is_live(program: Any) -> bool:
 
 def walked(program: Any) -> bytes:
     """The JSON of a live program."""
-    from sizewise._walk import program_json
+    try:
+        from sizewise._walk import program_json
+    except (ImportError, AttributeError) as error:
+        import torch
 
+        releases = f"live programs are read with torch 2.6 to 2.15, not {torch.__version__} ({error})"
+        raise Unsupported(f"{releases}; archives of torch.export.save are read of any release") from error
     return program_json(program).encode()
 
 

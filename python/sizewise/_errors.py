@@ -71,3 +71,7 @@ class InternalError(SizewiseError, RuntimeError):
 CODES: dict[str, type[SizewiseError]] = {
     kind.code: kind for kind in (ShapeError, SpecError, ProgramError, ExpressionError, Unsupported, InternalError)
 }
+
+# They are shown, and pickled, by the name under which they are imported.
+for _kind in (SizewiseError, *CODES.values()):
+    _kind.__module__ = "sizewise"

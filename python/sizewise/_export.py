@@ -107,11 +107,22 @@ def _concerns_shapes(error: BaseException | None) -> bool:
     while error is not None:
         if any(kind.__name__ in _SHAPE_ERRORS for kind in type(error).__mro__):
             return True
+        if isinstance(error, AssertionError) and _is_torchs(error):
+            return True
         text = str(error)
         if ("marked" in text and "dynamic" in text) or "derived min value" in text or "derived max value" in text:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _is_torchs(error: BaseException) -> bool:
+    """Whether torch itself raised an error while it exported, not the module."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    module: str = place.tb_frame.f_globals.get("__name__", "") if place is not None else ""
+    return module.startswith(("torch.export.", "torch._export.", "torch.fx.experimental.", "torch.utils._sympy."))
 
 
 def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fix: bool) -> tuple[Any, Report]:
@@ -136,7 +147,11 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
         for candidate in sorted(proved, key=_loses_shapes):
-            shapes = candidate.dynamic_shapes
+            try:
+                shapes = candidate.dynamic_shapes
+            except Exception:
+                # What `Dim` refuses is no fix here.
+                continue
             try:
                 program = attempt(shapes)
             except Exception:

@@ -20,6 +20,8 @@ def argument_spec(walk: Walk, arg: Any) -> str:
         return f'{{"as_tensor": {{"name": {quoted(arg.name)}}}}}'
     if kind == "SymIntArgument":
         return f'{{"as_sym_int": {{"as_name": {quoted(arg.name)}}}}}'
+    if kind == "SymBoolArgument":
+        return f'{{"as_sym_bool": {{"as_name": {quoted(arg.name)}}}}}'
     if kind == "SymFloatArgument":
         return f'{{"as_sym_float": {{"as_name": {quoted(arg.name)}}}}}'
     if kind == "ConstantArgument":
@@ -74,7 +76,12 @@ def output_spec(walk: Walk, spec: Any) -> str:
     return f'{{"{tag}": {{"arg": {{"name": {quoted(arg.name)}}}{of}}}}}'
 
 
-def call_entry(walk: Walk, entry: Any) -> str:
+def example_of(ep: Any, entry: Any) -> Any:
+    """The arguments of the whole program at its example, where they are kept; `None` for a module within it."""
+    return None if entry.fqn else getattr(ep, "example_inputs", None)
+
+
+def call_entry(walk: Walk, entry: Any, example: Any = None) -> str:
     """How a module is called: the structure of its arguments and results."""
     signature = entry.signature
     text = "null"
@@ -82,7 +89,8 @@ def call_entry(walk: Walk, entry: Any) -> str:
         inputs = ", ".join([argument_spec(walk, arg) for arg in signature.inputs])
         outputs = ", ".join([argument_spec(walk, arg) for arg in signature.outputs])
         names = signature.forward_arg_names or None
-        in_spec, out_spec = (tree_text(spec, walk.named_tuples) for spec in (signature.in_spec, signature.out_spec))
+        in_spec = tree_text(signature.in_spec, walk.named_tuples, example)
+        out_spec = tree_text(signature.out_spec, walk.named_tuples)
         text = (
             f'{{"inputs": [{inputs}], "outputs": [{outputs}], "in_spec": {quoted(in_spec)}, '
             f'"out_spec": {quoted(out_spec)}, "forward_arg_names": {json.dumps(names)}}}'

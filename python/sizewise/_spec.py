@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sizewise._errors import SpecError
+from sizewise._shapes import is_shapes_spec, shapes_json
 
 #: The words for dimensions without names.
 _HINTS = ("AUTO", "DYNAMIC", "STATIC")
@@ -28,7 +29,8 @@ def to_json(shapes: Any) -> str:
     SpecError
         If something in it is no entry of a spec.
     """
-    return json.dumps(_plain(shapes, "dynamic_shapes"))
+    written = shapes_json(shapes) if is_shapes_spec(shapes) else _plain(shapes, "dynamic_shapes")
+    return json.dumps(written)
 
 
 def _plain(value: Any, path: str) -> Any:

@@ -6,6 +6,7 @@ walk does not know raises `Unknown`; then torch's own serializer is asked.
 
 from __future__ import annotations
 
+import inspect
 import json
 import operator
 from collections.abc import Callable, Iterable
@@ -17,8 +18,9 @@ from torch._export.serde import serialize as serde
 from torch.export import graph_signature as signatures
 from torch.fx import GraphModule, Node
 
+from sizewise._errors import Unsupported
 from sizewise._literals import LISTS, WRITERS, Unknown, empty_list, named, number, text_key, truth
-from sizewise._signature import call_entry, input_spec, output_spec
+from sizewise._signature import call_entry, example_of, input_spec, output_spec
 from sizewise._sizes import Sizes, shape_env
 
 _ENUMS = {
@@ -30,23 +32,39 @@ _DTYPES = {dtype: int(number) for dtype, number in serde._TORCH_TO_SERIALIZE_DTY
 _LAYOUTS = {layout: int(number) for layout, number in serde._TORCH_TO_SERIALIZE_LAYOUT.items()}
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
+#: How much of another message is passed on.
+_SAID = 200
+
 #: What joins the entries of stacks in a node's metadata.
 _DELIMITER = serde.ST_DELIMITER
 
 
 def program_json(ep: torch.export.ExportedProgram) -> str:
-    """The JSON of a program: by the walk, or by torch where the walk meets something unknown."""
+    """The JSON of a program: by the walk, or by torch where the walk meets something unknown.
+
+    Raises
+    ------
+    Unsupported
+        If torch cannot write it either: it could not be saved.
+    """
     try:
         return Walk().program(ep)
-    except Unknown:
-        return serialized_by_torch(ep)
+    except Exception as unknown:
+        # In other releases of torch, the walk may meet anything.
+        try:
+            return serialized_by_torch(ep)
+        except Exception as error:
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            message = f"torch {torch.__version__} cannot save this program ({said[:_SAID]})"
+            raise Unsupported(f"{message}, and {str(unknown)[:_SAID]} is not known") from error
 
 
 def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:
     """The JSON of a program as torch writes it."""
-    artifact = serde.serialize(
-        ep, serialize_state_dict=False, serialize_constants=False, serialize_example_inputs=False
-    )
+    # torch 2.14 has these, and writes no weights then.
+    left_out = ("serialize_state_dict", "serialize_constants", "serialize_example_inputs")
+    known = inspect.signature(serde.serialize).parameters
+    artifact = serde.serialize(ep, **{name: False for name in left_out if name in known})
     text: str = artifact.exported_program.decode()
     return text
 
@@ -113,7 +131,7 @@ class Walk:
         graph = self.graph(ep.graph_module)
         inputs = ", ".join([input_spec(self, spec) for spec in signature.input_specs])
         outputs = ", ".join([output_spec(self, spec) for spec in signature.output_specs])
-        calls = ", ".join([call_entry(self, entry) for entry in ep.module_call_graph])
+        calls = ", ".join([call_entry(self, entry, example_of(ep, entry)) for entry in ep.module_call_graph])
         metadata = serde.GraphModuleSerializer.serialize_graph_module_metadata(None, ep.graph_module.meta)
         named = {name: {"field_names": list(fields)} for name, fields in self.named_tuples.items()}
         ranges = {
@@ -488,8 +506,6 @@ def _operator(target: Any) -> str:
 def _parameters(function: Any) -> list[str]:
     known = _PARAMETERS.get(function)
     if known is None:
-        import inspect
-
         known = _PARAMETERS[function] = list(inspect.signature(function).parameters)
     return known
 

@@ -37,7 +37,7 @@ impl From<CheckError> for Refusal {
                 ReadErrorKind::Version | ReadErrorKind::Verifier => Kind::Unsupported,
                 _ => Kind::Program,
             },
-            CheckError::Undetermined(_) => Kind::Unsupported,
+            CheckError::Undetermined(_) | CheckError::UnreadableContract(_) => Kind::Unsupported,
             CheckError::NoDimension(..) => Kind::Spec,
             CheckError::Contract(_) | CheckError::Records(_) | CheckError::Cancelled => Kind::Program,
         };
@@ -213,7 +213,11 @@ impl Program {
             };
             let known = self::operators(&operators)?;
             let evaluator = checker.evaluator(&known)?;
-            let answer = query::eval::answer(&evaluator, &request).map_err(wrong)?;
+            let refused = |refusal: query::Refusal| match refusal.kind {
+                "unsupported" => Refusal(Kind::Unsupported, refusal.message),
+                _ => wrong(refusal),
+            };
+            let answer = query::eval::answer(&evaluator, &request).map_err(refused)?;
             Ok(serde_json::Value::Object(answer).to_string())
         })
     }

@@ -6,7 +6,7 @@ import dataclasses
 import io
 import logging
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,6 +14,7 @@ import sizewise
 
 torch = pytest.importorskip("torch", exc_type=ImportError)
 
+import torch.utils._pytree as pytree  # noqa: E402
 from programs import branch, halves, module  # noqa: E402
 from torch import randn  # noqa: E402
 from torch.export import Dim  # noqa: E402
@@ -94,6 +95,85 @@ def test_a_checker_refuses_other_containers() -> None:
             served = False
         assert check.accepts(*case) == served, case
         assert served == (case is cases[0])
+
+
+class Cache:
+    """A class of another library: its parts are known by keys that are no fields."""
+
+    def __init__(self, keys: Any, values: Any) -> None:
+        self.keys, self.values = keys, values
+
+
+NAMES = ("key_cache", "value_cache")
+
+
+def register(context: Any, key: Any) -> None:
+    pytree._deregister_pytree_node(Cache) if Cache in pytree.SUPPORTED_NODES else None
+    pytree.register_pytree_node(
+        Cache,
+        lambda c: ([c.keys, c.values], context),
+        lambda parts, _: Cache(*parts),
+        flatten_with_keys_fn=lambda c: (list(zip([key(name) for name in NAMES], [c.keys, c.values])), context),
+    )
+
+
+class Past(torch.nn.Module):
+    """At most 64 positions, which no operator asks for."""
+
+    def forward(self, x: Any, past: Any) -> Any:
+        if x.shape[1] + past.keys[0].shape[1] > 64:
+            raise ValueError
+        return torch.cat([past.keys[0], x], 1) * 2, past.values[0] + 1
+
+
+class Keyword(torch.nn.Module):
+    def forward(self, x: Any, **kwargs: Any) -> Any:
+        return Past()(x, kwargs["past"])
+
+
+@pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14), reason="torch.export fails on the spec of such a class"
+)
+@pytest.mark.parametrize("context", [list(NAMES), None, {"n": 2}, ["swapped", "order"]])
+@pytest.mark.parametrize("key", [pytree.MappingKey, pytree.GetAttrKey])
+def test_guards_on_parts_of_other_classes_are_read(context: Any, key: Any) -> None:
+    register(context, key)
+
+    def past(rows: int, length: int) -> Cache:
+        return Cache([randn(rows, length, 4)], [randn(rows, length, 4)])
+
+    part = [{0: Dim.AUTO, 1: Dim.AUTO}]
+    shapes = {"x": {0: Dim.AUTO, 1: Dim.AUTO}, "past": [part, part]}
+    x = randn(2, 3, 4)
+    program = torch.export.export(Past(), (x,), {"past": past(2, 5)}, dynamic_shapes=shapes)
+    assert sizewise.check(program).ok
+    accepts = sizewise.shape_checker(program).accepts
+    for new, served in ((34, True), (35, False)):
+        assert accepts(randn(3, new, 4), past=past(3, 30)) == served
+        try:
+            program.module()(randn(3, new, 4), past=past(3, 30))
+            runs = True
+        except Exception:
+            runs = False
+        assert runs == served
+    shapes = {"x": shapes["x"], "kwargs": {"past": shapes["past"]}}
+    report = sizewise.check(torch.export.export(Keyword(), (x,), {"past": past(2, 5)}, dynamic_shapes=shapes))
+    assert report.ok and [note["code"] for note in report.diagnostics] == ["guard-of-kwargs"]
+
+
+class Two(NamedTuple):
+    """A named tuple that is not registered: its program cannot be saved."""
+
+    a: Any
+    b: Any
+
+
+def test_named_tuples_need_no_registration() -> None:
+    program = torch.export.export(
+        module(lambda self, n: n.a + n.b), (Two(randn(4), randn(4)),), dynamic_shapes={"n": Two(AUTO, AUTO)}
+    )
+    assert sizewise.check(program).ok and not sizewise.check(program).diagnostics
+    assert not sizewise.evaluate(program, {"n_a": (4,), "n_b": (5,)})
 
 
 def test_inputs_are_of_live_programs() -> None:

@@ -299,3 +299,51 @@ def test_a_program_that_was_loaded_has_the_sizes_of_its_archive() -> None:
     assert broken is not None
     with pytest.raises(Exception, match="Runtime assertion failed"):
         loaded.module()(*(randn(broken[name]) for name in "xyz"))
+
+
+class Truths(nn.Module):
+    """Returns a truth value of sizes, which torch cannot save."""
+
+    def forward(self, x: Any) -> Any:
+        return x * 2, x.shape[0] > 5
+
+
+def test_a_program_that_torch_cannot_save_is_checked_or_refused() -> None:
+    from torch.nn.attention.flex_attention import flex_attention
+
+    program = torch.export.export(Truths(), (randn(4),), dynamic_shapes=({0: Dim.AUTO},))
+    assert sizewise.check(program).ok
+    assert sizewise.evaluate(program, {"x": (9,)}).outputs == [[9], None]
+    attend = module(lambda self, q: flex_attention(q, q, q, score_mod=lambda score, b, h, i, j: score + (i - j)))
+    program = torch.export.export(attend, (randn(2, 2, 16, 16),), dynamic_shapes=({0: Dim.AUTO},))
+    with pytest.raises(sizewise.Unsupported, match="cannot save this program") as raised:
+        sizewise.check(program)
+    assert len(str(raised.value)) < 600
+
+
+class Padded(nn.Module):
+    """A module of which torch's printer of fixes makes a `Dim` that it refuses itself."""
+
+    def forward(self, x: Any) -> Any:
+        y = nn.functional.pad(x, (0, (64 - x.shape[0] % 64) % 64))
+        return y.view(-1, 8).mean(1), y[: x.shape[0]]
+
+
+def test_assertions_within_torch_are_failures_of_the_export() -> None:
+    program, report = sizewise.export(Padded(), (randn(80),), dynamic_shapes=({0: Dim("w", min=64, max=128)},))
+    assert report.ok or report.violations
+    assert program.module()(randn(80))[1].shape == (80,)
+
+    def fails(self: Any, x: Any) -> Any:
+        assert x.shape[0] == 5, "five are expected"
+        return x
+
+    with pytest.raises(AssertionError, match="five are expected"):
+        sizewise.export(module(fails), (randn(80),), dynamic_shapes=({0: Dim("w", min=64, max=128)},))
+
+
+def test_exceptions_are_known_by_the_names_that_are_imported() -> None:
+    for name in ("SizewiseError", "ShapeError", "SpecError", "ProgramError", "Unsupported"):
+        kind = getattr(sizewise, name)
+        assert kind.__module__ == "sizewise" and issubclass(kind, sizewise.SizewiseError)
+        assert type(pickle.loads(pickle.dumps(kind("text")))) is kind

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::{ReadError, ReadErrorKind, ReadResult};
 use super::graph::GraphInput;
 use super::program::{ModuleSignature, Program};
-use super::pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
+use super::pytree::{Part, PathStep, TreeKey, TreeKind, TreeSpec};
 use super::signature::InputSpec;
 
 /// An input that the user passes.
@@ -20,6 +20,8 @@ pub struct UserInput {
     /// Other ways that programs and specifications may take: a parameter `args_0` may be the first of `*args`,
     /// a keyword argument may belong to `**kwargs`, and strict mode calls all inputs `flat_args`.
     pub aliases: Vec<Vec<PathStep>>,
+    /// The parts of containers of other classes on the way, to which guards may go by other steps.
+    pub parts: Vec<Part>,
     /// The place in the call: `args[0]['a']`, `kwargs['k']`.
     pub call_path: String,
     /// The name, when it is passed by keyword.
@@ -83,8 +85,8 @@ impl Program {
                     leaf.aliases.push(std::mem::replace(&mut leaf.path, parameter));
                 }
                 leaf.aliases.push(vec![PathStep::Parameter(Arc::clone(&flat_args)), PathStep::Index(flat)]);
-                let Leaf { path, aliases, call_path, keyword } = leaf;
-                UserInput { placeholder, index, path, aliases, call_path, keyword }
+                let Leaf { path, aliases, parts, call_path, keyword } = leaf;
+                UserInput { placeholder, index, path, aliases, parts, call_path, keyword }
             },
         );
         Ok(inputs.collect())
@@ -125,6 +127,7 @@ fn plain((position, (index, placeholder)): (usize, (usize, Arc<str>))) -> UserIn
         placeholder,
         index,
         aliases: Vec::new(),
+        parts: Vec::new(),
         call_path: format!("args[{position}]"),
         keyword: None,
     }
@@ -137,6 +140,7 @@ const FLAT_ARGS: &str = "flat_args";
 struct Leaf {
     path: Vec<PathStep>,
     aliases: Vec<Vec<PathStep>>,
+    parts: Vec<Part>,
     call_path: String,
     keyword: Option<Arc<str>>,
 }
@@ -158,9 +162,12 @@ struct Argument<'a> {
 fn leaves(signature: &ModuleSignature, guards: &GuardSources<'_>) -> ReadResult<Vec<Leaf>> {
     let mut leaves = Vec::new();
     for argument in arguments(signature, guards)?.0 {
-        for inner in argument.structure.leaf_paths(&[]) {
+        for (inner, parts) in argument.structure.leaves() {
             let call_path = format!("{}{}", argument.call_path, text(&inner));
-            leaves.push(Leaf::new(&argument.heads, &inner, call_path, argument.keyword.clone()));
+            let mut paths = argument.heads.iter().map(|head| [head.as_slice(), &inner].concat());
+            let path = paths.next().unwrap_or_default();
+            let keyword = argument.keyword.clone();
+            leaves.push(Leaf { path, aliases: paths.collect(), parts, call_path, keyword });
         }
     }
     Ok(leaves)
@@ -215,20 +222,6 @@ fn arguments<'a>(
         arguments.push(Argument { structure, heads, call_path, keyword: Some(Arc::clone(name)) });
     }
     Ok((arguments, varargs))
-}
-
-impl Leaf {
-    /// The leaf at `inner` below each of `heads`, the first of which is the likeliest.
-    fn new(
-        heads: &[Vec<PathStep>],
-        inner: &[PathStep],
-        call_path: String,
-        keyword: Option<Arc<str>>,
-    ) -> Leaf {
-        let mut paths = heads.iter().map(|head| [head.as_slice(), inner].concat());
-        let path = paths.next().unwrap_or_default();
-        Leaf { path, aliases: paths.collect(), call_path, keyword }
-    }
 }
 
 fn key_name(key: &TreeKey) -> Arc<str> {

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 use serde::Deserialize;
 
 use super::error::{ReadError, ReadErrorKind, ReadResult};
@@ -103,6 +104,18 @@ impl fmt::Display for PathStep {
     }
 }
 
+/// A part of a container of a class of its own, to which guards may go by another step than a path does: torch takes
+/// the keys that the class was registered with, `['keys']` or `.keys`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// How many steps of the path follow the one to this part.
+    pub steps_after: usize,
+    /// The position among the container's parts.
+    pub index: usize,
+    /// Its name, where the program records it.
+    pub name: Option<Arc<str>>,
+}
+
 /// The fields of named tuples, by the type's qualified name.
 pub type NamedTupleFields = IndexMap<Arc<str>, Vec<Arc<str>>>;
 
@@ -180,12 +193,23 @@ impl TreeSpec {
         }
     }
 
-    /// The path to each value, in order, each beginning with `prefix`.
-    pub fn leaf_paths(&self, prefix: &[PathStep]) -> Vec<Vec<PathStep>> {
-        let mut paths = Vec::new();
-        let mut path = prefix.to_vec();
-        self.collect_paths(&mut path, &mut paths);
-        paths
+    /// The path to each value, in order, with the parts of containers of other classes on the way.
+    pub fn leaves(&self) -> Vec<(Vec<PathStep>, Vec<Part>)> {
+        let mut found = Vec::new();
+        self.collect_leaves(&mut Vec::new(), &mut Vec::new(), &mut found);
+        found
+    }
+
+    /// The names of the parts of a container of a class of its own, if it is one: none where they are not recorded.
+    fn part_names(&self) -> Option<Vec<Arc<str>>> {
+        match &self.kind {
+            TreeKind::NamedTuple { fields, .. } | TreeKind::Dataclass { fields, .. } => Some(fields.clone()),
+            TreeKind::Other { context, .. } => {
+                let context = serde_json::from_str(context).unwrap_or_default();
+                Some(names_in(&context, self.children.len()).unwrap_or_default())
+            }
+            _ => None,
+        }
     }
 
     /// Adds the path to each tuple, where `path` leads to this structure.
@@ -200,16 +224,51 @@ impl TreeSpec {
         }
     }
 
-    fn collect_paths(&self, path: &mut Vec<PathStep>, paths: &mut Vec<Vec<PathStep>>) {
+    /// `parts` holds, of the steps of `path`, the number of those before, and the part that it leads to.
+    fn collect_leaves(
+        &self,
+        path: &mut Vec<PathStep>,
+        parts: &mut Vec<(usize, Part)>,
+        found: &mut Vec<(Vec<PathStep>, Vec<Part>)>,
+    ) {
         if self.kind == TreeKind::Leaf {
-            paths.push(path.clone());
+            let after =
+                |(depth, part): &(usize, Part)| Part { steps_after: path.len() - depth - 1, ..part.clone() };
+            found.push((path.clone(), parts.iter().map(after).collect()));
         }
+        let names = self.part_names();
         for (index, child) in self.children.iter().enumerate() {
+            if let Some(names) = &names {
+                parts.push((path.len(), Part { steps_after: 0, index, name: names.get(index).cloned() }));
+            }
             path.push(self.step(index));
-            child.collect_paths(path, paths);
+            child.collect_leaves(path, parts, found);
             path.pop();
+            if names.is_some() {
+                parts.pop();
+            }
         }
     }
+}
+
+/// The one list of `count` different names in what the registration of a class adds.
+fn names_in(context: &serde_json::Value, count: usize) -> Option<Vec<Arc<str>>> {
+    use serde_json::Value;
+    let mut found: Vec<Vec<Arc<str>>> = Vec::new();
+    let mut open = vec![context];
+    while let Some(value) = open.pop() {
+        let items: Vec<&Value> = match value {
+            Value::Array(items) => items.iter().collect(),
+            Value::Object(fields) => fields.values().collect(),
+            _ => continue,
+        };
+        let names: Option<Vec<Arc<str>>> = items.iter().map(|item| item.as_str().map(Arc::from)).collect();
+        match names.filter(|names| value.is_array() && names.len() == count) {
+            Some(names) if names.iter().collect::<FxHashSet<_>>().len() == count => found.push(names),
+            _ => open.extend(items),
+        }
+    }
+    if found.len() == 1 { found.pop() } else { None }
 }
 
 /// Type and context of a kind in their usual form; `None` for a value.

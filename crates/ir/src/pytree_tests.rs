@@ -11,9 +11,54 @@ fn spec(class: &str, context: &str, children: &[&str]) -> String {
 fn paths(root: &str) -> Vec<String> {
     let fields = NamedTupleFields::from([("my.NT".into(), vec!["p".into(), "q".into()])]);
     let tree = TreeSpec::parse(&format!("[1, {root}]"), &fields).unwrap();
-    let paths = tree.leaf_paths(&[PathStep::Parameter("x".into())]);
+    let paths = tree.leaves();
     assert_eq!(paths.len(), tree.leaf_count());
-    paths.iter().map(|path| path.iter().map(PathStep::to_string).collect()).collect()
+    let text = |path: &Vec<PathStep>| path.iter().map(PathStep::to_string).collect::<String>();
+    paths.iter().map(|(path, _)| format!("x{}", text(path))).collect()
+}
+
+#[test]
+fn the_names_of_parts_are_found_in_what_a_registration_adds() {
+    let two = [LEAF, LEAF];
+    for (root, expected) in [
+        // Lists of names, wherever they stand.
+        (spec("my.Cache", r#"["keys", "values"]"#, &two), vec!["0 keys", "1 values"]),
+        (spec("my.Cache", r#"{"fields": ["keys", "values"], "n": 3}"#, &two), vec!["0 keys", "1 values"]),
+        (spec("my.Cache", r#"[["keys", "values"], [], "fp32"]"#, &two), vec!["0 keys", "1 values"]),
+        // Two lists, equal names, other counts, and no names.
+        (spec("my.Cache", r#"[["keys", "values"], ["k", "v"], 3]"#, &two), vec!["0 ?", "1 ?"]),
+        (spec("my.Cache", r#"["keys", "keys"]"#, &two), vec!["0 ?", "1 ?"]),
+        (spec("my.Cache", r#"["keys"]"#, &two), vec!["0 ?", "1 ?"]),
+        (spec("my.Cache", "[0, 1]", &two), vec!["0 ?", "1 ?"]),
+        (spec("my.Cache", "null", &two), vec!["0 ?", "1 ?"]),
+        (spec("my.Cache", "no JSON", &two), vec!["0 ?", "1 ?"]),
+        // Fields, and containers whose parts have one name only.
+        (spec("collections.namedtuple", "my.NT", &two), vec!["0 p", "1 q"]),
+        (spec("my.Data", r#"[["a", "b"], ["absent"]]"#, &two), vec!["0 a", "1 b"]),
+        (spec("builtins.dict", r#"["a", "b"]"#, &two), vec!["", ""]),
+        // Steps are counted from the value.
+        (
+            spec(
+                "my.Cache",
+                r#"["keys"]"#,
+                &[&spec("builtins.list", "null", &[&spec("my.C", "[\"k\"]", &[LEAF])])],
+            ),
+            vec!["2: 0 keys, 0 k"],
+        ),
+    ] {
+        let fields = NamedTupleFields::from([("my.NT".into(), vec!["p".into(), "q".into()])]);
+        let tree = TreeSpec::parse(&format!("[1, {root}]"), &fields).unwrap();
+        let part = |part: &Part| {
+            let after = if part.steps_after > 0 { format!("{}: ", part.steps_after) } else { String::new() };
+            format!("{after}{} {}", part.index, part.name.as_deref().unwrap_or("?"))
+        };
+        let parts = |parts: &Vec<Part>| parts.iter().map(part).collect::<Vec<_>>().join(", ");
+        assert_eq!(
+            tree.leaves().iter().map(|(_, found)| parts(found)).collect::<Vec<_>>(),
+            expected,
+            "{root}"
+        );
+    }
 }
 
 #[test]

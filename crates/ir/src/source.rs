@@ -1,16 +1,12 @@
 //! Sources of guard code: which input, and what of it, `L['x'].size()[0]` speaks of.
 
-use indexmap::IndexMap;
-use indexmap::map::Entry;
-use rustc_hash::FxBuildHasher;
-
 use super::constant::Constant;
 use super::graph::GraphInput;
 use super::input::UserInput;
 use super::meta::{Meta, Sym};
 use super::program::Program;
-use super::pytree::{PathStep, TreeKey};
-use sizewise_expr::text::{Property, SourcePath, Step};
+use super::source_table::SourceTable;
+use sizewise_expr::text::{Property, SourcePath};
 
 /// A number that guards may speak of, as the program records it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,65 +17,6 @@ pub enum SourceValue {
     Float(Sym<f64>),
     /// An input that is a truth value.
     Bool(Sym<bool>),
-}
-
-/// Finds the inputs that sources name.
-#[derive(Debug, Clone, Default)]
-pub struct SourceTable {
-    /// Place among the user's inputs; `None` where a name may be either of two inputs.
-    inputs: IndexMap<(String, Vec<Step>), Option<usize>, FxBuildHasher>,
-}
-
-impl SourceTable {
-    /// The table of these inputs. An input's own path goes before any other input's alias.
-    pub fn new(inputs: &[UserInput]) -> SourceTable {
-        let mut table = SourceTable::default();
-        let own = inputs.iter().enumerate().map(|(index, input)| (index, &input.path));
-        table.add(own);
-        let mut aliases = SourceTable::default();
-        aliases.add(
-            inputs
-                .iter()
-                .enumerate()
-                .flat_map(|(index, input)| input.aliases.iter().map(move |alias| (index, alias))),
-        );
-        for (key, index) in aliases.inputs {
-            table.inputs.entry(key).or_insert(index);
-        }
-        table
-    }
-
-    fn add<'a>(&mut self, paths: impl Iterator<Item = (usize, &'a Vec<PathStep>)>) {
-        for (index, path) in paths {
-            if let Some(key) = key(path) {
-                match self.inputs.entry(key) {
-                    Entry::Vacant(entry) => drop(entry.insert(Some(index))),
-                    Entry::Occupied(mut entry) if *entry.get() != Some(index) => drop(entry.insert(None)),
-                    Entry::Occupied(_) => {}
-                }
-            }
-        }
-    }
-
-    /// The place of the input at these steps from `root` among the user's inputs; `None` when there is none or
-    /// when it is ambiguous.
-    pub fn find(&self, root: &str, steps: &[Step]) -> Option<usize> {
-        // The few steps of a source are cheaper to copy than a borrowed form of the key is to define.
-        self.inputs.get(&(root.to_owned(), steps.to_vec())).copied().flatten()
-    }
-}
-
-/// What a source must say to follow a path.
-fn key(path: &[PathStep]) -> Option<(String, Vec<Step>)> {
-    let (PathStep::Parameter(root), rest) = path.split_first()? else { return None };
-    let step = |step: &PathStep| match step {
-        PathStep::Parameter(name) | PathStep::Key(TreeKey::Str(name)) => Step::Key(name.to_string()),
-        PathStep::Index(index) => Step::Index(i64::try_from(*index).unwrap_or(i64::MAX)),
-        PathStep::Key(TreeKey::Int(key)) => Step::Index(*key),
-        PathStep::Key(other) => Step::Literal(other.to_string()),
-        PathStep::Field(name) => Step::Attribute(name.to_string()),
-    };
-    Some((root.to_string(), rest.iter().map(step).collect()))
 }
 
 impl Program {
@@ -132,6 +69,7 @@ fn element<T: Copy>(list: &[T], dim: i64) -> Option<T> {
 mod tests {
     use super::*;
     use crate::pt2::{ReadOptions, read};
+    use sizewise_expr::text::Step;
 
     fn look(
         program: &Program,
@@ -173,22 +111,5 @@ mod tests {
         let program = read(bytes, &ReadOptions::default()).expect("a program");
         assert_eq!(look(&program, "scale", &[], None), Some(SourceValue::Float(Sym::Literal(2.0))));
         assert_eq!(look(&program, "mode", &[], None), None);
-    }
-
-    #[test]
-    fn a_name_that_may_be_either_of_two_inputs_is_neither() {
-        let name = |name: &str| vec![PathStep::Parameter(name.into())];
-        let input = |path: &str, aliases: &[&str]| UserInput {
-            placeholder: path.into(),
-            index: 0,
-            path: name(path),
-            aliases: aliases.iter().map(|alias| name(alias)).collect(),
-            call_path: String::new(),
-            keyword: None,
-        };
-        let table = SourceTable::new(&[input("x", &["both", "y"]), input("y", &["both", "z"])]);
-        for (root, index) in [("x", Some(0)), ("y", Some(1)), ("z", Some(1)), ("both", None), ("w", None)] {
-            assert_eq!(table.find(root, &[]), index, "{root}");
-        }
     }
 }

@@ -26,23 +26,20 @@ impl Attention<'_> {
     /// The shape of the result, and that of the scores, as the formula `softmax(query × keyᵀ + mask) × value` has
     /// them: leading sizes broadcast.
     ///
-    /// (C3) Query and key have the same last size. (C4) Key and value have the same length, or `lenient` holds. (C5)
-    /// The leading sizes broadcast; with `enable_gqa` there are heads, and those of key and value divide those of the
-    /// query. (C6) The mask broadcasts to the scores.
+    /// (C3) Query and key have the same last size. (C4) Key and value have the same length: fused kernels do not look,
+    /// and read what lies behind the shorter one. (C5) The leading sizes broadcast; with `enable_gqa` there are heads,
+    /// and those of key and value divide those of the query. (C6) The mask broadcasts to the scores.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when a condition does not hold where `unless` does not.
-    pub fn formula(&self, cx: &mut Cx, lenient: Option<Expr>) -> Result<(Sizes, Sizes), KernelError> {
+    pub fn formula(&self, cx: &mut Cx) -> Result<(Sizes, Sizes), KernelError> {
         let (q, k, v) = (self.query, self.key, self.value);
         let same = cx.eq(q.size(-1), k.size(-1));
         self.require(cx, same, "sdpa.C3", |cx| {
             let (query, key) = (cx.show(q.size(-1)), cx.show(k.size(-1)));
             format!("the last sizes of query and key differ: {query} != {key}")
         })?;
-        let mut lengths = cx.eq(k.size(-2), v.size(-2));
-        if let Some(lenient) = lenient {
-            lengths = cx.any(&[lengths, lenient]);
-        }
+        let lengths = cx.eq(k.size(-2), v.size(-2));
         self.require(cx, lengths, "sdpa.C4", |cx| {
             let (key, value) = (cx.show(k.size(-2)), cx.show(v.size(-2)));
             format!("the lengths of key and value differ: {key} != {value}")

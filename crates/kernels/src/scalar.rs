@@ -8,8 +8,9 @@ use smallvec::smallvec;
 
 /// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
 ///
-/// Conditions: (C1) divisors are not 0; (C2) powers and shifts of integers by integers have counts of at least 0,
-/// except that a negative power is a float; (C3) the operands are of kinds that the function takes.
+/// Conditions: (C1) divisors are not 0, nor are doubles of a negative power; (C2) powers and shifts of integers by
+/// integers have counts of at least 0, except that a negative power is a float; (C3) the operands are of kinds that the
+/// function takes.
 ///
 /// # Errors
 /// [`KernelError::Invalid`] for a violated condition, [`KernelError::Unsupported`] for functions that are not known.
@@ -168,7 +169,7 @@ fn require_count(cx: &mut Cx, n: Expr) -> Result<(), KernelError> {
 
 /// Functions of two numbers; `None` where there is none of the name, or not on floats.
 ///
-/// (C2) of [`python_function`].
+/// (C1) and (C2) of [`python_function`].
 fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, KernelError> {
     let float = is_float(cx, a) || is_float(cx, b);
     if let "and" | "or" | "xor" = name
@@ -216,7 +217,13 @@ fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, Ker
             }
             cx.modulo(a, b)
         }
-        "pow" if float => cx.pool().float_pow(a, b),
+        "pow" if float => {
+            let zero = cx.pool().float(0.0);
+            let (some, natural) = (cx.ne(a, zero), cx.ge(b, zero));
+            let defined = cx.any(&[some, natural]);
+            cx.require(defined, "scalar.C1", |cx| format!("0.0 has no power {}", cx.show(b)))?;
+            cx.pool().float_pow(a, b)
+        }
         "pow" => {
             let natural = cx.ge(b, 0);
             if cx.branch(natural, "scalar.C2")? {

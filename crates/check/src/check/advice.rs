@@ -75,8 +75,12 @@ fn why_none(report: &Report) -> String {
     if !report.unsupported.is_empty() {
         return format!("no spec can be proved while a node is skipped; {}", declare(report));
     }
-    if !report.mismatches.is_empty() || at_example {
+    if !report.mismatches.is_empty() {
         return "the program itself is wrong, whatever the spec is; export it again".to_string();
+    }
+    if at_example {
+        return "the program fails at the very sizes that it was traced with; export it again with an example that runs"
+            .to_string();
     }
     if report.assumed == Assumed::Contract {
         return "no spec was given; `sizewise spec widen` writes one under which everything is proved"

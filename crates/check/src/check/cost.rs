@@ -82,7 +82,7 @@ impl Session<'_> {
         let prover =
             Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
         let Some(shapes) = prover.shapes_at(&witness) else { return Lost::Unknown };
-        if evaluator.evaluate(&shapes).is_err() {
+        if evaluator.evaluate(&shapes).is_err() || !evaluator.unreadable().is_empty() {
             return Lost::Unknown;
         }
         let shown: Vec<String> = shapes

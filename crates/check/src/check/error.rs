@@ -20,6 +20,9 @@ pub enum CheckError {
     /// The sizes of the inputs do not determine a symbol.
     #[error("no size of the inputs determines the symbol `{0}`")]
     Undetermined(String),
+    /// A guard or a range that the program enforces cannot be read, so that what it takes is not known.
+    #[error("what the program takes is not known: {0}")]
+    UnreadableContract(String),
     /// It was cancelled by a [`CancelToken`](sizewise_expr::CancelToken).
     #[error("the check was cancelled")]
     Cancelled,

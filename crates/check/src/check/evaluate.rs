@@ -78,6 +78,11 @@ impl<'p> Evaluator<'p> {
         Some(matches!(input.kind, InputKind::Tensor { .. }))
     }
 
+    /// What the program enforces and could not be read, with the reason.
+    pub fn unreadable(&self) -> &[String] {
+        &self.contract.unreadable
+    }
+
     /// The program's contract.
     pub(super) fn contract(&self) -> &Contract<'p> {
         &self.contract

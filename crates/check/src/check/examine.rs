@@ -370,6 +370,7 @@ impl<'p> Examination<'_, 'p> {
             self.dropped();
         }
         self.unchecked_indices(run);
+        self.frozen_data(run);
         for message in std::mem::take(&mut run.unreadable) {
             self.report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message));
             self.report.verdict = self.report.verdict.max(Outcome::Unknown);

@@ -135,6 +135,7 @@ impl Checker {
             restrictions: Vec::new(),
             also_taken: None,
             stopped_at,
+            unreadable: contract.unreadable.clone(),
         };
         let follows = |pool: &mut Pool, chosen: &[usize]| {
             let mut facts = Facts::new();
@@ -221,6 +222,7 @@ impl Checker {
             restrictions: Vec::new(),
             also_taken: None,
             stopped_at: None,
+            unreadable: contract.unreadable.clone(),
         })
     }
 

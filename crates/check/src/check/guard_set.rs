@@ -19,8 +19,12 @@ impl Session<'_> {
     /// checks, and what its operators need.
     ///
     /// # Errors
-    /// When the program cannot be propagated, or sizes do not determine its symbols.
+    /// When the program cannot be propagated, sizes do not determine its symbols, or something that it enforces cannot
+    /// be read.
     pub fn guard_set(&self) -> Result<GuardSet, CheckError> {
+        if let Some(reason) = self.contract().unreadable.first() {
+            return Err(CheckError::UnreadableContract(reason.clone()));
+        }
         match self.trace() {
             Some(trace) => {
                 let assumptions = self.contract().unconstrained();

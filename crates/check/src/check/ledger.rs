@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::Origin;
 use sizewise_expr::{Expr, Pool, Symbol};
 use sizewise_ir::Bounds;
-use sizewise_solve::{Budget, Facts, implies};
+use sizewise_solve::{Budget, Facts, Verdict, decide, implies};
 
 /// Bounds of at least this magnitude only say that a number has 64 bits.
 const WIDTH: i64 = i64::MAX - 1;
@@ -99,6 +99,10 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             redundant,
         });
     }
+    // From assertions that contradict each other nothing follows: only what one of them states is told.
+    let never = run.env.pool.bool(false);
+    let verdict = decide(&mut run.env.pool, &mut known, never, &budget).verdict;
+    let contradictory = matches!(verdict, Verdict::Inconsistent { .. });
     for (e, bounds) in &contract.ranges {
         // A symbol that no step made or named does not occur in the graph.
         let Some(symbol) = run.env.pool.as_symbol(*e) else { continue };
@@ -109,7 +113,11 @@ fn unbacked(assumptions: &Assumptions, contract: &Contract, run: &mut Run, entri
             }
             let condition =
                 if derived == *e { shown } else { limit(&mut run.env.pool, derived, bound, is_lower) };
-            let implied = implies(&mut run.env.pool, &mut known, condition, &budget);
+            let implied = stated.iter().any(|&(other, _)| other == condition)
+                || !contradictory && implies(&mut run.env.pool, &mut known, condition, &budget);
+            if contradictory && !implied {
+                continue;
+            }
             entries.push(LedgerEntry {
                 assumption: summary::shown(assumptions, &run.env, shown),
                 kept_by: if implied { Keeper::Proof } else { Keeper::Nothing },

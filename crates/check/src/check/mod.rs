@@ -12,6 +12,7 @@ mod excluded;
 mod explain;
 mod explain_store;
 mod fix;
+mod frozen;
 mod guard_set;
 mod index_values;
 mod inferred;

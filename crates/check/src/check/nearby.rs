@@ -313,7 +313,9 @@ impl<'p> Examination<'_, 'p> {
             }
             let Some(shapes) = prover.shapes_at(&witness) else { continue };
             let Ok(consequence) = prover.replay(&shapes) else { continue };
-            let works = search.works(&witness);
+            // A guard that cannot be read may refuse what all else accepts.
+            let is_known = prover.evaluator.unreadable().is_empty();
+            let works = if is_known { search.works(&witness) } else { None };
             let works = works.and_then(|at| prover.shapes_at(&at)).filter(|at| prover.replay(at).is_err());
             return Some(Near { witness, shapes, consequence, works, alone: broken == 0 });
         }

@@ -101,6 +101,14 @@ impl Checker {
             report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message.clone()));
             report.verdict = Outcome::Unknown;
         }
+        if let Some((name, guard)) = contract.guard_of_keywords() {
+            let message = format!(
+                "the guard `{guard}` speaks of what `**{name}` takes: torch's own module of this program fails at every \
+                 call (name 'L' is not defined), although the program itself is right; give these arguments \
+                 parameters of their own"
+            );
+            report.diagnostics.push(Diagnostic::new("guard-of-kwargs", Level::Note, message));
+        }
         let mut assumptions = match bound {
             Ok(assumptions) => assumptions,
             Err(error) => {

@@ -35,6 +35,12 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
     let mut fields = Fields::new();
     match evaluator.evaluate(&shapes) {
         Ok(evaluation) => {
+            if let Some(reason) = evaluator.unreadable().first() {
+                let message = format!(
+                    "whether the program takes these inputs is not known, though nothing else refuses them: {reason}"
+                );
+                return Err(Refusal::no_result("unsupported", message));
+            }
             let pool = &evaluation.env.pool;
             let size = |e: &Expr| match pool.as_int(*e) {
                 Some(v) => int_json(&v),

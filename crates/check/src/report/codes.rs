@@ -66,8 +66,25 @@ pub const CODES: &[(&str, &str)] = &[
          graph nor an operator checks it: where it does not hold, recorded shapes are wrong. Exporters must \
          keep the assertion that the bound comes from.",
     ),
+    (
+        "frozen-data",
+        "A number that data decide, such as lengths.max().item(), may have one value only: the exported module refuses \
+         all other data when it runs. torch.export.draft_export does so where the code reads the number as a constant \
+         (int(), range(), a branch): the value is that of the example. Keep the number a tensor or a symbol of its own \
+         (torch._check states what is known of it), and export again.",
+    ),
     ("malformed-call", "A node's arguments do not fit the schema of its operator."),
-    ("unreadable", "An expression of the program could not be read; it is ignored."),
+    (
+        "unreadable",
+        "An expression of the program could not be read. Where it is a guard or a range, what the program takes is not \
+         known: the verdict is at best unknown, and no shapes are said to be accepted.",
+    ),
+    (
+        "guard-of-kwargs",
+        "A guard of the program speaks of what **kwargs takes. The module that torch makes of such a program fails at \
+         every call (NameError: name 'L' is not defined). Name the parameters in the signature of forward instead of \
+         collecting them, and export again.",
+    ),
     (
         "rounding",
         "A condition on doubles is proved for sizes up to a limit; beyond that, doubles do not represent \

@@ -26,6 +26,9 @@ pub struct Explanation {
     pub also_taken: Option<String>,
     /// The node at which propagation stopped early, if it did.
     pub stopped_at: Option<String>,
+    /// Guards and ranges of the program that could not be read: they may say more of the dimension.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<String>,
 }
 
 /// A condition with what needs it.
@@ -85,6 +88,9 @@ impl Explanation {
         }
         if let Some(node) = &self.stopped_at {
             let _ = writeln!(out, "  nothing is known of what comes after {}", visible(node));
+        }
+        for reason in &self.unreadable {
+            let _ = writeln!(out, "  what the program takes is not known: {}", visible(reason));
         }
         if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
     }

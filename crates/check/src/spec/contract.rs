@@ -6,10 +6,11 @@ use super::solved::solved_text;
 use crate::records::{Records, range};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::escape::python_string;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::{Property, SourcePath, read};
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
-use sizewise_ir::{Bounds, Program, SourceTable, SymbolHints, UserInput, symbol_hints};
+use sizewise_ir::{Bounds, PathStep, Program, SourceTable, SymbolHints, UserInput, symbol_hints};
 use sizewise_solve::requirements;
 use std::sync::OnceLock;
 
@@ -118,8 +119,10 @@ impl<'p> Contract<'p> {
         }
         contract.sources = OnceLock::new();
         contract.guards.clear();
+        contract.ranges.clear();
         contract.unreadable.clear();
         contract.read_guards();
+        contract.read_ranges();
         Ok(Some((contract, free, recorded)))
     }
 
@@ -171,6 +174,20 @@ impl<'p> Contract<'p> {
     pub fn unreadable_guards(&self) -> impl Iterator<Item = &str> {
         let read = |text: &str| self.guards.iter().any(|guard| guard.text == text);
         self.program.guards_code.iter().map(|text| &**text).filter(move |text| !read(text))
+    }
+
+    /// A guard of what `**kwargs` takes, with the name of that parameter. The module that torch 2.15 makes of such a
+    /// program does not find the argument (`_convert_guards_code_to_fn` in `torch/export/_unlift.py`).
+    pub fn guard_of_keywords(&self) -> Option<(&str, &str)> {
+        self.inputs.iter().find_map(|ProgramInput { input, .. }| {
+            let (Some(keyword), Some(PathStep::Parameter(container))) = (&input.keyword, input.path.first())
+            else {
+                return None;
+            };
+            let source = format!("L[{}][", python_string(container));
+            let guard = self.program.guards_code.iter().find(|guard| guard.contains(&source))?;
+            (keyword != container).then_some((&**container, &**guard))
+        })
     }
 
     /// The value of a recorded expression at the traced example.

@@ -21,9 +21,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given
 /// together with `is_causal` and is of `bool`, `float32` or the query's dtype. Where the query's length is 0 or the
 /// value is empty, nothing else is asked, and the result is contiguous: `[.., l, v]` with the query's leading sizes.
-/// (C3) to (C6) As [`Attention::formula`] has them; where the fused kernel runs (see [`Attention::fused`]), lengths
-/// may differ as [`Attention::takes_lengths`] has it. (C7) Where the fused kernel could run, dropout is not negative.
-/// (C9) Dropout is at most 1.
+/// (C3) to (C6) As [`Attention::formula`] has them. (C7) Where the fused kernel could run (see [`Attention::fused`]),
+/// dropout is not negative. (C9) Dropout is at most 1.
 fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
     cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
@@ -116,25 +115,22 @@ fn result_strides(
 }
 
 /// The shape of the result, and the condition under which the fused kernel makes it, if it can. That of the CPU asks
-/// what the formula asks and more, but for (C4): it takes key and value of different lengths. On other backends the
-/// formula stands alone, and the fused kernel's layout is assumed.
+/// what the formula asks and more. On other backends the fused kernel's layout is assumed.
 ///
 /// (C7) and (C9) of [`scaled_dot_product_attention`].
 fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, Option<Expr>), KernelError> {
     let Some(eligible) = attention.fused(cx)? else {
         cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
-        return Ok((attention.formula(cx, None)?.0, None));
+        return Ok((attention.formula(cx)?.0, None));
     };
     if attention.dropout != Some(0.0) {
         if cx.on_cpu() {
             let formula = cx.not(eligible);
             cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
         }
-        return Ok((attention.formula(cx, None)?.0, None));
+        return Ok((attention.formula(cx)?.0, None));
     }
-    let lenient = attention.takes_lengths(cx, eligible);
-    let (sizes, _) = attention.formula(cx, lenient)?;
-    Ok((sizes, Some(eligible)))
+    Ok((attention.formula(cx)?.0, Some(eligible)))
 }
 
 fn literal_dropout(cx: &mut Cx, args: &Args) -> Result<Option<f64>, KernelError> {
@@ -194,7 +190,7 @@ fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
         unless: None,
     };
     cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
-    let (sizes, scores) = attention.formula(cx, None)?;
+    let (sizes, scores) = attention.formula(cx)?;
     let results = [cx.contiguous(sizes, q.dtype, &q.device), cx.contiguous(scores, q.dtype, &q.device)];
     Ok(results.into_iter().map(Value::from).collect())
 }

@@ -23,13 +23,29 @@ fn operands<'a>(args: &'a Args) -> Result<[&'a Tensor; 3], KernelError> {
     Ok([args.tensor("query")?, args.tensor("key")?, args.tensor("value")?])
 }
 
+/// Key and value have the same length, which is dimension `dim` of each that has so many. No kernel looks: with other
+/// lengths it reads what lies behind the shorter one.
+fn same_length(
+    cx: &mut Cx,
+    [_, k, v]: [&Tensor; 3],
+    dim: usize,
+    clause: &'static str,
+) -> Result<(), KernelError> {
+    match (k.sizes.get(dim), v.sizes.get(dim)) {
+        (Some(&key), Some(&value)) => {
+            cx.require_eq(key, value, clause, "the lengths of key and value differ")
+        }
+        _ => Ok(()),
+    }
+}
+
 /// `_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
 /// is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)`:
 /// `[b, h, l, e]`, laid out as the query, and `[b, h, l]`, heads innermost.
 ///
 /// (C1) All three have 4 dimensions. (C2) The query is floating point, the others have its dtype. (C3) The last sizes
 /// agree. (C4) There is no dropout. (C5) A mask is of `float32` or the query's dtype, in 2 or 4 dimensions, and
-/// broadcasts to `[b, h, l, s]`, `s` being the value's length.
+/// broadcasts to `[b, h, l, s]`. (C6) Key and value have the same length `s`.
 fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
@@ -40,6 +56,7 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     for other in [k, v] {
         cx.require_eq(q.size(3), other.size(3), "flash_for_cpu.C3", "the last sizes differ")?;
     }
+    same_length(cx, [q, k, v], 2, "flash_for_cpu.C6")?;
     let dropout = args.float("dropout_p")?;
     let dropout = cx.literal_float(dropout, "flash_for_cpu.C4")?;
     cx.check(dropout == 0.0, "flash_for_cpu.C4", |_| format!("a dropout of {dropout}"))?;
@@ -67,7 +84,7 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (Tensor, Tensor, Tensor)`: shaped like query, key and value, heads inside positions.
 ///
 /// (C1) Gradient, query, key and value have 4 dimensions. (C2) The four are of one floating point dtype. (C3) The
-/// last sizes agree. (C4) A mask fits the lengths of query and value.
+/// last sizes agree. (C4) A mask fits the lengths of query and value. (C5) Key and value have the same length.
 fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let ([q, k, v], grad) = (operands(args)?, args.tensor("grad_out")?);
     for t in [grad, q, k, v] {
@@ -78,6 +95,7 @@ fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     for other in [k, v] {
         cx.require_eq(q.size(3), other.size(3), "flash_for_cpu_backward.C3", "the last sizes differ")?;
     }
+    same_length(cx, [q, k, v], 2, "flash_for_cpu_backward.C5")?;
     if let Some(mask) = args.opt_tensor("attn_mask")? {
         let lengths = [q.size(2), v.size(2)];
         let last = &mask.sizes[mask.rank().saturating_sub(2)..];
@@ -107,12 +125,13 @@ fn state(cx: &mut Cx, q: &Tensor, sizes: &[Expr], dtype: Dtype) -> Value {
 /// layout, `[b, h, l]`, the lengths of query and key, and states; with a debug mask, `[b, h, l, 128 or more]`. There
 /// is no kernel for the CPU; what a program that was made for another device needs is asked.
 ///
-/// (C1) The query has 4 dimensions, the key 3, the value 1.
+/// (C1) The query has 4 dimensions, the key 3, the value 1. (C3) Key and value have the same length.
 fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     cx.rank(q, 4, "attention_kernel.C1", "the query")?;
     dimensions(cx, k, 3, "the key")?;
     dimensions(cx, v, 1, "the value")?;
+    same_length(cx, [q, k, v], 2, "attention_kernel.C3")?;
     if args.flag("return_debug_mask")? {
         return Err(KernelError::Unsupported("attention with a debug mask".into()));
     }
@@ -141,12 +160,14 @@ fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
 /// compute_log_sumexp, ...) -> (...)` and `_scaled_dot_product_fused_attention_overrideable`: `[b, h, l, v]` in the
 /// query's layout, `[b, h, l, 1]` or `[b, h, l]`, the lengths of query and key, and states.
 ///
-/// (C1) The query has 4 dimensions (cuDNN: at least 3), the key 3, the value 1.
+/// (C1) The query has 4 dimensions (cuDNN: at least 3), the key 3, the value 1. (C3) Key and value have the same
+/// length.
 fn cudnn(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     cx.rank(q, 4, "attention_kernel.C1", "the query")?;
     dimensions(cx, k, 3, "the key")?;
     dimensions(cx, v, 1, "the value")?;
+    same_length(cx, [q, k, v], 2, "attention_kernel.C3")?;
     let device = &q.device;
     let mut sizes = q.sizes.clone();
     sizes[3] = v.size(-1);
@@ -184,12 +205,13 @@ fn aligned(cx: &mut Cx, args: &Args, length: Expr) -> Result<Expr, KernelError> 
 /// `[b, h, l, v]`, heads inside positions, `[b, h, l rounded up to 32]`, and two states.
 ///
 /// (C1) All three have at least 3 dimensions. (They are read with heads and positions exchanged, heads being the last
-/// but one dimension.)
+/// but one dimension.) (C3) Key and value have the same length.
 fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
         dimensions(cx, t, 3, what)?;
     }
+    same_length(cx, [q, k, v], 2, "attention_kernel.C3")?;
     let exchanged = |t: &Tensor| {
         let mut sizes = t.sizes.clone();
         sizes.swap(1, 2);
@@ -217,12 +239,13 @@ fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
 /// in the second.
 ///
 /// (C1) The query has at least 2 dimensions, the key 2, the value 1. (C2) Packed sequences come with their greatest
-/// length.
+/// length. (C3) Key and value have the same length.
 fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     dimensions(cx, q, 2, "the query")?;
     dimensions(cx, k, 2, "the key")?;
     dimensions(cx, v, 1, "the value")?;
+    same_length(cx, [q, k, v], 1, "attention_kernel.C3")?;
     let (mut batch, mut length, heads) = (q.size(0), q.size(1), q.size(-2));
     let output = cx.contiguous([batch, length, heads, v.size(-1)].as_slice(), q.dtype, &q.device);
     if let Some(starts) = args.opt_tensor("cu_seqlens_q")? {
@@ -247,9 +270,13 @@ fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, ...) ->
 /// (Tensor, Tensor, Tensor)` and cuDNN's: laid out like query, key and value.
+///
+/// (C3) Key and value have the same length.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = Values::new();
-    for t in operands(args)? {
+    let operands = operands(args)?;
+    same_length(cx, operands, 2, "attention_kernel.C3")?;
+    for t in operands {
         let strides = cx.preserved_strides(t);
         results.push(cx.strided(t.sizes.clone(), strides, t.dtype, &t.device).into());
     }

@@ -1,4 +1,4 @@
-//! When the CPU's fused kernel computes attention, which differs from the formula in what it takes.
+//! When the CPU's fused kernel computes attention, which lays out its result in its own way.
 //!
 //! Sources: `use_flash_attention_cpp` in `aten/src/ATen/native/transformers/sdp_utils_cpp.cpp`, and
 //! `_scaled_dot_product_flash_attention_cpu` in `aten/src/ATen/native/transformers/attention.cpp`.
@@ -55,26 +55,5 @@ impl Attention<'_> {
             conditions.push(cx.ne(q.sizes[2], 0));
         }
         Ok(Some(cx.all(&conditions)))
-    }
-
-    /// Whether the fused kernel takes key and value of different lengths: it does without a mask, and with one that
-    /// broadcasts to the value's length as well.
-    pub fn takes_lengths(&self, cx: &mut Cx, eligible: Expr) -> Option<Expr> {
-        if !cx.on_cpu() {
-            return None;
-        }
-        let Some(&last) = self.mask.as_ref().and_then(|mask| mask.last()) else {
-            return Some(eligible);
-        };
-        let (key, value) = (self.key.sizes[2], self.value.sizes[2]);
-        let single = cx.eq(last, 1);
-        let fits = if last == key {
-            // Where it fits as it is, the lengths do not differ.
-            single
-        } else {
-            let same = cx.eq(last, value);
-            cx.any(&[same, single])
-        };
-        Some(cx.all(&[eligible, fits]))
     }
 }

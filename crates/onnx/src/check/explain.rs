@@ -88,6 +88,7 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
             restrictions: restrictions.into_iter().map(|(_, condition)| condition).collect(),
             also_taken: None,
             stopped_at: stopped.map(|step| step.node().to_owned()),
+            unreadable: Vec::new(),
         });
     }
     explained

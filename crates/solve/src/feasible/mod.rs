@@ -5,6 +5,7 @@
 //! lower bounds, the least of its upper ones, the solution of an equation) with which the conditions follow
 //! from the facts. An assignment at which none of the terms works either shows that there is no choice at
 //! all, or gives a value that helps.
+mod cases;
 mod terms;
 
 use super::Facts;
@@ -64,6 +65,13 @@ pub fn feasible(
         // If the facts are inconsistent, everything holds.
         Verdict::Inconsistent { .. } => return Feasibility::Always,
         _ => search.samples.extend(model(pool, facts)),
+    }
+    if let Some((claim, of)) = cases::eliminated(pool, chosen, conditions) {
+        match decide(pool, facts, claim, budget).verdict {
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. } => return Feasibility::Always,
+            Verdict::Refuted { witness } => return Feasibility::Never { witness, condition: claim, of },
+            Verdict::Unknown { .. } => {}
+        }
     }
     let mut first: Option<Vec<Expr>> = None;
     for _ in 0..MAX_ROUNDS {

@@ -70,7 +70,7 @@ impl<'p> Interpreter<'p> {
         Ok(joined)
     }
 
-    /// The join of several values: equal sizes stay, differing ones become an unbacked size in the range of all.
+    /// The join of several values: equal sizes stay, differing ones become an unbacked size that is one of them.
     fn join_values(
         &mut self,
         index: usize,
@@ -145,7 +145,11 @@ impl<'p> Interpreter<'p> {
             });
         }
         let range = range.and_then(|(low, high)| ValueRange::between_options(low, high));
-        self.run.env.fresh_unbacked(range.unwrap_or_else(ValueRange::all))
+        let joined = self.run.env.fresh_unbacked(range.unwrap_or_else(ValueRange::all));
+        let one_of: Vec<Expr> = sizes.iter().map(|&size| self.run.env.pool.eq(joined, size)).collect();
+        let one_of = self.run.env.pool.or(&one_of);
+        self.run.env.assume(one_of);
+        joined
     }
 
     fn unlike(&self, index: usize, a: &Value, b: &Value, clause: &'static str) -> CallError {
