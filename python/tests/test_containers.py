@@ -131,6 +131,9 @@ class Keyword(torch.nn.Module):
         return Past()(x, kwargs["past"])
 
 
+@pytest.mark.skipif(
+    tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14), reason="torch.export fails on the spec of such a class"
+)
 @pytest.mark.parametrize("context", [list(NAMES), None, {"n": 2}, ["swapped", "order"]])
 @pytest.mark.parametrize("key", [pytree.MappingKey, pytree.GetAttrKey])
 def test_guards_on_parts_of_other_classes_are_read(context: Any, key: Any) -> None:

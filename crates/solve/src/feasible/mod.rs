@@ -73,6 +73,13 @@ pub fn feasible(
             Verdict::Unknown { .. } => {}
         }
     }
+    if let Some((claim, of)) = cases::eliminated(pool, chosen, conditions) {
+        match decide(pool, facts, claim, budget).verdict {
+            Verdict::Implied { .. } | Verdict::Inconsistent { .. } => return Feasibility::Always,
+            Verdict::Refuted { witness } => return Feasibility::Never { witness, condition: claim, of },
+            Verdict::Unknown { .. } => {}
+        }
+    }
     let mut first: Option<Vec<Expr>> = None;
     for _ in 0..MAX_ROUNDS {
         search.left = MAX_CHOICES;
