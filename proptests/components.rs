@@ -378,7 +378,7 @@ fn object(json: Json) -> Fields {
 }
 
 proptest! {
-    #![proptest_config(config(24))]
+    #![proptest_config(config(8))]
 
     #[test]
     fn answers_under_facts_in_components_replay_and_their_premises_suffice(q in questions()) {
