@@ -1,10 +1,9 @@
 //! Assignments tried with the exact evaluator, where conditions are beyond compiled code: doubles, bitwise operations.
 use super::facts::Facts;
 use super::judge::{Judge, Judgement};
-use super::program::to_i128;
 use super::sampler::Sampler;
 use super::verdict::Witness;
-use sizewise_expr::{Expr, Int, Node, Pool, Sort, Symbol, Value};
+use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value};
 
 /// What an assignment counts as, of those that compiled code can try.
 const COST: u32 = 12;
@@ -21,22 +20,6 @@ pub(super) enum Exhausted {
     None(u32),
     /// None was found among this many.
     Open(u32),
-}
-
-/// Whether compiled code cannot compute some of these.
-pub(super) fn is_beyond_code(pool: &Pool, roots: &[Expr]) -> bool {
-    (pool.has_floats() || pool.has_bits())
-        && pool.reachable(roots).into_iter().any(|e| !super::program::computes(pool, e))
-}
-
-/// Whether there are constants that no machine integer holds.
-pub(super) fn has_large_constants(pool: &Pool, roots: &[Expr]) -> bool {
-    let is_large = |v: &Int| matches!(v, Int::Big(_)) && to_i128(v).is_none();
-    pool.reachable(roots).into_iter().any(|e| match pool.node(e) {
-        Some(Node::Int(v)) => is_large(v),
-        Some(Node::Sum { constant, terms }) => is_large(constant) || terms.iter().any(|(_, c)| is_large(c)),
-        _ => false,
-    })
 }
 
 /// Tries every assignment of the box that the facts leave, or some if it has more than the points allow.

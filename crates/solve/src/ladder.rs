@@ -9,8 +9,8 @@ pub use exit::decide;
 pub use quick::{known, quickly, quickly_knowing};
 
 use super::definedness::{may_be_undefined, only_divides, requirements};
-use super::exhaust::{has_large_constants, is_beyond_code};
 use super::facts::{Consistency, Facts};
+use super::program::is_beyond_code;
 use super::reduce::folded;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
@@ -374,7 +374,7 @@ impl Ladder<'_> {
     /// Whether compiled code cannot compute the facts or the goal.
     fn is_beyond_code(&self, goal: Option<Expr>) -> bool {
         let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
-        is_beyond_code(self.pool, &roots) || has_large_constants(self.pool, &roots)
+        is_beyond_code(self.pool, &roots)
     }
 
     fn falsifies(&self, witness: &Witness) -> bool {

@@ -317,6 +317,11 @@ pub fn computes(pool: &Pool, e: Expr) -> bool {
     }
 }
 
+/// Whether compiled code cannot compute some of these.
+pub fn is_beyond_code(pool: &Pool, roots: &[Expr]) -> bool {
+    (pool.has_floats() || pool.has_bits()) && pool.reachable(roots).into_iter().any(|e| !computes(pool, e))
+}
+
 /// The value as an `i128`, if it fits.
 pub fn to_i128(v: &Int) -> Option<i128> {
     match v {
