@@ -252,6 +252,9 @@ fn equal_parts(
         return evenly(cx, size, outputs);
     }
     let stated = call.int("num_outputs", 0);
+    if call.attribute("num_outputs").is_none() && call.has(1) {
+        return evenly(cx, size, outputs);
+    }
     if call.attribute("num_outputs").is_none() {
         let message = || "neither sizes nor num_outputs are given".to_owned();
         if !cx.on_cpu() {
