@@ -5,7 +5,7 @@ use super::{examples, files, onnx_model, operators, programs};
 use crate::check::{CheckError, Checker, Standing};
 use crate::escape;
 use crate::onnx::check::{declared_spec, widen as widen_model};
-use crate::spec::{Contract, Spec, Tuples, is_program};
+use crate::spec::{Contract, Spec, Containers, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -79,10 +79,10 @@ impl Form {
         }
     }
 
-    /// The spec in this form; tuples are those of the program that it is for.
-    pub(super) fn text(self, spec: &Spec, tuples: &Tuples) -> Result<String> {
+    /// The spec in this form; containers are those of the program that it is for.
+    pub(super) fn text(self, spec: &Spec, containers: &Containers) -> Result<String> {
         match self {
-            Form::Python => Ok(spec.to_python_with(tuples)),
+            Form::Python => Ok(spec.to_python_with(containers)),
             Form::Json => {
                 let text =
                     serde_json::to_string_pretty(&spec.inlined().to_json()).map_err(Failure::internal)?;
@@ -112,10 +112,10 @@ pub struct SpecOptions {
     pub output: Option<PathBuf>,
 }
 
-/// A spec, the tuples of its program, and a note for the user.
+/// A spec, the containers of its program, and a note for the user.
 struct Written {
     spec: Json,
-    tuples: Tuples,
+    containers: Containers,
     note: Option<String>,
 }
 
@@ -126,7 +126,7 @@ fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
     model.backend = options.operators.backend;
     onnx_model::refuse_operators(&options.operators)?;
-    let written = |spec| Ok(Some(Written { spec, tuples: Tuples::default(), note: None }));
+    let written = |spec| Ok(Some(Written { spec, containers: Containers::default(), note: None }));
     match command {
         SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(
             "--example is for exported programs: an ONNX model was traced with no example",
@@ -154,33 +154,33 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
         }
         SpecCommand::Widen(options) => (options, of_model.map_or_else(|| widen(options), Ok)?),
         SpecCommand::Show { path, choice, form, output } => {
-            let (spec, tuples) = shown(path, choice)?;
+            let (spec, containers) = shown(path, choice)?;
             let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
-            files::write(output.as_deref(), &form.text(&spec, &tuples)?)?;
+            files::write(output.as_deref(), &form.text(&spec, &containers)?)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
     let spec = Spec::parse(written.spec.to_string().as_bytes()).map_err(Failure::internal)?;
     let form = options.form.unwrap_or_else(|| Form::of(options.output.as_deref(), Form::Json));
-    files::write(options.output.as_deref(), &form.text(&spec, &written.tuples)?)?;
+    files::write(options.output.as_deref(), &form.text(&spec, &written.containers)?)?;
     written.note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
 }
 
-/// The spec that a program was exported with, or that of a file, and the tuples of the program.
-fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
+/// The spec that a program was exported with, or that of a file, and the containers of the program.
+fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Containers)> {
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
     let failure = if is_called_a_program { Failure::program } else { Failure::usage };
     let bytes = files::read(path).map_err(failure)?.into();
     if let Some(model) = onnx_model::model(&files::name(path), &bytes)? {
         let spec = Spec::parse(declared_spec(&model).to_string().as_bytes()).map_err(Failure::internal)?;
-        return Ok((spec, Tuples::default()));
+        return Ok((spec, Containers::default()));
     }
     if is_program(&bytes) {
         let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
         let unreadable = |error| programs::unreadable(&files::name(path), error);
         let spec = checker.recorded_spec().map_err(unreadable)?;
-        return Ok((spec, Tuples::of(checker.program())));
+        return Ok((spec, Containers::of(checker.program())));
     }
     if is_called_a_program && Spec::parse(&bytes).is_err() {
         let message = "neither an exported program nor a spec";
@@ -191,7 +191,7 @@ fn shown(path: &Path, choice: &ModelChoice) -> Result<(Spec, Tuples)> {
         let message = "lists example inputs, whose spec depends on a program: see `spec init --example`";
         return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
     }
-    Ok((spec, Tuples::default()))
+    Ok((spec, Containers::default()))
 }
 
 fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<'c>> {
@@ -202,10 +202,10 @@ fn contract<'c>(checker: &'c Checker, options: &SpecOptions) -> Result<Contract<
 fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let checker = programs::checker(&options.program)?;
     let contract = contract(&checker, options)?;
-    let tuples = Tuples::of(checker.program());
+    let containers = Containers::of(checker.program());
     if examples.is_empty() {
         let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
-        return Ok(Written { spec: checker.recorded_spec().map_err(unreadable)?.to_json(), tuples, note: None });
+        return Ok(Written { spec: checker.recorded_spec().map_err(unreadable)?.to_json(), containers, note: None });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {
@@ -214,7 +214,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
         parsed.push(example);
     }
     let spec = Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?;
-    Ok(Written { spec: spec.to_json(), tuples, note: None })
+    Ok(Written { spec: spec.to_json(), containers, note: None })
 }
 
 /// The widest spec.
@@ -232,5 +232,5 @@ fn widen(options: &SpecOptions) -> Result<Written> {
              `sizewise check {name}` says more"
         )),
     };
-    Ok(Written { spec: spec.to_json(), tuples: Tuples::of(checker.program()), note })
+    Ok(Written { spec: spec.to_json(), containers: Containers::of(checker.program()), note })
 }

@@ -41,7 +41,7 @@ pub use input::UserInput;
 pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
 pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 pub use provenance::{ModuleFrame, Provenance, SourceLocation};
-pub use pytree::{PathStep, TreeKey, TreeKind, TreeSpec};
+pub use pytree::{Container, PathStep, TreeKey, TreeKind, TreeSpec};
 pub use signature::{InputSpec, OutputSpec, Signature};
 pub use source::{SourceTable, SourceValue};
 pub use target::{Target, TargetKind, WrappedOp, Wrapper};

@@ -32,4 +32,4 @@ pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
 pub use parse::{Spec, SpecError, is_program};
 pub(crate) use torch::{Lines, Reason, Refused, refused};
-pub use torch::Tuples;
+pub use torch::Containers;

@@ -1,7 +1,7 @@
 //! Reading specs from JSON.
 use super::dim::{DimSpec, Entry, Hint};
 use super::python;
-use super::torch::{self, Tuples};
+use super::torch::{self, Containers};
 use super::width;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
@@ -141,12 +141,12 @@ impl Spec {
     /// assert_eq!(Spec::parse(spec.to_python().as_bytes()).unwrap().to_python(), spec.to_python());
     /// ```
     pub fn to_python(&self) -> String {
-        self.to_python_with(&Tuples::default())
+        self.to_python_with(&Containers::default())
     }
 
-    /// As [`Spec::to_python`], with tuples where the inputs of a program have them.
-    pub fn to_python_with(&self, tuples: &Tuples) -> String {
-        torch::write(&self.for_torch().tree, tuples)
+    /// As [`Spec::to_python`], with containers where the inputs of a program have them.
+    pub fn to_python_with(&self, containers: &Containers) -> String {
+        torch::write(&self.for_torch().tree, containers)
     }
 
     pub(super) fn of_tree(tree: Json) -> Spec {

@@ -43,6 +43,8 @@ impl Reader<'_> {
             ["Dim"] => self.dim(),
             ["dims"] => self.dims(place),
             ["dict"] => self.dict(),
+            // A class that is imported: a named tuple, by its fields.
+            _ if full != path && self.is("(") => self.dict(),
             _ => Err(self.unknown(&path.join("."), place)),
         }
     }
