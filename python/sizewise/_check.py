@@ -224,13 +224,13 @@ class Spec:
 def spec_of(program: Any) -> Spec:
     """The spec that a program was exported with, as far as it is recorded; for an ONNX model, what it declares."""
     tree, code = read(program).recorded_spec()
-    return Spec(json.loads(tree), None, code)
+    return Spec(json.loads(tree), None, code.rstrip("\n"))
 
 
 def widest_spec(program: Any, *, ops: Ops = None) -> Spec:
     """The widest spec that a program supports."""
     tree, code, proved = read(program).widest_spec(operators(ops))
-    return Spec(json.loads(tree), proved, code)
+    return Spec(json.loads(tree), proved, code.rstrip("\n"))
 
 
 @dataclass(frozen=True)

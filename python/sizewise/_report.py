@@ -201,7 +201,7 @@ class Report:
                 cost=fix["cost"],
                 spec=fix["spec"],
                 declarations=fix.get("declarations", []),
-                code=fix.get("code", ""),
+                code=fix.get("code", "").rstrip("\n"),
                 loses=fix["loses"],
             )
             for fix in self._data["fixes"]

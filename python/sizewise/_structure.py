@@ -6,7 +6,6 @@ import dataclasses
 import io
 import json
 import os
-import sys
 import zipfile
 from typing import Any
 

@@ -7,7 +7,7 @@ use crate::check::{CheckError, Checker, outline};
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
 };
-use crate::spec::{Spec, Containers};
+use crate::spec::{Containers, Spec};
 use clap::{Args, ValueEnum};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};

@@ -16,7 +16,7 @@ use crate::onnx::redeclare::redeclare;
 use crate::onnx::walk::{Input, inputs};
 use crate::query::Fields;
 use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text};
-use crate::spec::{Spec, Containers};
+use crate::spec::{Containers, Spec};
 use prost::bytes::Bytes;
 use serde_json::{Value as Json, json};
 use std::path::Path;

@@ -5,7 +5,7 @@ use super::{examples, files, onnx_model, operators, programs};
 use crate::check::{CheckError, Checker, Standing};
 use crate::escape;
 use crate::onnx::check::{declared_spec, widen as widen_model};
-use crate::spec::{Contract, Spec, Containers, is_program};
+use crate::spec::{Containers, Contract, Spec, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -205,7 +205,11 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let containers = Containers::of(checker.program());
     if examples.is_empty() {
         let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
-        return Ok(Written { spec: checker.recorded_spec().map_err(unreadable)?.to_json(), containers, note: None });
+        return Ok(Written {
+            spec: checker.recorded_spec().map_err(unreadable)?.to_json(),
+            containers,
+            note: None,
+        });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {

@@ -329,7 +329,11 @@ mod tests {
             assert_eq!(found.as_ref().map(|found| (&*found.name, found.start)), expected, "{list:?}");
         }
         for (name, expected) in [("args_0", true), ("xs_0", false)] {
-            assert_eq!(VarArgs::find(&names(&[name]), &GuardSources::default()).unwrap().certain, expected, "{name}");
+            assert_eq!(
+                VarArgs::find(&names(&[name]), &GuardSources::default()).unwrap().certain,
+                expected,
+                "{name}"
+            );
         }
         let guards = ["L['xs'][0].size()[0] == 2".into()];
         assert!(VarArgs::find(&names(&["xs_0"]), &GuardSources::find(&guards)).unwrap().certain);

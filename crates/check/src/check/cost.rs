@@ -48,7 +48,9 @@ impl Cost {
         let (names, them) = match self.left.as_slice() {
             [] => return lost,
             [name] => (name.clone(), "it"),
-            [names @ .., last] if names.len() < MAX_NAMED => (format!("{} and {last}", names.join(", ")), "them"),
+            [names @ .., last] if names.len() < MAX_NAMED => {
+                (format!("{} and {last}", names.join(", ")), "them")
+            }
             _ => ("these sizes".to_string(), "them"),
         };
         let left = format!("torch.export infers {names}, and the module checks {them} when it is called");

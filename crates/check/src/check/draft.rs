@@ -143,7 +143,10 @@ impl Draft {
         }
         let is_given = |name: &str| self.meaning[..self.given].iter().any(|(known, _)| known == name);
         lines.retain(|name| match self.lines.is_left(name) {
-            true => self.sizes.iter().any(|size| size == name) || self.computed.iter().any(|place| place.name == name),
+            true => {
+                self.sizes.iter().any(|size| size == name)
+                    || self.computed.iter().any(|place| place.name == name)
+            }
             false => is_given(name) || self.meaning.iter().all(|(known, _)| known != name),
         });
         lines

@@ -137,7 +137,8 @@ impl Session<'_> {
     ) -> Result<Option<Fix>, CheckError> {
         let mut second_best = None;
         for Inferred { changes, note } in proposals {
-            let Some(Repair { mut fix, fixes_a_size, .. }) = self.pursue(start, &changes, first, budget)? else {
+            let Some(Repair { mut fix, fixes_a_size, .. }) = self.pursue(start, &changes, first, budget)?
+            else {
                 continue;
             };
             fix.note = fix.note.or(note);
@@ -262,7 +263,8 @@ impl Session<'_> {
             if let Some((automatic, is_whole)) = self.automatic(&draft, narrowed, loses, first, budget)? {
                 if is_whole {
                     let kept = automatic.kept(first);
-                    cost = Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
+                    cost =
+                        Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
                 }
                 notes = vec![unproved(&examined, one)];
                 draft = automatic;
@@ -305,7 +307,11 @@ fn unproved(examined: &Examined, refused: &Refused) -> String {
     let why = match &refused.why {
         Reason::Guard(guard) => {
             let shown = summary::shown(assumptions, &assumptions.env, *guard);
-            let guard = if shown.len() <= LONGEST_SHOWN { format!("`{}`", visible(&shown)) } else { "a guard".into() };
+            let guard = if shown.len() <= LONGEST_SHOWN {
+                format!("`{}`", visible(&shown))
+            } else {
+                "a guard".into()
+            };
             format!("it does not prove {guard} for the entire range")
         }
         Reason::Computed(path) => format!("{} is computed from it", visible(path)),

@@ -34,7 +34,11 @@ impl Checker {
     ///
     /// # Errors
     /// When the program's records cannot be read.
-    pub fn widest_spec(&self, operators: &Operators, budget: &Budget) -> Result<(Spec, Standing), CheckError> {
+    pub fn widest_spec(
+        &self,
+        operators: &Operators,
+        budget: &Budget,
+    ) -> Result<(Spec, Standing), CheckError> {
         let contract = Contract::load(self.program())?;
         let check = |spec: Option<&Spec>| self.check(spec, operators, budget);
         for width in [Width::Any, Width::Demanded, Width::Recorded] {

@@ -1,8 +1,8 @@
 //! Changing named dimensions of a spec, and naming dimensions that it leaves to the program.
+use super::bind::bind;
 use super::dim::Entry;
 use super::locate::{entry_of_dim, entry_of_input, places};
 use super::parse::Spec;
-use super::bind::bind;
 use super::torch::text::linear;
 use super::torch::{Refused, refused};
 use super::{Assumptions, Contract};
@@ -135,7 +135,10 @@ impl Change {
             Change::Size(size) => Change::Size(factor.checked_mul(*size)?.checked_add(offset)?),
             Change::Auto { min, max } => {
                 let scaled = |size: i64| factor.checked_mul(size)?.checked_add(offset);
-                Change::Auto { min: scaled(*min)?.max(0), max: max.map_or(Some(None), |max| scaled(max).map(Some))? }
+                Change::Auto {
+                    min: scaled(*min)?.max(0),
+                    max: max.map_or(Some(None), |max| scaled(max).map(Some))?,
+                }
             }
         })
     }
@@ -255,7 +258,9 @@ impl Spec {
     /// The named dimensions that are sizes by themselves.
     pub fn sizes(&self, contract: &Contract) -> Vec<String> {
         let named = places(contract, self).unwrap_or_default().into_iter();
-        named.filter_map(|place| if let Entry::Dim(dim) = place.entry { Some(dim.name) } else { None }).collect()
+        named
+            .filter_map(|place| if let Entry::Dim(dim) = place.entry { Some(dim.name) } else { None })
+            .collect()
     }
 
     /// The spec with an input, by its place, declared static.
@@ -315,7 +320,8 @@ fn least_root(json: &Json, name: &str, least: i64) -> i64 {
     match json {
         Json::Array(items) => items.iter().fold(least, |least, item| least_root(item, name, least)),
         Json::Object(fields) if fields.contains_key("derived") => {
-            let is_root = fields.get("root").and_then(|root| root.get("dim")).and_then(Json::as_str) == Some(name);
+            let is_root =
+                fields.get("root").and_then(|root| root.get("dim")).and_then(Json::as_str) == Some(name);
             let expression = fields.get("derived").and_then(Json::as_str).filter(|_| is_root);
             match expression.and_then(|text| coefficients(text, name)) {
                 Some((factor, offset)) if factor > 0 && offset < 0 => {

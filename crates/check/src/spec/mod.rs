@@ -31,5 +31,5 @@ pub use initial::Width;
 pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
 pub use parse::{Spec, SpecError, is_program};
-pub(crate) use torch::{Lines, Reason, Refused, refused};
 pub use torch::Containers;
+pub(crate) use torch::{Lines, Reason, Refused, refused};

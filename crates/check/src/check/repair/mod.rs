@@ -93,7 +93,8 @@ pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, Changes) {
     let changes = resolved(&taken);
     // Dimensions that others are computed from come first.
     let is_derived = |change: &Change| matches!(change, Change::Derived { .. });
-    let (derived, roots): (Changes, Changes) = changes.into_iter().partition(|(_, change)| is_derived(change));
+    let (derived, roots): (Changes, Changes) =
+        changes.into_iter().partition(|(_, change)| is_derived(change));
     let applied: Changes = roots.into_iter().chain(derived).collect();
     let changed = applied.iter().fold(spec.clone(), |spec, (name, change)| spec.with_change(name, change));
     (changed, applied)

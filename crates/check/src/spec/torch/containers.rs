@@ -84,7 +84,9 @@ impl Kind {
 /// Whether Python takes a text as a name.
 fn is_python_name(text: &str) -> bool {
     let is_word = |c: char| c == '_' || c.is_ascii_alphanumeric();
-    text.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic()) && text.chars().all(is_word) && !is_python_keyword(text)
+    text.starts_with(|c: char| c == '_' || c.is_ascii_alphabetic())
+        && text.chars().all(is_word)
+        && !is_python_keyword(text)
 }
 
 /// The name that a spec has for a step: the number of an element, or a key.

@@ -9,9 +9,9 @@
 //! Of an equation that divides what is itself made of a remainder (`(n + (-n) % 8) // 8`: a size padded to a multiple), torch
 //! records parts that an archive does not hold, and looks at those.
 use crate::spec::{Assumptions, Contract, DemandKind, Spec};
+use rustc_hash::FxHashMap;
 use sizewise_expr::range::{Abstract, Domain, DomainTable, ValueRange, transfer};
 use sizewise_expr::{Expr, Func, Int, Poly, Pool, Symbol, Value};
-use rustc_hash::FxHashMap;
 use sizewise_solve::{Budget, decide};
 
 /// The least size that torch.export takes a dynamic size to have.
@@ -61,7 +61,9 @@ pub(crate) fn refused(assumptions: &mut Assumptions, contract: &Contract, spec: 
     }
     let mut refused: Vec<Refused> = Vec::new();
     for (symbol, why) in reasons {
-        let Some(name) = assumptions.dims.get(&symbol).filter(|_| is_named(assumptions, symbol)) else { continue };
+        let Some(name) = assumptions.dims.get(&symbol).filter(|_| is_named(assumptions, symbol)) else {
+            continue;
+        };
         if refused.iter().all(|known| known.name != *name) {
             let range = assumptions.env.known_facts().range(symbol);
             let end = |end: Option<Int>| end.and_then(|end| end.to_i64());
@@ -95,7 +97,8 @@ fn is_left_over(assumptions: &mut Assumptions, guard: Expr, symbol: Symbol) -> b
     if is_proved(pool, guard, symbol, &range) {
         return false;
     }
-    hint.and_then(|hint| at_example(pool, guard, symbol, &hint)).and_then(|rest| pool.as_bool(rest)) != Some(true)
+    hint.and_then(|hint| at_example(pool, guard, symbol, &hint)).and_then(|rest| pool.as_bool(rest))
+        != Some(true)
 }
 
 /// Whether interval arithmetic proves a condition. torch counts a size from its least value, so that what grows with it
@@ -136,7 +139,8 @@ impl Intervals<'_> {
         let found = if self.pool.as_symbol(e).is_some() {
             Abstract::Int(self.range.clone().into())
         } else if let Some((func, operands)) = self.pool.as_call(e) {
-            let operands: Vec<Abstract> = operands.iter().map(|&operand| self.of(operand)).collect::<Option<_>>()?;
+            let operands: Vec<Abstract> =
+                operands.iter().map(|&operand| self.of(operand)).collect::<Option<_>>()?;
             match self.pool.as_func(e, Func::Mod) {
                 Some(&[a, b]) if self.is_less(a, b) => self.of(a)?,
                 _ => transfer::call(func, &operands)?,
@@ -193,7 +197,8 @@ fn at_example(pool: &mut Pool, e: Expr, symbol: Symbol, example: &Int) -> Option
         let (func, operands) = pool.as_call(part)?;
         let (&[dividend, divisor], is_quotient) = (operands, func == Func::FloorDiv) else { return None };
         let remainder = pool.modulo(dividend, divisor);
-        let at = pool.eval(remainder, |s| (s == symbol).then(|| Value::Int(example.clone()))).ok()?.as_int()?;
+        let at =
+            pool.eval(remainder, |s| (s == symbol).then(|| Value::Int(example.clone()))).ok()?.as_int()?;
         let at = pool.int(at);
         let divided = pool.sub(dividend, at);
         if pool.modulo(divided, divisor) != Expr::ZERO {
@@ -217,10 +222,12 @@ fn divided_remainders(assumptions: &mut Assumptions, guard: Expr) -> Vec<Symbol>
     });
     let divided: Vec<Expr> = divided.collect();
     let inner = pool.reachable(&divided).into_iter().filter_map(|part| match pool.as_call(part) {
-        Some((Func::Mod, &[of, by])) if pool.as_int(by).is_some() => match pool.free_symbols(&[of]).as_slice() {
-            &[symbol] => Some((part, symbol)),
-            _ => None,
-        },
+        Some((Func::Mod, &[of, by])) if pool.as_int(by).is_some() => {
+            match pool.free_symbols(&[of]).as_slice() {
+                &[symbol] => Some((part, symbol)),
+                _ => None,
+            }
+        }
         _ => None,
     });
     let inner: Vec<(Expr, Symbol)> = inner.collect();

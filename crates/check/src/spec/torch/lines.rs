@@ -52,7 +52,9 @@ impl Lines {
     /// What becomes of `factor * name + offset` where the name is left to torch.export; `None` where it is not.
     pub fn left_change(&self, name: &str, factor: i64, offset: i64) -> Option<Change> {
         match self.values.get(name) {
-            Some(Value::Auto(min, max)) => Change::Auto { min: *min, max: *max }.composed(name, factor, offset),
+            Some(Value::Auto(min, max)) => {
+                Change::Auto { min: *min, max: *max }.composed(name, factor, offset)
+            }
             _ => None,
         }
     }

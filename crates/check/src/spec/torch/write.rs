@@ -148,7 +148,9 @@ impl<'j, 't> Items<'j, 't> {
             (Json::Array(items), _) if !items.is_empty() => {
                 items.iter().enumerate().map(|(i, item)| ("", item, below(&i.to_string()))).collect()
             }
-            (Json::Object(fields), Kind::Parts(names)) if names.iter().any(|name| fields.contains_key(&**name)) => {
+            (Json::Object(fields), Kind::Parts(names))
+                if names.iter().any(|name| fields.contains_key(&**name)) =>
+            {
                 let item = |name: &str| fields.get(name).unwrap_or(&Json::Null);
                 names.iter().map(|name| ("", item(name), below(name))).collect()
             }
