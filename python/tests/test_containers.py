@@ -6,7 +6,7 @@ import dataclasses
 import io
 import logging
 from collections import OrderedDict
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
