@@ -40,8 +40,10 @@ fn ranges_are_taken(spec: &Json, text: &str) {
         Json::Array(items) => items.iter().for_each(|item| ranges_are_taken(item, text)),
         Json::Object(fields) => {
             if fields.contains_key("dim") {
-                let (min, max) =
-                    (fields["min"].as_i64().unwrap_or(0), fields.get("max").and_then(Json::as_i64));
+                let (min, max) = (
+                    fields.get("min").and_then(Json::as_i64).unwrap_or(0),
+                    fields.get("max").and_then(Json::as_i64),
+                );
                 assert!(max.is_none_or(|max| max > min && max >= 2), "{text}");
             }
             fields.values().for_each(|item| ranges_are_taken(item, text));
