@@ -63,6 +63,7 @@ mod text_programs;
 mod texts;
 mod tidy;
 mod toolkit;
+mod torch_specs;
 mod unused_results;
 mod users;
 mod verify;

@@ -12,7 +12,7 @@ from sizewise import _native
 from sizewise._arguments import check_budget, check_count
 from sizewise._errors import SpecError, Unsupported
 from sizewise._report import Report
-from sizewise._spec import to_code, to_json, to_objects
+from sizewise._spec import to_json, to_objects
 
 #: Declarations of operators: files, or texts by their names.
 Ops = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], Mapping[str, str], None]
@@ -48,9 +48,9 @@ def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: 
     """
     check_budget(budget)
     native = read(program)
-    spec, template = _spec(dynamic_shapes)
+    spec = _spec(dynamic_shapes)
     _refuse_short(native, dynamic_shapes)
-    return Report(native.check(spec, operators(ops), budget), template)
+    return Report(native.check(spec, operators(ops), budget))
 
 
 def _refuse_short(native: _native.Program, shapes: Any) -> None:
@@ -71,19 +71,19 @@ def _refuse_short(native: _native.Program, shapes: Any) -> None:
     raise SpecError(f"the spec: {entries} for {len(names)} arguments: {', '.join(names)}")
 
 
-def _spec(dynamic_shapes: Any) -> tuple[str | None, Any]:
+def _spec(dynamic_shapes: Any) -> str | None:
     if dynamic_shapes is None:
-        return None, None
+        return None
     if isinstance(dynamic_shapes, (str, os.PathLike)):
         try:
             with open(dynamic_shapes, encoding="utf-8") as file:
-                return file.read(), None
+                return file.read()
         except OSError as error:
             raise SpecError(f"{os.fspath(dynamic_shapes)}: {error.strerror or error}") from error
         except UnicodeDecodeError as error:
             message = f"{os.fspath(dynamic_shapes)}: a spec is JSON or Python text; this is not UTF-8: {error}"
             raise SpecError(message) from error
-    return to_json(dynamic_shapes), dynamic_shapes
+    return to_json(dynamic_shapes)
 
 
 def read(program: Any) -> _native.Program:
@@ -214,22 +214,13 @@ class Spec:
     tree: Any
     #: Whether a check proved that it suffices; `None` where that was not asked.
     proved: bool | None = None
-    #: The same in the containers of the arguments, as far as they are known.
-    _template: Any = field(default=None, repr=False, compare=False)
+    #: The spec as Python to paste, with the containers that the program takes.
+    code: str = ""
 
     @property
     def dynamic_shapes(self) -> Any:
         """The spec for ``torch.export.export``."""
-        return to_objects(*self._in_containers())
-
-    @property
-    def code(self) -> str:
-        """The spec as Python to paste."""
-        return to_code(*self._in_containers())
-
-    def _in_containers(self) -> tuple[Any, Any]:
-        """The tree and the template of its containers."""
-        return (self.tree, None) if self._template is None else (self._template, self._template)
+        return to_objects(self.code)
 
     def __str__(self) -> str:
         return self.code
@@ -237,27 +228,14 @@ class Spec:
 
 def spec_of(program: Any) -> Spec:
     """The spec that a program was exported with, as far as it is recorded; for an ONNX model, what it declares."""
-    native = read(program)
-    return _made(program, native, json.loads(native.recorded_spec()), None)
+    tree, code = read(program).recorded_spec()
+    return Spec(json.loads(tree), None, code.rstrip("\n"))
 
 
 def widest_spec(program: Any, *, ops: Ops = None) -> Spec:
     """The widest spec that a program supports."""
-    native = read(program)
-    tree, proved = native.widest_spec(operators(ops))
-    return _made(program, native, json.loads(tree), proved)
-
-
-def _made(program: Any, native: _native.Program, tree: Any, proved: bool | None) -> Spec:
-    from sizewise._structure import arranged, document, is_nested, parameters, structure
-
-    if not is_nested(tree):
-        return Spec(tree, proved)
-    source = source_of(program)
-    recorded = None if source is None else structure(document(source))
-    if recorded is None:
-        return Spec(tree, proved)
-    return Spec(tree, proved, arranged(tree, parameters(native, recorded)))
+    tree, code, proved = read(program).widest_spec(operators(ops))
+    return Spec(json.loads(tree), proved, code.rstrip("\n"))
 
 
 @dataclass(frozen=True)

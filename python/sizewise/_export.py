@@ -146,12 +146,8 @@ def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fi
 def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
-        for candidate in sorted(proved, key=_loses_shapes):
-            try:
-                shapes = candidate.dynamic_shapes
-            except Exception:
-                # What `Dim` refuses is no fix here.
-                continue
+        for candidate in sorted(proved, key=_loss):
+            shapes = candidate.dynamic_shapes
             try:
                 program = attempt(shapes)
             except Exception:
@@ -163,7 +159,7 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
             again = check(program, shapes)
             if again.verdict == "ok":
                 cost = candidate.cost or "what that costs is not known"
-                again.add_note("fix-applied", f"the spec was changed: {candidate.text}; {cost}")
+                again.add_note("fix-applied", f"the spec was changed: {'; '.join(candidate.text.splitlines())}: {cost}")
                 return program, again
     message = str(report)
     if proved:
@@ -171,9 +167,9 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
     raise ShapeError(message, report) from refusal
 
 
-def _loses_shapes(fix: Fix) -> bool:
-    """Whether a changed spec rejects shapes that work, or may."""
-    return fix.cost is None or fix.cost.startswith("also rejects")
+def _loss(fix: Fix) -> int:
+    """How sure it is that a changed spec rejects shapes that work: not at all, by what the module checks, perhaps, surely."""
+    return {False: 0, True: 3, None: 2 if fix.cost is None else 1}[fix.loses]
 
 
 def _indented(text: str) -> str:
@@ -183,15 +179,16 @@ def _indented(text: str) -> str:
 def _inferred(shapes: Any, keep_ranges: bool = False) -> Any:
     """The same spec with `Dim.AUTO` for each dimension that is dynamic."""
     from torch.export import Dim
+    from torch.utils._pytree import tree_map
 
-    from sizewise._spec import _plain, rebuilt
+    from sizewise._spec import _plain
 
-    def entry(e: Any) -> Any:
+    def entry(shape: Any) -> Any:
+        e = _plain(shape, "dynamic_shapes")
         if e is None or isinstance(e, int) or e == "STATIC":
             return e if e != "STATIC" else Dim.STATIC
         if keep_ranges and isinstance(e, Mapping) and "derived" not in e:
-            low, high = e.get("min"), e.get("max")
-            return Dim.AUTO(min=low, max=high)
+            return Dim.AUTO(min=e.get("min"), max=e.get("max"))
         return Dim.AUTO
 
-    return rebuilt(_plain(shapes, "dynamic_shapes"), shapes, entry)
+    return tree_map(entry, shapes)

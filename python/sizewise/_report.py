@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from sizewise import _native
 from sizewise._errors import ShapeError, SpecError
-from sizewise._spec import to_code, to_objects
+from sizewise._spec import to_objects
 
 #: The formats that a report keeps when it is pickled.
 _FORMATS = ("json", "text", "html", "sarif", "github", "torch")
@@ -81,19 +81,17 @@ class Fix:
     cost: str | None
     #: The whole changed spec as JSON is read.
     spec: Any = None
-    _template: Any = field(default=None, repr=False, compare=False)
     #: What inputs and outputs of an ONNX model are to be declared as. The spec is then that of the model with these.
     declarations: list[dict[str, Any]] = field(default_factory=list)
+    #: The changed spec as Python to paste, with the containers that the program takes.
+    code: str = ""
+    #: Whether it rejects shapes that work; `None` if that is not known, or left to the exported module.
+    loses: bool | None = None
 
     @property
     def dynamic_shapes(self) -> Any:
         """The changed spec for ``torch.export.export``."""
-        return to_objects(self.spec, self._template)
-
-    @property
-    def code(self) -> str:
-        """The changed spec as Python to paste."""
-        return to_code(self.spec, self._template)
+        return to_objects(self.code)
 
     def declared(self, model: Any) -> bytes:
         """The ONNX model that was checked with the declarations of this fix, as the bytes of a file.
@@ -109,10 +107,6 @@ class Fix:
 
     def __str__(self) -> str:
         return self.text
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        template = _picklable(self._template)
-        return Fix, (self.text, self.proved, self.cost, self.spec, template, self.declarations)
 
 
 @dataclass(frozen=True)
@@ -143,14 +137,13 @@ class Report:
     page.
     """
 
-    def __init__(self, native: _native.Report, template: Any = None) -> None:
+    def __init__(self, native: _native.Report) -> None:
         self._native: _native.Report | None = native
-        self._template = template
         self._rendered: dict[str, str] = {}
         self._notes: list[dict[str, Any]] = []
 
     def add_note(self, code: str, message: str) -> None:
-        """Adds a note to `diagnostics`: what was done with the report. The rendered forms stay as they are."""
+        """Adds a note to `diagnostics` and to the printed report: what was done with it. The rendered forms stay as they are."""
         self._notes.append({"code": code, "level": "note", "message": message, "node": None, "location": None})
 
     def _render(self, form: str) -> str:
@@ -203,7 +196,13 @@ class Report:
         """
         return [
             Fix(
-                fix["text"], fix["proved"], fix["cost"], fix["spec"], self._template, fix.get("declarations", [])
+                text=fix["text"],
+                proved=fix["proved"],
+                cost=fix["cost"],
+                spec=fix["spec"],
+                declarations=fix.get("declarations", []),
+                code=fix.get("code", "").rstrip("\n"),
+                loses=fix["loses"],
             )
             for fix in self._data["fixes"]
         ]
@@ -294,7 +293,8 @@ class Report:
         return self.ok
 
     def __str__(self) -> str:
-        return self._render("text").rstrip("\n")
+        notes = "".join(f"\n{note['level']}[{note['code']}]: {note['message']}" for note in self._notes)
+        return self._render("text").rstrip("\n") + notes
 
     def __repr__(self) -> str:
         name, violations = self._data["program"]["path"], len(self.violations)
@@ -332,27 +332,12 @@ class Report:
 
     def __getstate__(self) -> dict[str, Any]:
         rendered = {form: self._render(form) for form in _FORMATS}
-        return {"rendered": rendered, "template": _picklable(self._template), "notes": self._notes}
+        return {"rendered": rendered, "notes": self._notes}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self._native = None
         self._rendered = state["rendered"]
-        self._template = state["template"]
         self._notes = state["notes"]
-
-
-def _picklable(template: Any) -> Any:
-    """The containers of a template alone: derived dimensions hold functions."""
-    import pickle
-
-    from sizewise._spec import _plain, rebuilt
-
-    try:
-        shell = rebuilt(_plain(template, ""), template, lambda entry: None)
-        pickle.dumps(shell)
-    except Exception:
-        return None
-    return shell
 
 
 def _frame(frame: dict[str, Any]) -> Frame:

@@ -56,7 +56,7 @@ def _plain(value: Any, path: str) -> Any:
     children = _children(value)
     if children is None:
         raise SpecError(f"{path}: expected a Dim, an int, None or a container of these, got {type(value).__name__}")
-    return [_plain(item, f"{path}[{i}]") for i, item in enumerate(children[0])]
+    return [_plain(item, f"{path}[{i}]") for i, item in enumerate(children)]
 
 
 def _entry(value: Any) -> Any:
@@ -89,69 +89,11 @@ def _key(key: Any) -> str:
     return key if isinstance(key, str) else repr(key)
 
 
-def _children(value: Any) -> tuple[list[Any], Any] | None:
-    """The parts of a registered container, and what builds it from others."""
+def _children(value: Any) -> list[Any] | None:
+    """The parts of a registered container."""
     pytree = sys.modules.get("torch.utils._pytree")
     registered = None if pytree is None else pytree.SUPPORTED_NODES.get(type(value))
-    if registered is None:
-        return None
-    children, context = registered.flatten_fn(value)
-    return list(children), lambda parts: registered.unflatten_fn(parts, context)
-
-
-class Dims:
-    """Dimensions by name, each made once."""
-
-    def __init__(self) -> None:
-        from torch.export import Dim
-
-        self.dim: Any = Dim
-        self.made: dict[str, Any] = {}
-
-    def entry(self, entry: Any) -> Any:
-        """The object of an entry."""
-        if entry is None or isinstance(entry, int):
-            return entry
-        if isinstance(entry, str):
-            return getattr(self.dim, entry)
-        if "hint" in entry:
-            return getattr(self.dim, entry["hint"])(min=entry.get("min"), max=entry.get("max"))
-        if "roots" in entry:
-            raise SpecError(f"{entry['derived']!r} is of several dimensions, which torch.export takes none of")
-        if "derived" in entry:
-            root = self.entry(entry["root"])
-            a, b = linear(entry["derived"], entry["root"]["dim"])
-            scaled = root if a == 1 else a * root
-            return scaled if b == 0 else (scaled + b if b > 0 else scaled - -b)
-        name = entry["dim"]
-        if name not in self.made:
-            self.made[name] = self.dim(name, min=entry.get("min"), max=entry.get("max"))
-        return self.made[name]
-
-
-def linear(text: str, name: str) -> tuple[int, int]:
-    """`a` and `b` of the text of `a*name + b`."""
-    tree = ast.parse(text, mode="eval").body
-
-    def value(node: ast.expr) -> tuple[int, int]:
-        if isinstance(node, ast.Name) and node.id == name:
-            return 1, 0
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            return 0, node.value
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            a, b = value(node.operand)
-            return -a, -b
-        if isinstance(node, ast.BinOp):
-            (a, b), (c, d) = value(node.left), value(node.right)
-            if isinstance(node.op, ast.Add):
-                return a + c, b + d
-            if isinstance(node.op, ast.Sub):
-                return a - c, b - d
-            if isinstance(node.op, ast.Mult) and 0 in (a, c):
-                return a * d + b * c, b * d
-        raise SpecError(f"{text!r} is not of the form a*{name} + b")
-
-    return value(tree)
+    return None if registered is None else list(registered.flatten_fn(value)[0])
 
 
 def is_entry(tree: Any) -> bool:
@@ -165,72 +107,75 @@ def is_entry(tree: Any) -> bool:
     return tree.keys() in ({"derived", "root"}, {"derived", "roots"}) and isinstance(tree["derived"], str)
 
 
-def rebuilt(tree: Any, template: Any, entry: Callable[[Any], Any]) -> Any:
-    """A spec's JSON with the containers of a template, and what `entry` makes of its entries."""
-    if is_entry(tree):
-        return entry(tree)
-    if isinstance(tree, dict):
-        if isinstance(template, Mapping):
-            keys = {_key(key): key for key in template}
-            return {keys.get(k, k): rebuilt(v, template.get(keys.get(k, k)), entry) for k, v in tree.items()}
-        if dataclasses.is_dataclass(template) and not isinstance(template, type):
-            fields = {k: rebuilt(v, getattr(template, k, None), entry) for k, v in tree.items()}
-            return dataclasses.replace(template, **fields)
-        integers = bool(tree) and all(key.isdigit() for key in tree)
-        return {int(k) if integers else k: rebuilt(v, None, entry) for k, v in tree.items()}
-    parts = list(template) if isinstance(template, (list, tuple)) else []
-    items = [rebuilt(item, parts[i] if i < len(parts) else None, entry) for i, item in enumerate(tree)]
-    if isinstance(template, Mapping):
-        # The spec of a tensor that was a dictionary by dimension.
-        return {i: item for i, item in enumerate(items) if i in template or item is not None}
-    if isinstance(template, tuple):
-        return type(template)(*items) if hasattr(template, "_fields") else tuple(items)
-    if template is not None and not isinstance(template, list):
-        children = _children(template)
-        if children is not None:
-            inner = [rebuilt(part, known, entry) for part, known in zip(tree, children[0])]
-            return children[1](inner)
-    return items
+def to_objects(code: str) -> Any:
+    """What ``torch.export.export`` takes, of the Python text of a spec. The text is interpreted and never run.
+
+    Raises
+    ------
+    SpecError
+        If torch takes no such dimensions.
+    """
+    from torch.export import Dim
+
+    reader = _Reader(Dim)
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            reader.names[statement.targets[0].id] = reader.value(statement.value)
+        elif isinstance(statement, ast.ImportFrom) and statement.module != "torch.export":
+            for alias in statement.names:
+                reader.classes[alias.name] = f"{statement.module}.{alias.name}"
+    return reader.names["dynamic_shapes"]
 
 
-def to_objects(tree: Any, template: Any = None) -> Any:
-    """What ``torch.export.export`` takes, of a spec's JSON; containers are those of a template where there is one."""
-    return rebuilt(tree, template, Dims().entry)
+class _Reader:
+    """Makes the objects of a spec."""
+
+    def __init__(self, dim: Any) -> None:
+        self.dim = dim
+        self.names: dict[str, Any] = {}
+        self.classes: dict[str, str] = {}
+
+    def value(self, node: ast.expr) -> Any:
+        """The object that an expression stands for."""
+        if isinstance(node, ast.Constant):
+            return node.value
+        if isinstance(node, ast.Name):
+            return self.names[node.id]
+        if isinstance(node, ast.Attribute):
+            return getattr(self.dim, node.attr)
+        if isinstance(node, ast.Call):
+            args = [self.value(arg) for arg in node.args]
+            return self._called(node.func)(*args, **{item.arg or "": self.value(item.value) for item in node.keywords})
+        if isinstance(node, ast.Dict):
+            return {self.value(key): self.value(item) for key, item in zip(node.keys, node.values) if key is not None}
+        if isinstance(node, ast.Tuple):
+            return tuple(self.value(item) for item in node.elts)
+        if isinstance(node, ast.List):
+            return [self.value(item) for item in node.elts]
+        if isinstance(node, ast.BinOp):
+            operator = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}[type(node.op)]
+            left, right = self.value(node.left), self.value(node.right)
+            if isinstance(left, int) and operator == "__mul__":
+                left, right = right, left
+            if not isinstance(right, int):
+                raise SpecError(f"{ast.unparse(node)!r} is of several dimensions, which torch.export takes none of")
+            return getattr(left, operator)(right)
+        raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
+
+    def _called(self, node: ast.expr) -> Callable[..., Any]:
+        if isinstance(node, ast.Name):
+            return self.dim if node.id == "Dim" else _named_tuple(self.classes.get(node.id, f"__main__.{node.id}"))
+        made: Callable[..., Any] = self.value(node)
+        return made
 
 
-class _Code:
-    """Text that prints as itself."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __repr__(self) -> str:
-        return self.text
-
-
-def to_code(tree: Any, template: Any = None) -> str:
-    """Python to paste: the dimensions, then ``dynamic_shapes``."""
-    dims: dict[str, str] = {}
-
-    def declare(dim: dict[str, Any]) -> str:
-        name = dim["dim"]
-        bounds = "".join(f", {key}={dim[key]}" for key in ("min", "max") if dim.get(key) is not None)
-        dims.setdefault(name, f"{name} = Dim({name!r}{bounds})")
-        return str(name)
-
-    def entry(e: Any) -> Any:
-        if e is None or isinstance(e, int):
-            return e
-        if isinstance(e, str):
-            return _Code(f"Dim.{e}")
-        if "hint" in e:
-            bounds = ", ".join(f"{key}={e[key]}" for key in ("min", "max") if e.get(key) is not None)
-            return _Code(f"Dim.{e['hint']}({bounds})")
-        if "derived" in e:
-            for root in e.get("roots") or [e["root"]]:
-                declare(root)
-            return _Code(e["derived"])
-        return _Code(declare(e))
-
-    shapes = rebuilt(tree, template, entry)
-    return "\n".join([*dims.values(), f"dynamic_shapes = {shapes!r}"])
+def _named_tuple(name: str) -> Callable[..., Any]:
+    """The class of a named tuple, as torch or Python knows it."""
+    pytree = sys.modules.get("torch.utils._pytree")
+    module, _, own = name.rpartition(".")
+    known = getattr(pytree, "SERIALIZED_TYPE_TO_PYTHON_TYPE", {}).get(name)
+    found = known or getattr(sys.modules.get(module), own, None)
+    if found is None or not hasattr(found, "_fields"):
+        raise SpecError(f"no named tuple {name!r} is known here")
+    made: Callable[..., Any] = found
+    return made

@@ -6,13 +6,9 @@ import dataclasses
 import io
 import json
 import os
-import sys
 import zipfile
-from collections import OrderedDict
 from typing import Any
 
-from sizewise import _native
-from sizewise._spec import is_entry
 
 #: The most bytes of a program's JSON that are read for its structure.
 _MAX_BYTES = 1 << 28
@@ -54,52 +50,8 @@ def structure(data: bytes | None) -> dict[str, Any] | None:
     return tree if args["type"] == "builtins.tuple" and kwargs["type"] == "builtins.dict" else None
 
 
-def parameters(native: _native.Program, tree: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The structure of each parameter by its name."""
-    args, kwargs = tree["children_spec"]
-    found = dict(zip(json.loads(kwargs["context"]), kwargs["children_spec"]))
-    for _, parameter, path, _ in native.inputs():
-        if parameter is not None and path.startswith("args["):
-            found[parameter] = args["children_spec"][int(path[5 : path.index("]")])]
-    return found
-
-
-def arranged(tree: Any, structures: dict[str, dict[str, Any]]) -> Any:
-    """A spec's JSON by parameters, with the containers that ``torch.export.export`` wants for each."""
-    if not isinstance(tree, dict) or is_entry(tree):
-        return tree
-    return {name: _arranged(part, structures.get(name)) for name, part in tree.items()}
-
-
-def _arranged(tree: Any, node: dict[str, Any] | None) -> Any:
-    if node is None or node["type"] is None or not isinstance(tree, (dict, list)) or is_entry(tree):
-        return tree
-    kind, children = node["type"], node["children_spec"]
-    keys = _keys(node)
-    if isinstance(tree, dict):
-        if keys is None or set(keys) != {*tree}:
-            return tree
-        parts = [_arranged(tree[key], child) for key, child in zip(keys, children)]
-        if kind == "builtins.dict":
-            return dict(zip(keys, parts))
-        if kind in ("collections.OrderedDict", "collections.defaultdict"):
-            return OrderedDict(zip(keys, parts))
-    else:
-        parts = [_arranged(part, child) for part, child in zip(tree, children)]
-        if len(children) != len(tree):
-            return tree
-    if kind == "builtins.tuple":
-        return tuple(parts)
-    made = _named_tuple(node) if kind == "collections.namedtuple" else None
-    # torch takes the parts of a container of another class, a dataclass too, as a list.
-    return parts if made is None else made(*parts)
-
-
 def _keys(node: dict[str, Any]) -> list[str] | None:
     """The names of a container's children, in order."""
-    if node["type"] == "collections.namedtuple":
-        made = _named_tuple(node)
-        return None if made is None else list(made._fields)
     try:
         context = json.loads(node["context"])
     except (ValueError, TypeError):
@@ -110,21 +62,6 @@ def _keys(node: dict[str, Any]) -> list[str] | None:
     if isinstance(context, list) and len(context) == len(node["children_spec"]):
         return [key if isinstance(key, str) else repr(key) for key in context]
     return None
-
-
-def _named_tuple(node: dict[str, Any]) -> Any:
-    """The class of a named tuple, if torch knows it."""
-    pytree = sys.modules.get("torch.utils._pytree")
-    known = getattr(pytree, "SERIALIZED_TYPE_TO_PYTHON_TYPE", {}).get(node["context"])
-    return known if known is not None and hasattr(known, "_fields") else None
-
-
-def is_nested(tree: Any) -> bool:
-    """Whether a spec's JSON has containers within its parameters."""
-    if not isinstance(tree, dict) or is_entry(tree):
-        return False
-    values = [part for part in tree.values() if isinstance(part, (dict, list)) and not is_entry(part)]
-    return any(isinstance(v, dict) or any(not is_entry(item) for item in v) for v in values)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -14,7 +14,7 @@ use sizewise::ir::pt2::ReadOptions;
 use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
 use sizewise::query;
 use sizewise::report::guard_code::Language;
-use sizewise::spec::Spec;
+use sizewise::spec::{Containers, Spec};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -238,35 +238,37 @@ impl Program {
         })
     }
 
-    /// The program's own spec, as JSON.
-    fn recorded_spec(&self, py: Python<'_>) -> PyResult<String> {
+    /// The program's own spec, as JSON and as Python.
+    fn recorded_spec(&self, py: Python<'_>) -> PyResult<(String, String)> {
         let subject = self.subject.clone();
-        enter(py, move || match subject {
+        enter(py, move || match &subject {
             Subject::Exported(checker) => {
-                let spec = checker.recorded_spec(None, &Operators::new())?;
-                Ok(spec.to_json().to_string())
+                Ok(texts(&checker.recorded_spec(None, &Operators::new())?, &subject))
             }
-            Subject::Model(model) => Ok(model.spec().to_string()),
+            Subject::Model(model) => Ok(texts(&spec_of(&model.spec().to_string())?, &subject)),
         })
     }
 
-    /// The widest spec that the program supports, as JSON, and whether that is proved.
+    /// The widest spec that the program supports, as JSON and as Python, and whether that is proved.
     #[pyo3(signature = (operators=vec![]))]
-    fn widest_spec(&self, py: Python<'_>, operators: Declared) -> PyResult<(String, bool)> {
+    fn widest_spec(&self, py: Python<'_>, operators: Declared) -> PyResult<(String, String, bool)> {
         let subject = self.subject.clone();
         enter(py, move || {
-            let checker = match &subject {
-                Subject::Exported(checker) => checker,
+            let (spec, proved) = match &subject {
+                Subject::Exported(checker) => {
+                    let known = self::operators(&operators)?;
+                    match checker.widest_spec(None, &known, &Budget::default())? {
+                        Some(widest) => (widest.spec, widest.is_proved),
+                        None => (checker.recorded_spec(None, &known)?, false),
+                    }
+                }
                 Subject::Model(model) => {
                     let (spec, proved) = model.widest();
-                    return Ok((spec.to_string(), proved));
+                    (spec_of(&spec.to_string())?, proved)
                 }
             };
-            let known = self::operators(&operators)?;
-            if let Some(widest) = checker.widest_spec(None, &known, &Budget::default())? {
-                return Ok((widest.spec.to_json().to_string(), widest.is_proved));
-            }
-            Ok((checker.recorded_spec(None, &known)?.to_json().to_string(), false))
+            let (json, code) = texts(&spec, &subject);
+            Ok((json, code, proved))
         })
     }
 
@@ -318,6 +320,15 @@ impl Program {
             )),
         }
     }
+}
+
+/// A spec as JSON, and as Python with the containers of a program.
+fn texts(spec: &Spec, subject: &Subject) -> (String, String) {
+    let code = match subject {
+        Subject::Exported(checker) => spec.to_python_with(&Containers::of(checker.program())),
+        Subject::Model(_) => spec.to_python(),
+    };
+    (spec.to_json().to_string(), code)
 }
 
 /// Whether a structure has containers only whose elements Python reaches as paths are written.

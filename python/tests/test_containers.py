@@ -68,6 +68,59 @@ def test_specs_are_what_torch_takes() -> None:
             assert isinstance(spec.tree["pair"], dict)
 
 
+class Both(NamedTuple):
+    """A named tuple of two tensors."""
+
+    left: torch.Tensor
+    right: torch.Tensor
+
+
+torch.utils._pytree._register_namedtuple(Both, serialized_type_name="test_containers.Both")
+
+
+def sum_of(self: Any, *args: Any) -> Any:
+    return args[0] + args[1]
+
+
+def keywords(self: Any, x: Any, **kw: Any) -> Any:
+    return x + kw["z"] + kw["w"][:4].sum()
+
+
+def everything(self: Any, x: Any, *args: Any, **kw: Any) -> Any:
+    return x + args[0] + kw["w"] + kw["z"]
+
+
+def named(self: Any, pair: Both) -> Any:
+    return pair.left + pair.right
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("forward", "args", "kwargs", "shapes"),
+    [
+        (sum_of, (randn(4), randn(4)), {}, {"args": (AUTO, AUTO)}),
+        (keywords, (randn(4),), {"z": randn(4), "w": randn(9)}, {"x": AUTO, "kw": {"z": AUTO, "w": AUTO}}),
+        (
+            everything,
+            (randn(4), randn(4)),
+            {"w": randn(4), "z": randn(4)},
+            {"x": AUTO, "args": (AUTO,), "kw": {"w": AUTO, "z": AUTO}},
+        ),
+        (named, (Both(randn(4), randn(4)),), {}, {"pair": Both(AUTO, AUTO)}),
+    ],
+)
+def test_specs_have_the_containers_of_the_call(forward: Any, args: Any, kwargs: Any, shapes: Any, strict: bool) -> None:
+    def export(spec: Any) -> Any:
+        return torch.export.export(module(forward), args, kwargs, dynamic_shapes=spec, strict=strict)
+
+    program = export(shapes)
+    saved = io.BytesIO()
+    torch.export.save(program, saved)
+    for source in (program, saved.getvalue()):
+        for spec in (sizewise.widest_spec(source), sizewise.spec_of(source)):
+            assert sizewise.check(export(spec.dynamic_shapes), spec.dynamic_shapes).ok, spec.code
+
+
 def test_a_checker_refuses_other_containers() -> None:
     def forward(self: Any, past: Any, d: Any) -> Any:
         return past[0] + past[1] + d["k"]

@@ -134,7 +134,7 @@ torch.export.register_dataclass(Pair)
 @pytest.mark.parametrize(
     ("forward", "args", "shapes", "changed"),
     [
-        (lambda self, x, y: x + y, (randn(4), randn(4)), ({0: Dim("a")}, {0: Dim("b")}), tuple),
+        (lambda self, x, y: x + y, (randn(4), randn(4)), ({0: Dim("a")}, {0: Dim("b")}), list),
         (lambda self, x, y: x + y, (randn(4), randn(4)), {"x": [Dim("a")], "y": (Dim("b"),)}, dict),
         (
             lambda self, p: p["l"] + p["r"],
@@ -142,7 +142,7 @@ torch.export.register_dataclass(Pair)
             [{"l": {0: Dim("a")}, "r": {0: Dim("b")}}],
             list,
         ),
-        (lambda self, p: p.left + p.right, (Pair(randn(4), randn(4)),), ([{0: Dim("a")}, {0: Dim("b")}],), tuple),
+        (lambda self, p: p.left + p.right, (Pair(randn(4), randn(4)),), ([{0: Dim("a")}, {0: Dim("b")}],), list),
     ],
 )
 def test_fixes_are_specs_of_the_same_form(forward: Any, args: Any, shapes: Any, changed: type) -> None:
@@ -161,18 +161,23 @@ def test_fixes_are_specs_of_the_same_form(forward: Any, args: Any, shapes: Any, 
 
 
 def test_derived_dimensions_and_hints_are_read() -> None:
-    from sizewise._spec import to_code, to_json, to_objects
+    from sizewise._spec import to_json, to_objects
 
     batch = Dim("batch", min=2, max=64)
     shapes = {"x": {0: 2 * batch + 1, 1: 3}, "y": [batch, Dim.AUTO(min=2), Dim.STATIC], "z": None}
     tree = json.loads(to_json(shapes))
     assert tree["x"] == {"0": {"derived": "2*batch + 1", "root": {"dim": "batch", "min": 2, "max": 64}}, "1": 3}
     assert tree["y"][1] == {"hint": "AUTO", "min": 2, "max": None}
-    assert json.loads(to_json(to_objects(tree, shapes))) == tree
-    assert to_code(tree, shapes) == (
-        "batch = Dim('batch', min=2, max=64)\n"
+    code = (
+        "from torch.export import Dim\n\n"
+        "batch = Dim('batch', min=2, max=64)\n\n"
         "dynamic_shapes = {'x': {0: 2*batch + 1, 1: 3}, 'y': [batch, Dim.AUTO(min=2), Dim.STATIC], 'z': None}"
     )
+    assert json.loads(to_json(to_objects(code))) == tree
+    with pytest.raises(sizewise.SpecError, match="of several dimensions"):
+        to_objects("p = Dim('p')\nq = Dim('q')\ndynamic_shapes = {'x': [p + q]}")
+    with pytest.raises(sizewise.SpecError, match="stands for no dimension"):
+        to_objects("dynamic_shapes = [lambda: 1]")
 
 
 @pytest.mark.parametrize(("model", "args", "kwargs", "shapes"), [pytest.param(*rest, id=name) for name, *rest in WRONG])

@@ -7,7 +7,7 @@ use crate::check::{CheckError, Checker, outline};
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
 };
-use crate::spec::{Spec, Tuples};
+use crate::spec::{Containers, Spec};
 use clap::{Args, ValueEnum};
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
@@ -191,7 +191,7 @@ fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> 
     };
     let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
     let form = Form::of(Some(path), Form::Json);
-    files::write(Some(path), &form.text(&fixed, &Tuples::of(checker.program()))?)?;
+    files::write(Some(path), &form.text(&fixed, &Containers::of(checker.program()))?)?;
     let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
     Ok((report, checker))
 }

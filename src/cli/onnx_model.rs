@@ -16,7 +16,7 @@ use crate::onnx::redeclare::redeclare;
 use crate::onnx::walk::{Input, inputs};
 use crate::query::Fields;
 use crate::report::{Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_text};
-use crate::spec::{Spec, Tuples};
+use crate::spec::{Containers, Spec};
 use prost::bytes::Bytes;
 use serde_json::{Value as Json, json};
 use std::path::Path;
@@ -165,7 +165,7 @@ fn narrowed(report: &Report, spec: Option<&Spec>, model: &Model, path: &Path) ->
     };
     let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
     let form = Form::of(Some(path), Form::Json);
-    files::write(Some(path), &form.text(&fixed, &Tuples::default())?)?;
+    files::write(Some(path), &form.text(&fixed, &Containers::default())?)?;
     Ok(Some(fixed))
 }
 

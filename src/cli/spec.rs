@@ -6,7 +6,7 @@ use crate::check::{CheckError, Widest};
 use crate::escape;
 use crate::fake::Operators;
 use crate::onnx::check::{declared_spec, widen as widen_model};
-use crate::spec::{Language, Spec, Tuples, is_program};
+use crate::spec::{Containers, Language, Spec, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
 use std::path::{Path, PathBuf};
@@ -92,10 +92,10 @@ impl Form {
         }
     }
 
-    /// The spec in this form; tuples are those of the program that it is for.
-    pub(super) fn text(self, spec: &Spec, tuples: &Tuples) -> Result<String> {
+    /// The spec in this form; containers are those of the program that it is for.
+    pub(super) fn text(self, spec: &Spec, containers: &Containers) -> Result<String> {
         match self {
-            Form::Python | Form::Shapes => Ok(spec.to_python_with(tuples)),
+            Form::Python | Form::Shapes => Ok(spec.to_python_with(containers)),
             Form::Json | Form::ShapesJson => {
                 let text =
                     serde_json::to_string_pretty(&spec.inlined().to_json()).map_err(Failure::internal)?;
@@ -126,10 +126,10 @@ pub struct SpecOptions {
     pub output: Option<PathBuf>,
 }
 
-/// A spec, the tuples of its program, and a note for the user.
+/// A spec, the containers of its program, and a note for the user.
 struct Written {
     spec: Spec,
-    tuples: Tuples,
+    containers: Containers,
     note: Option<String>,
 }
 
@@ -147,7 +147,7 @@ fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
     }
     let written = |spec: Json| {
         let spec = Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal)?;
-        Ok(Some(Written { spec, tuples: Tuples::default(), note: None }))
+        Ok(Some(Written { spec, containers: Containers::default(), note: None }))
     };
     match command {
         SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(
@@ -176,19 +176,19 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
         }
         SpecCommand::Widen(options) => (options, of_model.map_or_else(|| widen(options), Ok)?),
         SpecCommand::Show { path, choice, form, output } => {
-            let (spec, tuples) = shown(path, choice, *form)?;
+            let (spec, containers) = shown(path, choice, *form)?;
             let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
-            files::write(output.as_deref(), &form.text(&spec, &tuples)?)?;
+            files::write(output.as_deref(), &form.text(&spec, &containers)?)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
     let form = options.form.unwrap_or_else(|| Form::of(options.output.as_deref(), Form::Json));
-    files::write(options.output.as_deref(), &form.text(&written.spec, &written.tuples)?)?;
+    files::write(options.output.as_deref(), &form.text(&written.spec, &written.containers)?)?;
     written.note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
 }
 
-/// The spec that a program was exported with, or that of a file, and the tuples of the program.
-fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Tuples)> {
+/// The spec that a program was exported with, or that of a file, and the containers of the program.
+fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Containers)> {
     let is_of_form = |spec: &Spec| match (form.map(Form::language), spec.shapes()) {
         (None, _) | (Some(Language::Dims), None) | (Some(Language::Shapes), Some(_)) => Ok(()),
         (Some(Language::Shapes), None) => Err(Failure::usage(format!(
@@ -206,13 +206,13 @@ fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec,
     let bytes = files::read(path).map_err(failure)?.into();
     if let Some(model) = onnx_model::model(&files::name(path), &bytes)? {
         let spec = Spec::parse(declared_spec(&model).to_string().as_bytes()).map_err(Failure::internal)?;
-        return Ok((spec, Tuples::default()));
+        return Ok((spec, Containers::default()));
     }
     if is_program(&bytes) {
         let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
         let unreadable = |error| programs::unreadable(&files::name(path), error);
         let spec = checker.recorded_spec(form.map(Form::language), &Operators::new()).map_err(unreadable)?;
-        return Ok((spec, Tuples::of(checker.program())));
+        return Ok((spec, Containers::of(checker.program())));
     }
     if is_called_a_program && Spec::parse(&bytes).is_err() {
         let message = "neither an exported program nor a spec";
@@ -224,7 +224,7 @@ fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec,
         return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
     }
     is_of_form(&spec)?;
-    Ok((spec, Tuples::default()))
+    Ok((spec, Containers::default()))
 }
 
 fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
@@ -232,10 +232,10 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let operators = operators::load_on(&options.operators)?;
     let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
     let contract = checker.contract(&operators).map_err(unreadable)?;
-    let tuples = Tuples::of(checker.program());
+    let containers = Containers::of(checker.program());
     if examples.is_empty() {
         let spec = checker.recorded_spec(options.form.map(Form::language), &operators).map_err(unreadable)?;
-        return Ok(Written { spec, tuples, note: None });
+        return Ok(Written { spec, containers, note: None });
     }
     let mut parsed = Vec::with_capacity(examples.len());
     for (i, text) in examples.iter().enumerate() {
@@ -244,7 +244,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
         parsed.push(example);
     }
     let spec = Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?;
-    Ok(Written { spec, tuples, note: None })
+    Ok(Written { spec, containers, note: None })
 }
 
 /// The widest spec that the program supports.
@@ -262,5 +262,5 @@ fn widen(options: &SpecOptions) -> Result<Written> {
              `sizewise check {name}` says more"
         )
     });
-    Ok(Written { spec, tuples: Tuples::of(checker.program()), note })
+    Ok(Written { spec, containers: Containers::of(checker.program()), note })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::error::{ReadError, ReadErrorKind, ReadResult};
 use super::graph::GraphInput;
 use super::program::{ModuleSignature, Program};
-use super::pytree::{Part, PathStep, TreeKey, TreeKind, TreeSpec};
+use super::pytree::{Container, Part, PathStep, TreeKey, TreeKind, TreeSpec};
 use super::signature::InputSpec;
 
 /// An input that the user passes.
@@ -94,12 +94,11 @@ impl Program {
 }
 
 impl Program {
-    /// The paths at which the call has tuples, beginning with the parameter's name or its position. What `*args` takes
-    /// is one.
+    /// The containers that the call has. What `*args` takes is a tuple.
     ///
     /// # Errors
     /// As [`Program::user_inputs`].
-    pub fn tuples(&self) -> ReadResult<Vec<Vec<PathStep>>> {
+    pub fn containers(&self) -> ReadResult<Vec<Container>> {
         let Some(signature) = self.call_signature() else { return Ok(Vec::new()) };
         let (arguments, varargs) = arguments(signature, &GuardSources::find(&self.guards_code))?;
         let mut found = Vec::new();
@@ -109,12 +108,14 @@ impl Program {
                 heads.push(vec![PathStep::Index(position)]);
             }
             for head in heads {
-                argument.structure.tuple_paths(&mut head.clone(), &mut found);
+                argument.structure.containers(&mut head.clone(), &mut found);
             }
         }
         if let Some(varargs) = varargs {
-            found.push(vec![PathStep::Parameter(varargs.name)]);
-            found.push(vec![PathStep::Index(varargs.start)]);
+            let len = signature.in_spec.children.first().map_or(0, |all| all.children.len()) - varargs.start;
+            for path in [PathStep::Parameter(varargs.name), PathStep::Index(varargs.start)] {
+                found.push(Container { path: vec![path], kind: TreeKind::Tuple, len });
+            }
         }
         Ok(found)
     }
@@ -215,8 +216,9 @@ fn arguments<'a>(
         };
         for root in guards.roots.iter().filter(|root| !known(root)) {
             let head = vec![PathStep::Parameter((*root).into()), keyword.step(index)];
-            let mentioned = guards.elements.contains(source_text(&head).as_str());
-            heads.insert(if mentioned { 0 } else { heads.len() }, head);
+            // torch.export takes keyword arguments beside the dictionary of `**kwargs` only if all are there.
+            let is_alone = guards.roots.contains(name.as_ref());
+            heads.insert(if is_alone { heads.len() } else { 0 }, head);
         }
         let call_path = format!("kwargs{}", keyword.step(index));
         arguments.push(Argument { structure, heads, call_path, keyword: Some(Arc::clone(name)) });
@@ -235,12 +237,15 @@ fn text(path: &[PathStep]) -> String {
     path.iter().map(PathStep::to_string).collect()
 }
 
+/// The name that `*args` has nearly everywhere.
+const USUAL_NAME: &str = "args";
+
 /// The parameter `*args`, if there may be one: programs record its elements as `args_0`, `args_1`, ..
 struct VarArgs {
     name: Arc<str>,
     /// The position of its first element.
     start: usize,
-    /// Whether a guard names it, so that it is no guess.
+    /// Whether a guard names it, or it has the usual name: other numbered names may be those of parameters.
     certain: bool,
 }
 
@@ -252,7 +257,8 @@ impl VarArgs {
         if !names[start..].iter().enumerate().all(numbered) {
             return None;
         }
-        Some(VarArgs { name: name.into(), start, certain: guards.roots.contains(name) })
+        let certain = name == USUAL_NAME || guards.roots.contains(name);
+        Some(VarArgs { name: name.into(), start, certain })
     }
 
     fn nth(&self, position: usize) -> Option<usize> {
@@ -265,8 +271,6 @@ impl VarArgs {
 struct GuardSources<'a> {
     /// The names: `kw` of `L['kw']['k']`, in order of appearance.
     roots: FxIndexSet<&'a str>,
-    /// The elements of what they name: `L['kw']['k']`.
-    elements: FxIndexSet<&'a str>,
 }
 
 type FxIndexSet<T> = indexmap::IndexSet<T, rustc_hash::FxBuildHasher>;
@@ -277,12 +281,8 @@ impl<'a> GuardSources<'a> {
         for guard in guards {
             for (start, opening) in guard.match_indices("L['") {
                 let name = &guard[start + opening.len()..];
-                let Some((name, rest)) = name.split_once("']") else { continue };
+                let Some((name, _)) = name.split_once("']") else { continue };
                 sources.roots.insert(name);
-                if let Some(end) = rest.strip_prefix('[').and_then(|element| element.find(']')) {
-                    let length = guard.len() - start - rest.len() + "[".len() + end + "]".len();
-                    sources.elements.insert(&guard[start..start + length]);
-                }
             }
         }
         sources
@@ -321,9 +321,14 @@ mod tests {
             let found = VarArgs::find(&list, &GuardSources::default());
             assert_eq!(found.as_ref().map(|found| (&*found.name, found.start)), expected, "{list:?}");
         }
-        let guards = ["L['args'][0].size()[0] == 2".into()];
-        let sources = GuardSources::find(&guards);
-        assert_eq!(sources.elements.iter().copied().collect::<Vec<_>>(), ["L['args'][0]"]);
-        assert!(VarArgs::find(&names(&["args_0"]), &sources).unwrap().certain);
+        for (name, expected) in [("args_0", true), ("xs_0", false)] {
+            assert_eq!(
+                VarArgs::find(&names(&[name]), &GuardSources::default()).unwrap().certain,
+                expected,
+                "{name}"
+            );
+        }
+        let guards = ["L['xs'][0].size()[0] == 2".into()];
+        assert!(VarArgs::find(&names(&["xs_0"]), &GuardSources::find(&guards)).unwrap().certain);
     }
 }

@@ -42,7 +42,7 @@ pub use input::UserInput;
 pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
 pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 pub use provenance::{ModuleFrame, Provenance, SourceLocation};
-pub use pytree::{Part, PathStep, TreeKey, TreeKind, TreeSpec};
+pub use pytree::{Container, Part, PathStep, TreeKey, TreeKind, TreeSpec};
 pub use signature::{InputSpec, OutputSpec, Signature};
 pub use source::SourceValue;
 pub use source_table::SourceTable;

@@ -79,6 +79,17 @@ impl TreeKey {
     }
 }
 
+/// A container among the arguments of a call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Container {
+    /// The way to it, which begins with the parameter's name or its position.
+    pub path: Vec<PathStep>,
+    /// What it is.
+    pub kind: TreeKind,
+    /// The number of its elements.
+    pub len: usize,
+}
+
 /// A step from a container to an element.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum PathStep {
@@ -212,14 +223,14 @@ impl TreeSpec {
         }
     }
 
-    /// Adds the path to each tuple, where `path` leads to this structure.
-    pub(super) fn tuple_paths(&self, path: &mut Vec<PathStep>, found: &mut Vec<Vec<PathStep>>) {
-        if self.kind == TreeKind::Tuple {
-            found.push(path.clone());
+    /// Adds each container with its path, where `path` leads to this structure.
+    pub(super) fn containers(&self, path: &mut Vec<PathStep>, found: &mut Vec<Container>) {
+        if self.kind != TreeKind::Leaf {
+            found.push(Container { path: path.clone(), kind: self.kind.clone(), len: self.children.len() });
         }
         for (index, child) in self.children.iter().enumerate() {
             path.push(self.step(index));
-            child.tuple_paths(path, found);
+            child.containers(path, found);
             path.pop();
         }
     }

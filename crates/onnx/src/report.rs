@@ -208,6 +208,7 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
         assumptions: Vec::new(),
         text: lines.join("\n"),
         spec: fix.spec.clone(),
+        code: fix.spec.as_ref().and_then(python),
         proved: fix.is_proved,
         cost: cost(&fix.rejects, &inputs(model)),
         loses: match fix.rejects {
@@ -218,6 +219,11 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
         note: note.filter(|_| !has_spec).map(str::to_owned),
         declarations: fix.changes.iter().map(model::Declaration::json).collect(),
     }
+}
+
+/// A spec as Python.
+fn python(spec: &Json) -> Option<String> {
+    Some(Spec::parse(spec.to_string().as_bytes()).ok()?.to_python())
 }
 
 /// What a fix rejects. Inputs of which all sizes are declared as numbers are left out.

@@ -9,7 +9,7 @@ use super::pipeline::Examined;
 use super::session::Session;
 use crate::report::{Fix, Outcome};
 use crate::spec::shapes::{Shapes, declaration, in_python};
-use crate::spec::{Assumptions, Spec};
+use crate::spec::{Assumptions, Containers, Spec};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::{print, read};
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
@@ -69,6 +69,7 @@ impl Session<'_> {
         Ok(Some(Fix {
             text: shown(&first.assumptions, shapes, &conditions, &names),
             spec: Some(spec.to_json()),
+            code: Some(spec.to_python_with(&Containers::of(self.checker().program()))),
             proved: is_proved,
             cost: cost.text(),
             loses: cost.loses(),

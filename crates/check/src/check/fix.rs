@@ -8,7 +8,7 @@ use super::repair::{self, Changes};
 use super::session::Session;
 use super::summary;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
-use crate::spec::{Change, Reason, Refused, Spec, refused};
+use crate::spec::{Change, Containers, Reason, Refused, Spec, refused};
 use indexmap::IndexMap;
 use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Func, Int, Symbol, is_cancelled};
@@ -278,6 +278,7 @@ impl Session<'_> {
         let fix = Fix {
             text: draft.text(),
             spec: Some(draft.spec.to_json()),
+            code: Some(draft.spec.to_python_with(&Containers::of(self.checker().program()))),
             proved,
             cost: cost.text(),
             loses: cost.loses(),

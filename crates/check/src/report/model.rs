@@ -358,6 +358,9 @@ pub struct Fix {
     pub text: String,
     /// The changed spec.
     pub spec: Option<Json>,
+    /// The changed spec as Python: a file for `torch.export.export`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
     /// Whether a check of the changed spec came out ok. Else only operators without a shape function leave it open.
     pub proved: bool,
     /// What the change costs, if anything.

@@ -37,5 +37,5 @@ pub use initial_shapes::Language;
 pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
 pub use parse::{Spec, SpecError};
-pub use torch::Tuples;
+pub use torch::Containers;
 pub(crate) use torch::{Lines, Reason, Refused, refused};

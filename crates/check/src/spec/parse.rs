@@ -3,7 +3,7 @@ use super::dim::{DimSpec, Entry, Hint};
 use super::file::{PROGRAM_NOT_SPEC, has_graph, json, spec_text};
 use super::python;
 use super::shapes::{self, Shapes};
-use super::torch::{self, Tuples};
+use super::torch::{self, Containers};
 use super::width;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::Int;
@@ -149,14 +149,14 @@ impl Spec {
     /// assert_eq!(Spec::parse(spec.to_python().as_bytes()).unwrap().to_python(), spec.to_python());
     /// ```
     pub fn to_python(&self) -> String {
-        self.to_python_with(&Tuples::default())
+        self.to_python_with(&Containers::default())
     }
 
-    /// As [`Spec::to_python`], with tuples where the inputs of a program have them.
-    pub fn to_python_with(&self, tuples: &Tuples) -> String {
+    /// As [`Spec::to_python`], with containers where the inputs of a program have them.
+    pub fn to_python_with(&self, containers: &Containers) -> String {
         match &self.shapes {
             Some(shapes) => shapes::write(shapes),
-            None => torch::write(&self.for_torch().tree, tuples),
+            None => torch::write(&self.for_torch().tree, containers),
         }
     }
 

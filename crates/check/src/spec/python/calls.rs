@@ -52,6 +52,8 @@ impl Reader<'_> {
             [.., name] if FUNCTIONS.contains(name) && known.len() <= 2 && self.is("(") => {
                 self.function(name, place)
             }
+            // A class that is imported: a named tuple, by its fields.
+            _ if full != path && self.is("(") => self.dict(),
             _ => Err(self.unknown(&path.join("."), place)),
         }
     }

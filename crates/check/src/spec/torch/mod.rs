@@ -6,7 +6,7 @@
 //!   `Dim.AUTO`: where the root is left to torch, each dimension that is computed from it is, within its own bounds
 //!   (`lines`).
 //! - Names are assigned before they are used (`lines`, `write`).
-//! - Containers are of the types that the call has: tuples where it has tuples and for `*args`, and all keyword arguments
+//! - Containers are of the types that the call has: containers where it has containers and for `*args`, and all keyword arguments
 //!   inside the dictionary of `**kwargs` where its name is known (`containers`).
 //! - A guard on one named dimension has to be one that torch itself proves for the entire range (`guards`).
 mod containers;
@@ -15,7 +15,7 @@ mod lines;
 pub(super) mod text;
 mod write;
 
-pub use containers::Tuples;
+pub use containers::Containers;
 pub(crate) use guards::{Reason, Refused, refused};
 pub(crate) use lines::Lines;
 pub(super) use write::write;

@@ -1,19 +1,24 @@
 //! Writing a spec in the form of Python.
-use super::containers::Tuples;
+use super::containers::{Containers, Kind};
 use super::text::variable;
 use serde_json::{Map, Value as Json};
 use sizewise_expr::escape::python_string;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Lines of entries are at most this long where they are written on one line.
 const WIDTH: usize = 100;
 
-/// The text of a spec whose dimensions stand where they are used, with tuples where a program has them.
-pub(in crate::spec) fn write(tree: &Json, tuples: &Tuples) -> String {
+/// The text of a spec whose dimensions stand where they are used, with the containers of a program.
+pub(in crate::spec) fn write(tree: &Json, containers: &Containers) -> String {
     let mut writer = Writer::default();
-    writer.collect(tree);
-    let body = writer.value(tree, Some(tuples), 0, "dynamic_shapes = ".len());
-    let mut text = String::from("from torch.export import Dim\n\n");
+    let tree = &writer.collect(tree, Some(containers));
+    let body = writer.value(tree, Some(containers), 0, "dynamic_shapes = ".len());
+    let mut text = String::new();
+    for (module, name) in &writer.classes {
+        let _ = writeln!(text, "from {module} import {name}");
+    }
+    text.push_str("from torch.export import Dim\n\n");
     for (name, range) in &writer.dims {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{} = Dim({}{range})", variable(name), python_string(name));
@@ -38,35 +43,58 @@ fn range(fields: &Map<String, Json>) -> String {
 struct Writer {
     /// The named dimensions with their ranges, in the order in which they occur.
     dims: Vec<(String, String)>,
+    /// The classes that the text needs, with their modules.
+    classes: BTreeSet<(String, String)>,
 }
 
 impl Writer {
-    fn collect(&mut self, json: &Json) {
+    /// Gathers the dimensions and classes, and puts containers in the place of `null`.
+    fn collect(&mut self, json: &Json, containers: Option<&Containers>) -> Json {
+        if let Some(Kind::Named { module, name, .. }) = containers.map(Containers::kind)
+            && module != "__main__"
+        {
+            self.classes.insert((module.clone(), name.clone()));
+        }
+        let below = |key: &str| containers.and_then(|containers| containers.below(key));
         match json {
-            Json::Array(items) => items.iter().for_each(|item| self.collect(item)),
-            Json::Object(fields) => match (fields.get("dim"), fields.get("root")) {
-                (Some(Json::String(name)), _) => {
-                    if !self.dims.iter().any(|(known, _)| known == name) {
-                        self.dims.push((name.clone(), range(fields)));
-                    }
-                }
-                (_, Some(root)) if fields.contains_key("derived") => self.collect(root),
-                _ if fields.contains_key("derived") => {
-                    fields.get("roots").into_iter().for_each(|roots| self.collect(roots));
-                }
-                _ => fields.values().for_each(|item| self.collect(item)),
+            Json::Null => match containers.and_then(Containers::all_static) {
+                Some(container) => self.collect(&container, containers),
+                None => Json::Null,
             },
-            _ => {}
+            Json::Array(items) => {
+                let items = items.iter().enumerate();
+                items.map(|(at, item)| self.collect(item, below(&at.to_string()))).collect()
+            }
+            Json::Object(fields) if entry(fields).is_none() => {
+                let items = fields.iter().map(|(key, item)| (key.clone(), self.collect(item, below(key))));
+                Json::Object(items.collect())
+            }
+            Json::Object(fields) => {
+                for dim in fields.get("roots").and_then(Json::as_array).into_iter().flatten() {
+                    self.declare(dim);
+                }
+                self.declare(fields.get("root").unwrap_or(json));
+                json.clone()
+            }
+            other => other.clone(),
+        }
+    }
+
+    fn declare(&mut self, dim: &Json) {
+        if let (Some(name), Json::Object(fields)) = (dim.get("dim").and_then(Json::as_str), dim)
+            && !self.dims.iter().any(|(known, _)| known == name)
+        {
+            self.dims.push((name.to_owned(), range(fields)));
         }
     }
 
     /// A value that begins so many characters into its line, `level` brackets deep.
-    fn value(&self, json: &Json, tuples: Option<&Tuples>, level: usize, column: usize) -> String {
-        let flat = self.flat(json, tuples);
+    fn value(&self, json: &Json, containers: Option<&Containers>, level: usize, column: usize) -> String {
+        let flat = self.flat(json, containers);
         if level > 0 && column + flat.len() <= WIDTH {
             return flat;
         }
-        let Some(([open, close], items)) = Writer::items(json, tuples) else { return flat };
+        let Some(Items { open, close, items }) = Items::of(json, containers) else { return flat };
         let indent = 4 * (level + 1);
         let mut text = format!("{open}\n");
         for (key, item, inner) in items {
@@ -78,9 +106,9 @@ impl Writer {
     }
 
     /// A value on one line.
-    fn flat(&self, json: &Json, tuples: Option<&Tuples>) -> String {
-        if let Some(([open, close], items)) = Writer::items(json, tuples) {
-            let single = open == '(' && items.len() == 1;
+    fn flat(&self, json: &Json, containers: Option<&Containers>) -> String {
+        if let Some(Items { open, close, items }) = Items::of(json, containers) {
+            let single = open == "(" && items.len() == 1;
             let items = items.into_iter().map(|(key, item, inner)| key + &self.flat(item, inner));
             let items = items.collect::<Vec<_>>().join(", ");
             return format!("{open}{items}{}{close}", if single { "," } else { "" });
@@ -91,34 +119,63 @@ impl Writer {
                 hint @ ("AUTO" | "DYNAMIC" | "STATIC") => format!("Dim.{hint}"),
                 other => python_string(other),
             },
-            Json::Array(_) => if tuples.is_some_and(Tuples::is_tuple) { "()" } else { "[]" }.to_owned(),
+            Json::Array(_) => match containers.map(Containers::kind) {
+                Some(Kind::Tuple) => "()".to_owned(),
+                _ => "[]".to_owned(),
+            },
             Json::Object(fields) => entry(fields).unwrap_or_else(|| "{}".to_owned()),
             other => other.to_string(),
         }
     }
-
-    /// The brackets of a container and what stands in it, with keys; nothing for what is empty or no container.
-    fn items<'j, 't>(json: &'j Json, tuples: Option<&'t Tuples>) -> Option<Items<'j, 't>> {
-        let below = |key: &str| tuples.and_then(|tuples| tuples.below(key));
-        match json {
-            Json::Array(items) if !items.is_empty() => {
-                let items = items.iter().enumerate();
-                let items = items.map(|(i, item)| (String::new(), item, below(&i.to_string())));
-                let round = tuples.is_some_and(Tuples::is_tuple);
-                Some((if round { ['(', ')'] } else { ['[', ']'] }, items.collect()))
-            }
-            Json::Object(fields) if entry(fields).is_none() && !fields.is_empty() => {
-                let items =
-                    fields.iter().map(|(key, item)| (format!("{}: ", key_text(key)), item, below(key)));
-                Some((['{', '}'], items.collect()))
-            }
-            _ => None,
-        }
-    }
 }
 
-/// Brackets, and what stands between them: the text of a key, the value, and the tuples in it.
-type Items<'j, 't> = ([char; 2], Vec<(String, &'j Json, Option<&'t Tuples>)>);
+/// A container: its brackets, and what stands between them: the text of a key, the value, and the containers in it.
+struct Items<'j, 't> {
+    open: String,
+    close: &'static str,
+    items: Vec<(String, &'j Json, Option<&'t Containers>)>,
+}
+
+impl<'j, 't> Items<'j, 't> {
+    /// Nothing for what is empty or no container.
+    fn of(json: &'j Json, containers: Option<&'t Containers>) -> Option<Items<'j, 't>> {
+        let below = |key: &str| containers.and_then(|containers| containers.below(key));
+        let kind = containers.map(Containers::kind).unwrap_or(&Kind::Plain);
+        let items: Vec<(&str, &Json, Option<&Containers>)> = match (json, kind) {
+            (Json::Array(items), Kind::Named { fields: names, .. }) if items.len() == names.len() => {
+                names.iter().zip(items).map(|(name, item)| (&**name, item, below(name))).collect()
+            }
+            (Json::Array(items), _) if !items.is_empty() => {
+                items.iter().enumerate().map(|(i, item)| ("", item, below(&i.to_string()))).collect()
+            }
+            (Json::Object(fields), Kind::Parts(names))
+                if names.iter().any(|name| fields.contains_key(&**name)) =>
+            {
+                let item = |name: &str| fields.get(name).unwrap_or(&Json::Null);
+                names.iter().map(|name| ("", item(name), below(name))).collect()
+            }
+            (Json::Object(fields), _) if entry(fields).is_none() && !fields.is_empty() => {
+                fields.iter().map(|(key, item)| (key.as_str(), item, below(key))).collect()
+            }
+            _ => return None,
+        };
+        let is_list = json.is_array() || matches!(kind, Kind::Parts(_));
+        let (open, close) = match kind {
+            Kind::Tuple if is_list => ("(".to_owned(), ")"),
+            Kind::Named { name, .. } => (format!("{name}("), ")"),
+            _ if is_list => ("[".to_owned(), "]"),
+            _ => ("{".to_owned(), "}"),
+        };
+        let key = |key: &str| match kind {
+            _ if key.is_empty() => String::new(),
+            Kind::Named { .. } => format!("{key}="),
+            Kind::Parts(_) => String::new(),
+            _ => format!("{}: ", key_text(key)),
+        };
+        let items = items.into_iter().map(|(name, item, inner)| (key(name), item, inner));
+        Some(Items { open, close, items: items.collect() })
+    }
+}
 
 /// The text of a dimension, a derived one, or a hint with a range.
 fn entry(fields: &Map<String, Json>) -> Option<String> {
