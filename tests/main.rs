@@ -32,6 +32,7 @@ mod nested_graphs;
 mod normal_forms;
 mod onnx;
 mod onnx_guards;
+mod onnx_nodes;
 mod onnx_operators;
 mod onnx_random;
 mod onnx_reports;

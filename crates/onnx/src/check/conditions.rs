@@ -1,4 +1,5 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
+mod branches;
 mod broadcast;
 mod contract;
 mod data;
@@ -21,12 +22,14 @@ mod simple;
 mod smaller;
 mod value_info;
 
+pub(super) use branches::{OTHER_WAY, is_branch};
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;
 use super::evaluate::{Refused, evaluate};
 use super::examples::{Walked, walked};
 use super::findings::{Condition, DATA_DECIDE, Data, Findings, Verdict, Violation};
+use super::integers::assume_existing;
 use super::limits::Limits;
 use super::shapes::shapes_of;
 use super::sources::SIZES_DECIDE;
@@ -267,6 +270,10 @@ impl Check<'_> {
                 }
                 let because = guard.clause.name().to_owned();
                 let condition = self.condition_on(guard.origin.0 as usize, simple, because);
+                if is_branch(guard.clause.name()) {
+                    self.decide_branch(condition, simple);
+                    continue;
+                }
                 self.decide(condition, simple);
             }
         }
@@ -281,8 +288,7 @@ impl Check<'_> {
 
     /// As [`Check::decide`] under the facts of an environment.
     fn decide_in(&mut self, condition: Condition, e: Expr, env: &mut ShapeEnv) {
-        let (pool, facts) = env.facts();
-        match decide(pool, facts, e, &self.budget).verdict {
+        match self.decided(e, env) {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => self.report.proved.push(condition),
             Decided::Refuted { witness } => {
                 self.report.conditions.push(condition.clone());
@@ -306,15 +312,33 @@ impl Check<'_> {
         }
     }
 
+    /// The verdict on a condition, where the sizes that break it can exist.
+    fn decided(&self, e: Expr, env: &mut ShapeEnv) -> Decided {
+        let (pool, facts) = env.facts();
+        let verdict = decide(pool, facts, e, &self.budget).verdict;
+        let Decided::Refuted { witness } = &verdict else { return verdict };
+        let value = |symbol: Symbol| {
+            let found = witness.iter().find(|(known, _)| *known == symbol);
+            found.map_or_else(|| self.symbolic.hint(symbol), |(_, value)| value.to_i64())
+        };
+        if self.symbolic.at(value).is_some() {
+            return verdict;
+        }
+        let mut env = env.clone();
+        assume_existing(&self.symbolic, &mut env);
+        let (pool, facts) = env.facts();
+        decide(pool, facts, e, &self.budget).verdict
+    }
+
     fn violated(&mut self, condition: Condition, broken: Expr, tried: Vec<Given>) {
         let is_own = |(_, refused, _): &(Given, Refused, Option<Data>)| {
             condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node)
         };
-        let mut shown = self.first_refused(&condition, tried);
+        let mut shown = self.first_refused((&condition, broken), tried);
         // Sizes that broadcast another way than the example are refused elsewhere, if at all.
         if !shown.as_ref().is_some_and(is_own) {
             let wide = self.breaking_wide(broken);
-            let other = self.first_refused(&condition, wide);
+            let other = self.first_refused((&condition, broken), wide);
             if shown.is_none() || other.as_ref().is_some_and(is_own) {
                 shown = other;
             }
@@ -367,7 +391,7 @@ impl Check<'_> {
     /// The first of some sizes that the node of a condition refuses, else the first that another one does.
     fn first_refused(
         &mut self,
-        condition: &Condition,
+        (condition, broken): (&Condition, Expr),
         tried: Vec<Given>,
     ) -> Option<(Given, Refused, Option<Data>)> {
         let mut shown = None;
@@ -377,9 +401,9 @@ impl Check<'_> {
             }
             self.tries -= 1;
             let Some((refused, data)) = self.refusal(&sizes) else { continue };
-            // Sizes that another node refuses show less.
+            // Sizes that another node refuses show less, and nothing where they break a condition of that.
             let is_own = condition.node.is_empty() || refused.node.as_ref() == Some(&condition.node);
-            if is_own || shown.is_none() {
+            if is_own || shown.is_none() && self.keeps_others(broken, &sizes) {
                 shown = Some((sizes, refused, data));
             }
             if is_own {

@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
-use sizewise_kernels::KernelError;
+use sizewise_kernels::{Backend, KernelError};
 
 /// The elements of an input.
 #[derive(Debug, Clone)]
@@ -199,6 +199,12 @@ fn evaluated(
     if let Some(refused) = not_followed(model, &walk).filter(|_| asked.is_full && results.is_some()) {
         return Err(refused);
     }
+    if asked.is_full
+        && results.is_some()
+        && let Some(refused) = misstated(model, sizes, &walk)
+    {
+        return Err(refused);
+    }
     if let Some(refused) =
         results.as_deref().filter(|_| asked.is_full).and_then(|made| of_another_type(model, made))
     {
@@ -216,6 +222,44 @@ fn evaluated(
         }
         None => Err(reason(&walk)),
     }
+}
+
+/// That it is not known what onnxruntime does with values of which `value_info` states other sizes than they have: it
+/// plans memory by those.
+fn misstated(model: &Model, given: &FxHashMap<String, Vec<i64>>, walk: &Walk) -> Option<Refused> {
+    if model.backend == Backend::Any {
+        return None;
+    }
+    // A name of which inputs have several sizes says nothing.
+    let mut named: FxHashMap<String, Option<i64>> = FxHashMap::default();
+    for input in inputs(model) {
+        let sizes = given.get(&input.name).map(Vec::as_slice).unwrap_or_default();
+        for (stated, &size) in input.shape.iter().flatten().zip(sizes) {
+            if let Given::Name(name) = stated {
+                let known = named.entry(name.clone()).or_insert(Some(size));
+                *known = known.filter(|known| *known == size);
+            }
+        }
+    }
+    let mut is_other = |stated: &Given, size: &Expr| match (stated, size.as_inline()) {
+        (Given::Size(stated), Some(size)) => *stated != size,
+        (Given::Name(name), Some(size)) => {
+            named.entry(name.clone()).or_insert(Some(size)).is_some_and(|known| known != size)
+        }
+        _ => false,
+    };
+    let wrong = model.graph.value_info.iter().find(|info| {
+        let stated = declared(&info.name, info.r#type.as_ref()).shape;
+        let value = model.number(&info.name).and_then(|number| walk.values.get(number)?.as_ref());
+        let made = value.and_then(|value| value.tensor()?.shape.as_ref());
+        let (Some(stated), Some(made)) = (stated, made) else { return false };
+        stated.len() != made.len() || stated.iter().zip(made).any(|(stated, size)| is_other(stated, size))
+    })?;
+    let message = format!(
+        "value_info states other sizes of `{}` than are computed: what onnxruntime does with them is not known",
+        wrong.name
+    );
+    Some(Refused { message, node: None, expr: None, is_unsupported: true })
 }
 
 /// The refusal of a model that declares an output of another type than it makes: onnxruntime does not load it.

@@ -1,4 +1,5 @@
 //! Why sizes of inputs are what they are: the conditions on them, with the nodes that need them.
+use super::conditions::is_branch;
 use super::examples::{Walked, walked};
 use super::run_time::sentences;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
@@ -55,6 +56,9 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
         let mut restrictions: Vec<(Expr, Condition)> = Vec::new();
         for (guard, simple) in walk.env.guards().iter().zip(&simple) {
             let &Some(simple) = simple else { continue };
+            if is_branch(guard.clause.name()) {
+                continue;
+            }
             if !pool.free_symbols(&[guard.condition]).iter().any(|symbol| own.contains(symbol)) {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! What a check of a model finds.
 use super::Sizes;
+use super::conditions::OTHER_WAY;
 use super::declaration::{Declaration, Declared};
 use super::shapes::Shapes;
 use crate::shape::Dtype;
@@ -148,8 +149,9 @@ impl Findings {
 
     /// Whether the model is known to run wherever all conditions hold, with values that suit its operators.
     pub fn are_sizes_complete(&self) -> bool {
-        let is_closed =
-            |(_, reason): &(Condition, String)| ![DATA_DECIDE, EVAL_DATA_BREAK].contains(&reason.as_str());
+        let is_closed = |(_, reason): &(Condition, String)| {
+            ![DATA_DECIDE, EVAL_DATA_BREAK, OTHER_WAY].contains(&reason.as_str())
+        };
         self.refuses.is_none() && self.unknown.is_empty() && self.undecided.iter().all(is_closed)
     }
 }

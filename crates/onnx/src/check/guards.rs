@@ -1,4 +1,5 @@
 //! The conditions under which a model runs, as a checker of sizes checks them.
+use super::conditions::is_branch;
 use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{SAMPLES, Walked, sampled, walked};
 use super::symbolic::Symbolic;
@@ -74,11 +75,8 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         left_open: Vec::new(),
         not_followed: walk.unknown.len(),
     };
-    unexplained(
-        model,
-        &symbolic,
-        &walk.env.guards().iter().map(|guard| guard.condition).collect::<Vec<_>>(),
-    )?;
+    let required = walk.env.guards().iter().filter(|guard| !is_branch(guard.clause.name()));
+    unexplained(model, &symbolic, &required.map(|guard| guard.condition).collect::<Vec<_>>())?;
     let mut sizes = Vec::new();
     for (input, of_input) in symbolic.sizes.iter().filter(|(input, _)| input.is_tensor) {
         if input.shape.is_none() {
@@ -95,10 +93,10 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     let mut conditions: Vec<Expr> = symbolic.conditions();
     conditions.extend(fitting);
     for guard in walk.env.guards() {
-        match known(guard.condition) {
+        match known(guard.condition) && !is_branch(guard.clause.name()) {
             true if !conditions.contains(&guard.condition) => conditions.push(guard.condition),
             true => {}
-            // Only data decide it.
+            // Only data decide it, or it is a way that was not walked.
             false => {
                 let node = node_of(guard.origin.0 as usize);
                 set.left_open.push(format!("{node}: {}", guard.clause.name()));

@@ -29,6 +29,8 @@ mod open_tests;
 mod operand_tests;
 mod plain;
 #[cfg(test)]
+mod refused_tests;
+#[cfg(test)]
 mod run_tests;
 mod run_time;
 #[cfg(test)]

@@ -1,4 +1,5 @@
 //! The sizes of a model's inputs as symbols.
+use super::integers::can_exist;
 use super::limits::{Allowed, Bounds, LEAST, Limits};
 use super::names;
 use crate::read::Model;
@@ -397,7 +398,8 @@ impl Symbolic {
         self.sizes.iter().map(of).collect()
     }
 
-    /// The sizes of the inputs at an assignment of the symbols; `None` where that is not allowed.
+    /// The sizes of the inputs at an assignment of the symbols; `None` where that is not allowed, or takes more memory than
+    /// there is.
     pub fn at(&self, assigned: impl Fn(Symbol) -> Option<i64>) -> Option<FxHashMap<String, Vec<i64>>> {
         for (symbol, named) in &self.symbols {
             let value = assigned(*symbol)?;
@@ -418,7 +420,8 @@ impl Symbolic {
         let of = |(at_input, (input, sizes)): (usize, &(Input, Vec<Expr>))| {
             let given =
                 |(at, &e): (usize, &Expr)| size(self.varied.get(&(at_input, at)).copied().unwrap_or(e));
-            Some((input.name.clone(), sizes.iter().enumerate().map(given).collect::<Option<Vec<i64>>>()?))
+            let sizes = sizes.iter().enumerate().map(given).collect::<Option<Vec<i64>>>()?;
+            can_exist(input, &sizes).then(|| (input.name.clone(), sizes))
         };
         self.sizes.iter().enumerate().filter(|(_, (input, _))| input.shape.is_some()).map(of).collect()
     }

@@ -159,6 +159,20 @@ fn initialized(graph: &GraphProto) -> Result<(), ReadError> {
     Ok(())
 }
 
+/// Requires that the tensors of a graph and of those within its nodes have as many elements as their sizes say.
+fn filled(graph: &GraphProto) -> Result<(), ReadError> {
+    let fits = |weight: &message::TensorProto| match tensor::misfilled(weight) {
+        Some(message) => Err(wrong(format!("tensor `{}`", weight.name), message)),
+        None => Ok(()),
+    };
+    graph.initializer.iter().try_for_each(fits)?;
+    for node in &graph.node {
+        node.attribute.iter().filter_map(|own| own.t.as_deref()).try_for_each(fits)?;
+        graphs_of(node).try_for_each(filled)?;
+    }
+    Ok(())
+}
+
 impl Model {
     /// The files beside the model that hold weights of its graph, each once.
     pub fn external_files(&self) -> Vec<&str> {
@@ -185,6 +199,9 @@ impl Model {
             return Err(wrong("ir_version", message));
         }
         let mut graph = model.graph.ok_or_else(|| wrong("graph", "the model has none"))?;
+        if graph.node.is_empty() && graph.output.is_empty() {
+            return Err(wrong("graph", "it has neither nodes nor outputs"));
+        }
         let imports = imports(&model.opset_import);
         match imports.get("") {
             Some(version) if !OPSETS.contains(version) => {
@@ -199,6 +216,7 @@ impl Model {
         }
         let links = order::graph(&mut graph, None)?;
         initialized(&graph)?;
+        filled(&graph)?;
         let mut functions = Vec::with_capacity(model.functions.len());
         for mut message in model.functions {
             let name = format!("function {}", message.name);

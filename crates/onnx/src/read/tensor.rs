@@ -26,6 +26,38 @@ pub fn tensor(pool: &mut Pool, message: &TensorProto, is_needed: bool) -> Option
     }
 }
 
+/// What is wrong with the elements of a tensor that the file holds: there are more or fewer of them than its sizes say.
+/// Where it holds none, they were left out.
+pub(super) fn misfilled(message: &TensorProto) -> Option<String> {
+    let dtype = Dtype::from_number(i64::from(message.data_type)).filter(|_| message.data_location == 0)?;
+    let sizes = message.dims.iter().map(|&size| u64::try_from(size).ok());
+    let count = sizes.collect::<Option<Vec<_>>>()?.iter().try_fold(1u64, |n, &size| n.checked_mul(size))?;
+    // Several elements of a few bits share a byte.
+    let each = match dtype {
+        Dtype::U4 | Dtype::I4 | Dtype::F4E2M1 => 2,
+        Dtype::U2 | Dtype::I2 => 4,
+        _ => 1,
+    };
+    let (given, expected, unit) = if message.raw_data.is_empty() {
+        let (given, parts) = match dtype {
+            Dtype::F32 => (message.float_data.len(), 1),
+            Dtype::F64 => (message.double_data.len(), 1),
+            Dtype::C64 => (message.float_data.len(), 2),
+            Dtype::C128 => (message.double_data.len(), 2),
+            Dtype::I64 => (message.int64_data.len(), 1),
+            Dtype::U32 | Dtype::U64 => (message.uint64_data.len(), 1),
+            Dtype::Str => (message.string_data.len(), 1),
+            _ => (message.int32_data.len(), 1),
+        };
+        (given as u64, count.div_ceil(each).checked_mul(parts)?, "elements")
+    } else {
+        let bytes = count.div_ceil(each).checked_mul(dtype.bytes().unsigned_abs())?;
+        (message.raw_data.len() as u64, bytes, "bytes")
+    };
+    (given != 0 && given != expected)
+        .then(|| format!("it has {given} {unit}, where its sizes say {expected}"))
+}
+
 /// The tensor of a sparse message, with 0 where it has no element; `None` if its type or a size is impossible.
 pub fn sparse(pool: &mut Pool, message: &SparseTensorProto) -> Option<Tensor> {
     let (values, indices) = (message.values.as_ref()?, message.indices.as_ref());

@@ -86,6 +86,17 @@ impl Dtype {
         Some(if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) })
     }
 
+    /// How many bytes an element takes, or one that holds several.
+    pub fn bytes(self) -> i64 {
+        match self {
+            Dtype::C128 => 16,
+            Dtype::F64 | Dtype::C64 | Dtype::I64 | Dtype::U64 => 8,
+            Dtype::F32 | Dtype::I32 | Dtype::U32 => 4,
+            Dtype::F16 | Dtype::BF16 | Dtype::I16 | Dtype::U16 => 2,
+            _ => 1,
+        }
+    }
+
     /// Whether it is an integer type.
     pub fn is_integer(self) -> bool {
         self.integer_range().is_some()

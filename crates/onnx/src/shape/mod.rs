@@ -4,6 +4,7 @@
 //! (<https://onnx.ai/onnx/operators/>, and onnxruntime's `docs/ContribOperators.md`). Conditions are numbered where
 //! they are required. Beside shapes, kernels follow the elements of small tensors, since models compute shapes with
 //! tensors.
+mod at_load;
 mod call;
 mod dtype;
 mod elements;
@@ -27,6 +28,7 @@ pub use schema::{condition_text, is_known, operators};
 pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 
+use sizewise_expr::{Expr, Pool};
 use sizewise_kernels::{Backend, Cx, KernelError};
 
 /// The newest version of `ai.onnx` that onnxruntime 1.31 loads.
@@ -37,6 +39,22 @@ pub fn unsupported_version(version: i64, backend: Backend) -> Option<KernelError
     let is_new = version > NEWEST && backend != Backend::Any;
     let message = || format!("onnxruntime 1.31 loads ai.onnx up to version {NEWEST}, not {version}");
     is_new.then(|| KernelError::invalid("schema.S5", message()))
+}
+
+/// (S6) The refusal of a result of which 64 bits do not count the bytes.
+pub fn too_large(pool: &Pool, values: &[Option<Value>]) -> Option<KernelError> {
+    let counts = |tensor: &Tensor| {
+        let sizes = tensor.shape.as_ref()?.iter().map(|&size| pool.as_int(size));
+        let sizes: Vec<_> = sizes.collect::<Option<_>>()?;
+        let mut sizes = sizes.iter().map(|size| size.to_i64());
+        Some(sizes.try_fold(tensor.dtype.bytes(), |bytes, size| bytes.checked_mul(size?)).is_some())
+    };
+    let tensors = values.iter().flatten().filter_map(Value::tensor);
+    let is_large = tensors.filter_map(|tensor| Some((counts(tensor)?, tensor))).any(|(fits, tensor)| {
+        // Nothing is large beside a size of 0.
+        !fits && tensor.shape.as_ref().is_some_and(|sizes| !sizes.contains(&Expr::ZERO))
+    });
+    is_large.then(|| KernelError::invalid("schema.S6", "its result has more bytes than 64 bits count"))
 }
 
 /// The outputs of a call of which no more is known than their types.

@@ -4,7 +4,8 @@ use super::untracked::mark_untracked;
 use super::{Ended, Walk};
 use crate::read::message::NodeProto;
 use crate::shape::{
-    Call, Dtype, RunTime, Value, graphs_left_out, infer, left_to_run_time, mark_spans, unknown_outputs,
+    Call, Dtype, RunTime, Value, graphs_left_out, infer, left_to_run_time, mark_spans, too_large,
+    unknown_outputs,
 };
 use sizewise_kernels::{Cx, KernelError};
 
@@ -40,6 +41,10 @@ impl Walk<'_> {
                 unknown_outputs(call)
             }
         };
+        if let Some(error) = too_large(&self.env.pool, &values) {
+            self.failed(step, error)?;
+            values = unknown_outputs(call);
+        }
         let misinferred = self.misinferred(call, &values);
         for error in [self.uncounted_sizes(call), graphs_left_out(call), misinferred].into_iter().flatten() {
             self.failed(step, error)?;

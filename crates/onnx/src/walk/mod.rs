@@ -212,7 +212,8 @@ impl<'m> Walk<'m> {
         let found = |number: Option<usize>| values.get(number?)?.clone();
         let results = model.links.results().map(|number| found(number).unwrap_or(Value::Unknown));
         let results = done.then(|| results.collect());
-        if self.keeps {
+        // Those of which the file states the sizes are compared with it.
+        if self.keeps || !model.graph.value_info.is_empty() {
             self.values = values;
         }
         results

@@ -1,5 +1,5 @@
 //! Sizes that may show a violation: first those near the example that break one condition alone.
-use super::{Check, Decided, MAX_FOLDED, decide};
+use super::{Check, Decided, MAX_FOLDED, assume_existing, decide};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 
@@ -82,7 +82,7 @@ impl Check<'_> {
     }
 
     /// A condition as the walk has written it.
-    fn as_walked(&self, condition: Expr) -> Expr {
+    pub(super) fn as_walked(&self, condition: Expr) -> Expr {
         self.written.get(&condition).copied().unwrap_or(condition)
     }
 
@@ -103,6 +103,7 @@ impl Check<'_> {
         let mut env = self.symbolic.env.clone();
         let own = self.as_walked(condition);
         guards.iter().filter(|guard| guard.condition != own).for_each(|guard| env.assume(guard.condition));
+        assume_existing(&self.symbolic, &mut env);
         let (pool, facts) = env.facts();
         let Decided::Refuted { witness } = decide(pool, facts, condition, &self.budget).verdict else {
             return None;

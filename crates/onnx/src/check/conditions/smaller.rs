@@ -12,7 +12,7 @@ const MAX_TRIES: usize = 3;
 
 impl Check<'_> {
     /// The values of symbols at sizes of inputs. `None` where these do not say all of them.
-    fn assigned(&self, sizes: &Given) -> Option<FxHashMap<Symbol, i64>> {
+    pub(super) fn assigned(&self, sizes: &Given) -> Option<FxHashMap<Symbol, i64>> {
         let symbols = self.symbolic.symbols.iter();
         let of = |(symbol, named): &(Symbol, crate::check::Named)| {
             let (input, dim) = named.source.as_ref()?;

@@ -1,4 +1,5 @@
 //! Convolutions.
+use super::output_shape::output_shape;
 use super::{Family, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
@@ -381,26 +382,7 @@ pub(super) fn transposed_sizes(
     call.check(extra.len() == count, "ConvTranspose.C6", || {
         format!("output_padding has {} entries", extra.len())
     })?;
-    let stated = match call.ints("output_shape") {
-        Some(list) if list.len() == count => Some(list),
-        // Where the sizes of the input are known, the inference of shapes takes no batch and no channels here.
-        Some(list) if list.len() == count + 2 && cx.on_cpu() => {
-            for dim in 2..count + 2 {
-                let message = || format!("output_shape has {} entries", list.len());
-                let is_stated = call.ints("kernel_shape").is_some();
-                call.check(!is_stated, "ConvTranspose.C6", message)?;
-                call.refused_where_known(1, dim, "ConvTranspose.C6", message)?;
-            }
-            Some(&list[2..])
-        }
-        Some(list) => {
-            call.check(list.is_empty(), "ConvTranspose.C6", || {
-                format!("output_shape has {} entries", list.len())
-            })?;
-            None
-        }
-        None => None,
-    };
+    let stated = output_shape(cx, call, count)?;
     let mut shape = Vec::with_capacity(count);
     for i in 0..count {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));

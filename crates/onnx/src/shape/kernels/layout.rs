@@ -250,7 +250,8 @@ fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
     call.list(cx, "axes", 1, "Axes.C1")
 }
 
-/// The input without dimensions of size 1. (C1) Axes are within the rank. (C2) Sizes at the axes are 1.
+/// The input without dimensions of size 1. (C1) Axes are within the rank. (C2) Sizes at the axes are 1. (C3) Without axes,
+/// those are dropped whose size is 1.
 fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axes = axes(cx, call)?;
@@ -266,7 +267,7 @@ fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
         None => {
             for (at, &size) in sizes.iter().enumerate() {
                 let one = cx.eq(size, 1);
-                dropped[at] = cx.branch(one, "Squeeze.C2")?;
+                dropped[at] = cx.branch(one, "Squeeze.C3")?;
             }
         }
     }

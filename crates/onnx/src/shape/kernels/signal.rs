@@ -120,7 +120,8 @@ fn parts(cx: &mut Cx, size: Expr, clause: &'static str) -> Result<(), KernelErro
     cx.require(fine, clause, |cx| format!("the last size is {}, not 1 or 2", cx.show(size)))
 }
 
-/// (C6) of [`dft`]: what is known when the model loads is real. The kernel itself takes no notice of an imaginary part.
+/// (DFT.C6) A one-sided transform that is no inverse is of real numbers, where their size is known when the model loads.
+/// The kernel itself takes no notice of an imaginary part.
 fn real_at_load(cx: &Cx, call: &Checked, last: usize) -> Result<(), KernelError> {
     let two = Expr::from(2);
     if !cx.on_cpu() || call.shape(0)?[last] != two {
@@ -131,8 +132,7 @@ fn real_at_load(cx: &Cx, call: &Checked, last: usize) -> Result<(), KernelError>
 
 /// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last.
 /// (C2) The last size is 1 or 2. (C3) The length is positive. (C4) One-sided output is not that of an inverse of
-/// complex numbers. (C5) onnxruntime extends no empty signal, and makes nothing of one. (C6) A one-sided transform that
-/// is no inverse is of real numbers.
+/// complex numbers. (C5) onnxruntime extends no empty signal, and makes nothing of one.
 fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();

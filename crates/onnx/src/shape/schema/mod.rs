@@ -27,6 +27,7 @@ const CONDITIONS: &[(&str, &str)] = &[
     ),
     ("schema.S4", "onnxruntime's CPU provider has a kernel of the operator for these element types."),
     ("schema.S5", "onnxruntime loads models of this version of ai.onnx."),
+    ("schema.S6", "64 bits count the bytes of its results."),
 ];
 
 /// How often a formal parameter stands in a call.

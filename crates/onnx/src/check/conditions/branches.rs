@@ -1,0 +1,74 @@
+//! Ways that a node takes by sizes: `Squeeze` without axes drops the dimensions that are 1. They are no conditions of the
+//! model, which runs on either way.
+use super::{Check, Condition, Decided, Given, MAX_FOLDED, Verdict};
+use crate::check::evaluate::evaluate_for_any_data;
+use rustc_hash::FxHashMap;
+use sizewise_expr::{Evaluator, Expr, Symbol, Value};
+
+/// Why a verdict is open where a model takes a way that was not walked.
+pub(in crate::check) const OTHER_WAY: &str =
+    "the model goes another way where it does not hold, and that was tried at a few sizes alone";
+
+/// Whether a condition decides the way that a node takes, and requires nothing.
+pub(in crate::check) fn is_branch(clause: &str) -> bool {
+    clause == "Squeeze.C3"
+}
+
+impl Check<'_> {
+    /// Whether sizes break no condition of the walk but one.
+    pub(super) fn keeps_others(&self, broken: Expr, sizes: &Given) -> bool {
+        let Some(values) = self.assigned(sizes) else { return true };
+        let number = |symbol: Symbol| values.get(&symbol).map(|value| Value::Int((*value).into()));
+        let mut evaluator = Evaluator::new(&self.symbolic.env.pool, number);
+        let own = self.as_walked(broken);
+        let others = self.walk.env.guards().iter().filter(|guard| guard.condition != own).take(MAX_FOLDED);
+        others
+            .filter(|guard| !is_branch(guard.clause.name()))
+            .all(|guard| evaluator.truth(guard.condition) != Ok(false))
+    }
+
+    /// Looks at the other way that a node takes: sizes that lead there and are refused, or make another output than is
+    /// declared, violate the model.
+    pub(super) fn decide_branch(&mut self, condition: Condition, e: Expr) {
+        let mut env = std::mem::take(&mut self.asked);
+        let verdict = self.decided(e, &mut env);
+        self.asked = env;
+        let witness: FxHashMap<Symbol, i64> = match verdict {
+            Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
+            Decided::Refuted { witness } => {
+                witness.into_iter().filter_map(|(symbol, value)| Some((symbol, value.to_i64()?))).collect()
+            }
+            Decided::Unknown { .. } => FxHashMap::default(),
+        };
+        let value = |symbol: Symbol| witness.get(&symbol).copied().or_else(|| self.symbolic.hint(symbol));
+        let tried: Vec<Given> =
+            self.candidates(e, &value).into_iter().filter(|sizes| self.keeps_others(e, sizes)).collect();
+        for sizes in tried {
+            if self.tries == 0 {
+                break;
+            }
+            self.tries -= 1;
+            let Some(values) = self.assigned(&sizes) else { continue };
+            match evaluate_for_any_data(self.model, &sizes) {
+                Ok(evaluated) => {
+                    let names = self.symbolic.names.iter();
+                    let size = |symbol: Symbol| values.get(&symbol).copied();
+                    let named =
+                        names.filter_map(|(name, &e)| Some((name.clone(), self.symbolic.value(e, &size)?)));
+                    let (named, before) = (named.collect(), self.report.wrong_outputs.len());
+                    self.as_declared((&sizes, None), &named, &evaluated);
+                    if self.report.wrong_outputs.len() > before {
+                        return;
+                    }
+                }
+                Err(refused) if !refused.is_unsupported => {
+                    self.report.conditions.push(condition.clone());
+                    return self.violated(condition, e, vec![sizes]);
+                }
+                Err(_) => {}
+            }
+        }
+        self.report.undecided.push((condition, OTHER_WAY.to_owned()));
+        self.lower(Verdict::Unknown);
+    }
+}

@@ -1,0 +1,23 @@
+//! The sizes that a transposed convolution is to make.
+use crate::shape::call::Checked;
+use sizewise_kernels::{Cx, KernelError};
+
+/// The spatial sizes of the attribute `output_shape`. (ConvTranspose.C6) Lists have an entry for each spatial dimension.
+pub(super) fn output_shape<'a>(
+    cx: &Cx,
+    call: &Checked<'_, 'a>,
+    count: usize,
+) -> Result<Option<&'a [i64]>, KernelError> {
+    let Some(list) = call.ints("output_shape").filter(|list| !list.is_empty()) else { return Ok(None) };
+    let message = || format!("output_shape has {} entries", list.len());
+    // The kernel takes a batch and channels before them. The inference of shapes does not, where it knows the kernel's sizes.
+    if list.len() == count + 2 && cx.on_cpu() {
+        call.check(call.ints("kernel_shape").is_none(), "ConvTranspose.C6", message)?;
+        for dim in 2..count + 2 {
+            call.refused_where_known(1, dim, "ConvTranspose.C6", message)?;
+        }
+        return Ok(Some(&list[2..]));
+    }
+    call.check(list.len() == count, "ConvTranspose.C6", message)?;
+    Ok(Some(list))
+}
