@@ -159,7 +159,7 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
             again = check(program, shapes)
             if again.verdict == "ok":
                 cost = candidate.cost or "what that costs is not known"
-                again.add_note("fix-applied", f"the spec was changed: {'; '.join(candidate.text.splitlines())}: {cost}")
+                again.add_note("fix-applied", f"the spec was changed: {candidate.text}; {cost}")
                 return program, again
     message = str(report)
     if proved:
