@@ -167,7 +167,7 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
     if call.since() < 24 {
         return cx.require_expandable(last, &products[3..], "Attention.C5");
     }
-    let fits = cx.ge(last[0], products[3]);
+    let fits = cx.le(last[0], products[3]);
     cx.require(fits, "Attention.C5", |cx| {
         format!("the mask is {} wide for {}", cx.show(last[0]), cx.show(products[3]))
     })

@@ -227,12 +227,12 @@ fn divisible(cx: &mut Cx, divisor: &Tensor) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// (C1) A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod`.
+/// (C1) A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod` alone before version 28.
 fn modulo(cx: &mut Cx, call: &Checked) -> Outcome {
     let fmod = call.int("fmod", 0);
     call.check(matches!(fmod, 0 | 1), "Mod.C1", || format!("fmod is to be 0 or 1, not {fmod}"))?;
     let floats = !call.given(0)?.dtype.is_integer();
-    call.check(fmod == 1 || !floats, "Mod.C1", || "floats need fmod=1".to_owned())?;
+    call.check(fmod == 1 || !floats || call.since() >= 28, "Mod.C1", || "floats need fmod=1".to_owned())?;
     folded(cx, call, fmod == 1)
 }
 
