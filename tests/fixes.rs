@@ -95,7 +95,7 @@ fn fixes_that_keep_most_shapes_come_first() {
     ];
     assert_eq!(texts[..3], expected);
     // What no Dim can say, the other language can.
-    assert!(texts[3].ends_with("    assumptions=[a >= b],\n)"), "{}", texts[3]);
+    assert!(texts[3].ends_with("    assumptions=[a >= b])"), "{}", texts[3]);
 }
 
 /// Of a size that is padded to a multiple, torch.export records parts that the archive does not hold: it refuses a named
@@ -153,7 +153,7 @@ fn what_a_spec_cannot_say_costs_inputs_that_work() {
     assert_eq!(check("defer_asserts", Some(&auto)).verdict, Outcome::Ok);
     let report = check("defer_asserts", Some(&json!({"x": [dim("a")], "y": [dim("b")], "z": [dim("c")]})));
     let exact = report.fixes.last().expect("a fix");
-    assert_eq!(exact.assumptions, ["c == a + b", "c >= 4"]);
+    assert_eq!(exact.assumptions, ["c >= 4", "c == a + b"]);
     assert_eq!(exact.cost.as_deref(), Some("loses no working shapes"));
     let fix = &report.fixes[1];
     assert!(fix.text.ends_with("c = a + 4"), "{}", fix.text);
