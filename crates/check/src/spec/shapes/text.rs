@@ -121,7 +121,7 @@ mod tests {
     fn conditions_are_written_as_torch_takes_them() {
         for (text, torch, plain) in [
             ("a % 2 == 0", "a % 2 == 0", "a % 2 == 0"),
-            ("(a == 2) | (a % 5 == 0)", "(a % 5 == 0) | (a == 2)", "(a % 5 == 0) | (a == 2)"),
+            ("(a == 2) | (a % 5 == 0)", "(a == 2) | (a % 5 == 0)", "(a == 2) | (a % 5 == 0)"),
             ("Max(a, b, 3) <= c", "torch.sym_max(torch.sym_max(3, a), b) <= c", "max(3, a, b) <= c"),
             (
                 "Min(a, 2*b) >= 1 + Max(b, c)",
