@@ -149,8 +149,12 @@ fn sizes_left_to_torch_start_where_the_exported_module_takes_them() {
 #[test]
 fn what_a_spec_cannot_say_costs_inputs_that_work() {
     // z = x + y: no dimension is derived from two.
-    let auto = json!({"x": ["AUTO"], "y": ["AUTO"], "z": ["AUTO"]});
-    assert_eq!(check("defer_asserts", Some(&auto)).verdict, Outcome::Ok);
+    let report = check("defer_asserts", Some(&json!({"x": ["AUTO"], "y": ["AUTO"], "z": ["AUTO"]})));
+    let fix = report.fixes.first().expect("a fix");
+    assert!(fix.text.ends_with("z_0 = x_0 + 4"), "{}", fix.text);
+    let cost = fix.cost.as_deref().expect("a cost");
+    assert!(cost.starts_with("also rejects shapes that work, such as x: ["), "{cost}");
+    // An assumption says it.
     let report = check("defer_asserts", Some(&json!({"x": [dim("a")], "y": [dim("b")], "z": [dim("c")]})));
     let exact = report.fixes.last().expect("a fix");
     assert_eq!(exact.assumptions, ["c >= 4", "c == a + b"]);

@@ -173,7 +173,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ),
         (
             "{'x': [torch.randint(3)]}",
-            "line 1, column 8: `torch.randint(...)` is not called: the text is parsed and not run; known calls are Dim(...), dims(...) and dict(...)",
+            "line 1, column 8: `torch.randint(...)` is not called: the text is parsed and not run; known calls are Dim(...), dims(...), dict(...), ShapesSpec(...) and its parts",
         ),
         (
             "batch = Dim('batch')\n{'x': [bacth]}",

@@ -111,7 +111,11 @@ impl Writer {
     fn assumptions(&mut self, shapes: &Shapes) -> Vec<String> {
         let written: Vec<String> = shapes.assumptions.iter().map(|text| self.expression(text)).collect();
         let mut kept: Vec<String> = Vec::new();
-        for text in written.into_iter().chain(std::mem::take(&mut self.more)) {
+        for mut text in written.into_iter().chain(std::mem::take(&mut self.more)) {
+            // torch takes conditions on variables only: one that never holds.
+            if let ("False", Some(any)) = (text.as_str(), shapes.variables.keys().next()) {
+                text = format!("{any} < {any}");
+            }
             if text != "True" && !kept.contains(&text) {
                 kept.push(text);
             }
