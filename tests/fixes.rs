@@ -159,10 +159,6 @@ fn what_a_spec_cannot_say_costs_inputs_that_work() {
     let exact = report.fixes.last().expect("a fix");
     assert_eq!(exact.assumptions, ["c >= 4", "c == a + b"]);
     assert_eq!(exact.cost.as_deref(), Some("loses no working shapes"));
-    let fix = &report.fixes[1];
-    assert!(fix.text.ends_with("c = a + 4"), "{}", fix.text);
-    let cost = fix.cost.as_deref().expect("a cost");
-    assert!(cost.starts_with("also rejects shapes that work, such as x: ["), "{cost}");
 }
 
 #[test]

@@ -15,13 +15,12 @@ const MAX_TEXT: usize = 20_000;
 const NO_TRUTH: &str = "_SpecShapeEnv: 'evaluate_sym_node' is not allowed at spec-definition time. Use IntVar / ShapeVar \
                         only inside TensorSpec / ShapesSpec";
 
-impl Formula {
-    fn new(text: String, kind: Kind, place: Place) -> Result<Value> {
-        if text.len() > MAX_TEXT {
-            return Err(place.error("the expression is too long"));
-        }
-        Ok(Value::Formula(Rc::new(Formula { text, kind, variable: None })))
+/// A formula as a value.
+fn formula(text: String, kind: Kind, place: Place) -> Result<Value> {
+    if text.len() > MAX_TEXT {
+        return Err(place.error("the expression is too long"));
     }
+    Ok(Value::Formula(Rc::new(Formula { text, kind, variable: None })))
 }
 
 /// The text of an operand; `None` for what is no number and no formula.
@@ -72,19 +71,15 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
     let zero = matches!(right, Value::Int(value) if value.is_zero());
     match op {
         "&" | "|" if a_kind == Kind::Bool && b_kind == Kind::Bool => {
-            Formula::new(format!("({a} {op} {b})"), Kind::Bool, place)
+            formula(format!("({a} {op} {b})"), Kind::Bool, place)
         }
         "%" if zero => Err(place.error("Modulo by zero")),
         "//" | "/" if zero => Err(place.error("division by zero")),
-        "+" | "-" | "*" if numbers => Formula::new(format!("({a} {op} {b})"), kind, place),
-        "//" | "%" if numbers && kind == Kind::Int => {
-            Formula::new(format!("({a} {op} {b})"), Kind::Int, place)
-        }
-        "/" if numbers && kind == Kind::Int => {
-            Formula::new(format!("IntTrueDiv({a}, {b})"), Kind::Float, place)
-        }
+        "+" | "-" | "*" if numbers => formula(format!("({a} {op} {b})"), kind, place),
+        "//" | "%" if numbers && kind == Kind::Int => formula(format!("({a} {op} {b})"), Kind::Int, place),
+        "/" if numbers && kind == Kind::Int => formula(format!("IntTrueDiv({a}, {b})"), Kind::Float, place),
         "**" if numbers && matches!(right, Value::Int(value) if !value.is_negative()) => {
-            Formula::new(format!("({a} ** {b})"), kind, place)
+            formula(format!("({a} ** {b})"), kind, place)
         }
         "<<" | ">>" if numbers && matches!(right, Value::Int(_)) => shifted(op, &a, right, place),
         _ if numbers => Err(place.error(format!("`{op}` between sizes is not read here"))),
@@ -99,7 +94,7 @@ fn shifted(op: &str, a: &str, by: &Value, place: Place) -> Result<Value> {
     let power = power.and_then(|by| Int::from(2).pow(by, MAX_BITS));
     let power = power.ok_or_else(|| place.error("the number is too large for a size"))?;
     let op = if op == "<<" { "*" } else { "//" };
-    Formula::new(format!("({a} {op} ({power}))"), Kind::Int, place)
+    formula(format!("({a} {op} ({power}))"), Kind::Int, place)
 }
 
 pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Place) -> Result<Value> {
@@ -124,14 +119,14 @@ pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Pla
         ("!=", Kind::Bool) => format!("(({a} & ~{b}) | (~{a} & {b}))"),
         _ => format!("({a} {op} {b})"),
     };
-    Formula::new(text, Kind::Bool, place)
+    formula(text, Kind::Bool, place)
 }
 
 /// `-value` of a formula.
-pub(super) fn negated(formula: &Formula, place: Place) -> Result<Value> {
-    match formula.kind {
+pub(super) fn negated(of: &Formula, place: Place) -> Result<Value> {
+    match of.kind {
         Kind::Bool => Err(place.error("bad operand type for unary -: 'SymBool'")),
-        kind => Formula::new(format!("(-{})", formula.text), kind, place),
+        kind => formula(format!("(-{})", of.text), kind, place),
     }
 }
 
@@ -143,10 +138,10 @@ pub(super) fn called(name: &str, arguments: &[Value], place: Place) -> Result<Va
     let texts: Vec<&str> = operands.iter().map(|(text, _)| text.as_str()).collect();
     let numbers = operands.iter().all(|(_, kind)| *kind == Kind::Int);
     match (name, texts.as_slice()) {
-        ("sym_max", [a, b]) if numbers => Formula::new(format!("Max({a}, {b})"), Kind::Int, place),
-        ("sym_min", [a, b]) if numbers => Formula::new(format!("Min({a}, {b})"), Kind::Int, place),
-        ("sym_not", [a]) if operands[0].1 == Kind::Bool => Formula::new(format!("(~{a})"), Kind::Bool, place),
-        ("abs", [a]) if numbers => Formula::new(format!("Abs({a})"), Kind::Int, place),
+        ("sym_max", [a, b]) if numbers => formula(format!("Max({a}, {b})"), Kind::Int, place),
+        ("sym_min", [a, b]) if numbers => formula(format!("Min({a}, {b})"), Kind::Int, place),
+        ("sym_not", [a]) if operands[0].1 == Kind::Bool => formula(format!("(~{a})"), Kind::Bool, place),
+        ("abs", [a]) if numbers => formula(format!("Abs({a})"), Kind::Int, place),
         ("sym_ite", _) => Err(place.error(
             "_SpecShapeEnv: 'simplify' is not allowed at spec-definition time. Use IntVar / ShapeVar only inside \
              TensorSpec / ShapesSpec",
