@@ -36,7 +36,7 @@ const BODIES: &[&str] = &[
     "t = Transpose<perm = [1, 0]>(y)  out = Mul(x, t)",
     "t = Transpose<perm = [1, 0]>(y)  p = Add(x, t)  q = Concat<axis = 1>(p, x)  out = MatMul(q, q)",
     "a, b = Split<axis = 1, num_outputs = 2>(x)  out = Add(a, y)",
-    "c = Constant<value_ints = [1]>()  u = Unsqueeze(x, c)  k = Constant<value = float[2, 1, 3] {0.5}>()  out = Conv<strides = [2]>(u, k)",
+    "c = Constant<value_ints = [1]>()  u = Unsqueeze(x, c)  k = Constant<value = float[2, 1, 3] {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}>()  out = Conv<strides = [2]>(u, k)",
     "c = Constant<value_ints = [1]>()  u = Unsqueeze(x, c)  out = MaxPool<kernel_shape = [4], pads = [1, 0]>(u)",
     "s = Shape(y)  out = Expand(x, s)",
     "s = Shape(y)  out = Reshape(x, s)",

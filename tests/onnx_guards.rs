@@ -11,7 +11,7 @@ const ADD: &str = "g (float[batch, n] x, float[batch, 6] y) => (float[batch, 6] 
 const PATCHES: &str = "g (float[batch, height] x, float[4, height] y) => (float[a, b, c] z, float[d, e] p) {
     one = Constant<value_ints = [1]>()
     u = Unsqueeze(x, one)
-    k = Constant<value = float[2, 1, 3] {0.5}>()
+    k = Constant<value = float[2, 1, 3] {0.5, 0.5, 0.5, 0.5, 0.5, 0.5}>()
     z = Conv<strides = [2]>(u, k)
     rows = Constant<value_ints = [-1, 5]>()
     p = Reshape(y, rows)

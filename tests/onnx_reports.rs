@@ -32,7 +32,8 @@ pub fn run(body: &str, spec: &str, options: &[&str]) -> (i32, String, String) {
 
 const SUM: &str = "g (float[batch, n] x, float[batch, m] w) => (float[batch, n] y) { y = Add(x, w) }";
 const KERNELS: &str = "g (float[batch, 3, height, 9] x) => (float[batch, 8, a, b] z) {
-    k = Constant<value = float[8, 3, 5, 5] {0.1}>()
+    sizes = Constant<value_ints = [8, 3, 5, 5]>()
+    k = ConstantOfShape<value = float[1] {0.1}>(sizes)
     y = Conv(x, k)
     z = MaxPool<kernel_shape = [3, 3]>(y)
 }";

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 const JOIN: &str =
     "g (float[batch, seq] x, float[b2, 4] y) => (float[n, k] z) { z = Concat<axis = 1>(x, y) }";
 const KERNEL: &str = "g (float[batch, 3, h, w] x) => (float[n, c, i, j] z) {
-    k = Constant<value = float[8, 3, 5, 5] {0.1}>()
+    sizes = Constant<value_ints = [8, 3, 5, 5]>()
+    k = ConstantOfShape<value = float[1] {0.1}>(sizes)
     z = Conv(x, k)
 }";
 const ROWS: &str = "g (float[batch, seq] x) => (float[n, k] z) {

@@ -20,7 +20,7 @@ const BATCHES: &str = "g (float[a, 3] x, float[b, 3] w) => (float[c, 3] y) {
 
 /// A skip connection around a convolution with stride 2 and its inverse: even heights only.
 const EVEN: &str = "g (float[n, 1, h, 4] x) => (float[n, 2, a, 4] y) {
-    k = Constant<value = float[1, 1, 3, 1] {0.1}>()
+    k = Constant<value = float[1, 1, 3, 1] {0.1, 0.1, 0.1}>()
     d = Conv<pads = [1, 0, 1, 0], strides = [2, 1]>(x, k)
     s = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>()
     u = Resize<mode = \"nearest\">(d, , s)
@@ -212,7 +212,8 @@ fn sizes_that_data_decide_are_called_by_their_places() {
 #[test]
 fn conditions_are_shown_as_bounds_of_sizes() {
     let body = "g (float[n, 3, h, 9] x) => (float[n, 3, a, b] z) {
-        k = Constant<value = float[3, 3, 2, 1] {0.1}>()
+        sizes = Constant<value_ints = [3, 3, 2, 1]>()
+        k = ConstantOfShape<value = float[1] {0.1}>(sizes)
         y = Conv<strides = [2, 1]>(x, k)
         z = MaxPool<kernel_shape = [5, 3]>(y)
     }";
@@ -242,7 +243,7 @@ fn conditions_of_quotients_are_shown_as_multiples() {
 #[test]
 fn what_broadcasts_another_way_may_be_rejected() {
     let body = "g (float[b, 1, h, 4] x) => (float[b, 1, a, 4] y) {
-        k = Constant<value = float[1, 1, 3, 1] {0.1}>()
+        k = Constant<value = float[1, 1, 3, 1] {0.1, 0.1, 0.1}>()
         d = Conv<pads = [1, 0, 1, 0], strides = [2, 1]>(x, k)
         s = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>()
         u = Resize<mode = \"nearest\">(d, , s)

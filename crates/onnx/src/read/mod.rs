@@ -199,9 +199,6 @@ impl Model {
             return Err(wrong("ir_version", message));
         }
         let mut graph = model.graph.ok_or_else(|| wrong("graph", "the model has none"))?;
-        if graph.node.is_empty() && graph.output.is_empty() {
-            return Err(wrong("graph", "it has neither nodes nor outputs"));
-        }
         let imports = imports(&model.opset_import);
         match imports.get("") {
             Some(version) if !OPSETS.contains(version) => {
@@ -213,6 +210,9 @@ impl Model {
                 return Err(wrong("opset_import", "the model imports no operators"));
             }
             _ => {}
+        }
+        if graph.node.is_empty() && graph.output.is_empty() {
+            return Err(wrong("graph", "it has neither nodes nor outputs"));
         }
         let links = order::graph(&mut graph, None)?;
         initialized(&graph)?;
