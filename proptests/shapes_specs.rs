@@ -1,11 +1,13 @@
 //! Laws of ShapesSpecs: what is written is read back, and verdicts and fixes agree with all sizes of a small range, tried
 //! one by one.
 use crate::campaign::hold;
+use crate::text_programs;
 use proptest::prelude::*;
 use sizewise::check::{Checker, Evaluator, Shapes};
 use sizewise::decide::Budget;
 use sizewise::expr::{Int, Pool, Value, read};
 use sizewise::fake::Operators;
+use sizewise::ir::pt2;
 use sizewise::report::Outcome;
 use sizewise::spec::{Shape, Spec};
 
@@ -50,25 +52,14 @@ const STEPS: [&str; 5] = [
 ];
 
 fn program(steps: &[usize]) -> Checker {
-    let mut text = String::from(
-        "ExportedProgram:\n    class GraphModule(torch.nn.Module):\n        def forward(self, x: \"f32[u0]\", y: \"f32[u1]\", \
-         z: \"f32[u2]\", w: \"f32[1, 6]\"):\n",
-    );
-    let mut outputs = Vec::new();
-    for &step in steps {
-        text.push_str(&format!("            {}\n", STEPS[step]));
-        outputs.push(STEPS[step].split(':').next().unwrap_or_default().to_string());
-    }
-    text.push_str(&format!("            return ({},)\nGraph signature:\n    # inputs\n", outputs.join(", ")));
-    for input in ["x", "y", "z", "w"] {
-        text.push_str(&format!("    {input}: USER_INPUT\n"));
-    }
-    text.push_str("\n    # outputs\n");
-    for output in &outputs {
-        text.push_str(&format!("    {output}: USER_OUTPUT\n"));
-    }
-    text.push_str("\nRange constraints: {u0: VR[0, int_oo], u1: VR[0, int_oo], u2: VR[0, int_oo]}\n");
-    Checker::read("p", text.as_bytes()).unwrap_or_else(|error| panic!("{error}:\n{text}"))
+    let mut lines: Vec<String> = steps.iter().map(|&step| STEPS[step].to_string()).collect();
+    let outputs: Vec<&str> =
+        steps.iter().map(|&step| STEPS[step].split(':').next().unwrap_or_default()).collect();
+    lines.push(format!("return ({},)", outputs.join(", ")));
+    let text =
+        text_programs::module("x: \"f32[u0]\", y: \"f32[u1]\", z: \"f32[u2]\", w: \"f32[1, 6]\"", &lines);
+    let archive = pt2::write(&text_programs::program(&text)).expect("an archive");
+    Checker::read("p", &archive).unwrap_or_else(|error| panic!("{error}:\n{text}"))
 }
 
 #[derive(Clone, Debug)]

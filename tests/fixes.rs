@@ -93,7 +93,9 @@ fn fixes_that_keep_most_shapes_come_first() {
         "a = Dim('a', min=4, max=64)\nb = Dim('b', max=4)",
         "a = Dim.AUTO(max=64)\nb = Dim.AUTO(max=64)",
     ];
-    assert_eq!(texts, expected);
+    assert_eq!(texts[..3], expected);
+    // What no Dim can say, the other language can.
+    assert!(texts[3].ends_with("    assumptions=[a >= b])"), "{}", texts[3]);
 }
 
 /// Of a size that is padded to a multiple, torch.export records parts that the archive does not hold: it refuses a named
@@ -152,6 +154,11 @@ fn what_a_spec_cannot_say_costs_inputs_that_work() {
     assert!(fix.text.ends_with("z_0 = x_0 + 4"), "{}", fix.text);
     let cost = fix.cost.as_deref().expect("a cost");
     assert!(cost.starts_with("also rejects shapes that work, such as x: ["), "{cost}");
+    // An assumption says it.
+    let report = check("defer_asserts", Some(&json!({"x": [dim("a")], "y": [dim("b")], "z": [dim("c")]})));
+    let exact = report.fixes.last().expect("a fix");
+    assert_eq!(exact.assumptions, ["c >= 4", "c == a + b"]);
+    assert_eq!(exact.cost.as_deref(), Some("loses no working shapes"));
 }
 
 #[test]

@@ -1,112 +1,148 @@
 #!/usr/bin/env python3
-"""Exports programs anew under the fixes of their ShapesSpecs, and runs what comes out.
+"""Exports modules again with the fix of their ShapesSpec, and runs sizes within the spec as it was given.
 
-usage: reexport_shapes.py FOLDER BINARY [--only NAME]     (needs torch 2.15)
+    python tests/reexport_shapes.py --bin target/release/sizewise [--only NAME]
 
-FOLDER/NAME/{program.pt2,truth.json} are programs that were exported under a ShapesSpec, with their runs: `spec` (Python), and
-`runs` with `at` (values of the variables), `in_spec`, `shapes`, `values` and `exported`. Each program whose spec `sizewise check`
-finds violated is exported once more under the first fix, as `sizewise spec show` writes it; the new module has to accept
-exactly those runs inside the spec that the fix admits and the first module takes. Prints what does not export or differs, and
-exits with status 1 if fewer than 95 of 100 export or any module differs.
+needs torch 2.15. The modules are those of reexport_models.py. Each is exported under a ShapesSpec that is too wide: a variable from
+0 in each place that may be dynamic. Where torch exports that and sizewise finds it violated, the module is exported once more
+under the first fix. Both modules are then called at sizes within the given spec, drawn from a fixed seed and near the example: the second one has to take
+exactly those that the first one takes and the fix admits, and a fix that says that it loses nothing admits all that the first one takes.
+Exits with status 1 if fewer than 95 of 100 fixes export, or if any call is answered otherwise.
 """
 import argparse
+import collections
 import json
+import logging
 import os
+import random
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import torch
-import torch.utils._pytree as pytree
+from torch.export import export, save
+
+import reexport_models
 
 HEAD = "import torch\nfrom torch.fx.experimental.dynamic_spec import *\n"
 NAMES = {"max": max, "min": min, "Max": max, "Min": min, "__builtins__": {}}
+TRIED = 150
 
 
-def sizewise(binary, *arguments):
-    return subprocess.run([binary, *arguments], capture_output=True, text=True)
+def given_spec(module, places):
+    """A variable from 0 in each place that may be dynamic, as Python; and the variables by their places."""
+    import inspect
+
+    names = list(inspect.signature(module.forward).parameters)
+    lines, params, variables = [], [], {}
+    for i, (name, of_input) in enumerate(zip(names, places)):
+        dims = []
+        for dim, place in enumerate(of_input):
+            if place == "*":
+                variables[f"{name}_{dim}"] = (i, dim)
+                lines.append(f"{name}_{dim} = ShapeVar('{name}_{dim}')\n")
+                dims.append(f"{name}_{dim}")
+            else:
+                dims.append("None")
+        params.append(f"'{name}': " + (f"TensorSpec([{', '.join(dims)}])" if "*" in of_input else "None"))
+    return "".join(lines) + f"dynamic_shapes = ShapesSpec(ParamsSpec({{{', '.join(params)}}}))\n", variables
 
 
-def admits(assumptions, values):
+def exported(module, inputs, text):
+    names = {}
+    exec(text if text.startswith(("import", "from")) else HEAD + text, names)
+    return export(module, inputs, dynamic_shapes=names["dynamic_shapes"])
+
+
+def takes(module, inputs, variables, values):
+    inputs = list(inputs)
+    sizes = [list(x.shape) for x in inputs]
+    for name, (i, dim) in variables.items():
+        sizes[i][dim] = values[name]
+    inputs = [x if list(x.shape) == size else torch.ones(size).to(x.dtype) * (0 if not x.is_floating_point() else 1) for x, size in zip(inputs, sizes)]
     try:
-        return all(bool(eval(text, NAMES, dict(values))) for text in assumptions)
+        module(*inputs)
+        return True
+    except Exception:
+        return False
+
+
+def holds(texts, values):
+    try:
+        return all(bool(eval(text, NAMES, dict(values))) for text in texts)
     except ZeroDivisionError:
         return False
 
 
-def arguments_of(example, placeholders, run):
-    """The arguments of a call in the structure of the example's, with the sizes and numbers of a run."""
-    leaves, structure = pytree.tree_flatten(example)
-    changed = []
-    for leaf, name in zip(leaves, placeholders):
-        if name in run["shapes"] and isinstance(leaf, torch.Tensor):
-            shape = run["shapes"][name]
-            changed.append(torch.zeros(shape, dtype=leaf.dtype) if not leaf.is_floating_point() else torch.randn(shape, dtype=leaf.dtype))
-        else:
-            changed.append((run.get("values") or {}).get(name, leaf))
-    return pytree.tree_unflatten(changed, structure)
+def drawn(inputs, variables):
+    """Sizes near the example, small ones, equal ones, and multiples."""
+    source = random.Random(2026)
+    example = {name: inputs[i].shape[dim] for name, (i, dim) in variables.items()}
+    yield example
+    for _ in range(TRIED):
+        values = dict(example)
+        for name in variables:
+            if source.random() < 0.5:
+                values[name] = source.choice([source.randint(0, 20), source.choice(list(values.values())), 2 * values[name]])
+        yield values
 
 
-def tried(binary, folder):
-    """Whether the fixed program exports, and the first difference of what it accepts; nothing if there is no fix."""
-    truth = json.load(open(os.path.join(folder, "truth.json")))
-    program = os.path.join(folder, "program.pt2")
-    with tempfile.TemporaryDirectory() as scratch:
-        spec = os.path.join(scratch, "spec.py")
-        open(spec, "w").write(HEAD + truth["spec"])
-        report = json.loads(sizewise(binary, "check", program, "--spec", spec, "--format", "json").stdout or "{}")
-        fixes = [fix for fix in report.get("fixes") or [] if fix.get("assumptions")]
-        if report.get("verdict") != "violated" or not fixes:
-            return None
-        fixed = os.path.join(scratch, "fixed.json")
-        json.dump(fixes[0]["spec"], open(fixed, "w"))
-        text = sizewise(binary, "spec", "show", fixed, "--as", "shapes").stdout
-    names = {}
-    exec(text, names)
-    exported = torch.export.load(program)
-    args, kwargs = exported.example_inputs
-    module = exported.module()
+def tried(name, binary, folder):
+    make, inputs, places = reexport_models.MODELS[name]
+    module = make()
+    text, variables = given_spec(module, places)
     try:
-        again = torch.export.export(module, args, kwargs, dynamic_shapes=names["dynamic_shapes"]).module()
+        program = exported(module, inputs, text)
     except Exception as error:
-        return "does not export", f"{type(error).__name__}: {str(error).splitlines()[0][:160]}\n{text}"
-    placeholders = exported.graph_signature.user_inputs
-    for run in truth["runs"]:
-        if not run.get("in_spec") or "exported" not in run:
-            continue
-        expected = admits(fixes[0]["assumptions"], run["at"]) and run["exported"] == "ok"
-        new_args, new_kwargs = arguments_of((args, kwargs), placeholders, run)
-        try:
-            again(*new_args, **new_kwargs)
-            took = True
-        except Exception:
-            took = False
-        if took != expected:
-            return "differs", f"{run['at']}: {'accepted' if took else 'refused'}, fix {fixes[0]['assumptions']}"
-    return "exports", ""
+        return "does not export as given", type(error).__name__
+    path, spec = os.path.join(folder, name + ".pt2"), os.path.join(folder, name + ".py")
+    save(program, path)
+    open(spec, "w").write(HEAD + text)
+    run = lambda *arguments: subprocess.run([binary, *arguments], capture_output=True, text=True).stdout
+    report = json.loads(run("check", path, "--spec", spec, "--format", "json"))
+    if report["verdict"] != "violated":
+        return report["verdict"], ""
+    if not report["fixes"]:
+        return "no fix", ""
+    fix = report["fixes"][0]
+    fixed = os.path.join(folder, name + ".json")
+    json.dump(fix["spec"], open(fixed, "w"))
+    text = run("spec", "show", fixed, "--as", "shapes")
+    try:
+        again = exported(module, inputs, text).module()
+    except Exception as error:
+        return "does not export", f"{type(error).__name__}: {str(error).splitlines()[0][:200]}\n{text}"
+    first = program.module()
+    for values in drawn(inputs, variables):
+        before, admitted = takes(first, inputs, variables, values), holds(fix["assumptions"], values)
+        if admitted and not before:
+            return "differs", f"{fix['assumptions']} admits {values}"
+        if before and not admitted and fix["cost"] == "loses no working shapes":
+            return "differs", f"{fix['assumptions']} loses {values}"
+        if takes(again, inputs, variables, values) != (before and admitted):
+            return "differs", f"{fix['assumptions']} at {values}: the module takes it {'not ' if admitted else ''}"
+    return "as fixed", ""
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder")
-    parser.add_argument("binary")
-    parser.add_argument("--only")
+    parser.add_argument("--bin", default="target/release/sizewise")
+    parser.add_argument("--only", default="")
     options = parser.parse_args()
-    counts = {}
-    for name in sorted(os.listdir(options.folder)):
-        folder = os.path.join(options.folder, name)
-        if options.only and options.only not in name or not os.path.exists(os.path.join(folder, "truth.json")):
-            continue
-        result = tried(options.binary, folder)
-        if result is None:
-            continue
-        counts[result[0]] = counts.get(result[0], 0) + 1
-        if result[1]:
-            print(f"{name}: {result[0]}: {result[1]}")
-    total = sum(counts.values())
-    print(counts)
-    few = counts.get("does not export", 0) * 20 > total
-    sys.exit(1 if few or counts.get("differs") else 0)
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)
+    counts = collections.Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        for name in reexport_models.MODELS:
+            if options.only in name:
+                torch.manual_seed(2026)
+                what, why = tried(name, options.bin, folder)
+                counts[what] += 1
+                print(f"{name}: {what}{': ' + why if why else ''}", flush=True)
+    print(dict(counts))
+    fixes = counts["as fixed"] + counts["differs"] + counts["does not export"]
+    sys.exit(1 if counts["differs"] or counts["no fix"] or counts["does not export"] * 20 > fixes else 0)
 
 
 if __name__ == "__main__":

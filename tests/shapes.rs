@@ -111,7 +111,9 @@ fn a_verdict_contradicts_no_run() {
         let report = check(&case.checker, Some(&case.spec));
         let fails = case.runs.iter().any(|run| run["in_spec"] == true && run["ran"] == false);
         assert!(!(fails && report.verdict == Outcome::Ok), "{}: its spec", case.name);
-        assert_ne!(report.verdict, Outcome::Invalid, "{}: {:?}", case.name, report.diagnostics);
+        // Some assumptions contradict a range.
+        let runs = case.runs.iter().any(|run| run["in_spec"] == true);
+        assert!(!runs || report.verdict != Outcome::Invalid, "{}: {:?}", case.name, report.diagnostics);
         ok += usize::from(report.verdict == Outcome::Ok);
         let same = Spec::parse(case.torch_json.to_string().as_bytes()).expect("what torch writes");
         assert_eq!(
@@ -240,7 +242,7 @@ fn a_spec_that_does_not_fit_the_program_is_refused() {
         ("pt_dict__plain", "{'imp': DictSpec({})}", "imp: ParamsSpec has entries ['imp'] that do not match any argument passed to export(); the nearest is `inp`. Spec keys must be forward parameter names that were actually passed. Inputs received: inp"),
         ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b])})}", "inp['a']: TensorSpec has 1 dims but tensor inp['a'] has 2 dims"),
         ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([2*b, None])})}", "inp['a'].shape[0]: `(2) * b` references the unbound variable b: every IntVar used in a derived expression or assumption must also appear as a bare-IntVar slot somewhere in the spec"),
-        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b, c])})}, assumptions=[b < c, c < b]", "no input satisfies all assumptions: b + 1 <= c, c + 1 <= b"),
+        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b, c])})}, assumptions=[b < c, c < b]", "no input satisfies all assumptions: b < c, b > c"),
     ] {
         let text = format!("b = ShapeVar('b')\nc = ShapeVar('c')\ndynamic_shapes = ShapesSpec({params})\n");
         assert_eq!(complaint(name, &text), message, "{text}");

@@ -52,9 +52,12 @@ fn ranges_are_taken(spec: &Json, text: &str) {
     }
 }
 
-/// A spec as Python, with the text of a fix below its dimensions.
+/// A spec as Python, with the text of a fix below its dimensions. A fix that is an entire spec stands for all of it.
 fn pasted(given: &str, fix: &str) -> String {
     let (dims, shapes) = given.split_once("dynamic_shapes = ").expect("shapes");
+    if fix.contains("dynamic_shapes = ") {
+        return format!("{dims}\n{fix}\n");
+    }
     format!("{dims}\n{fix}\n\ndynamic_shapes = {shapes}")
 }
 

@@ -6,6 +6,7 @@ use super::error::CheckError;
 use crate::propagate::{Run, propagate};
 use crate::spec::Contract;
 use sizewise_env::{Origin, ShapeEnv};
+use sizewise_expr::text::print;
 use sizewise_ir::{Graph, Node, TargetKind};
 use sizewise_kernels::Operators;
 use sizewise_solve::{Budget, implies};
@@ -15,21 +16,23 @@ pub(super) fn with_assertions<'p>(
     mut contract: Contract<'p>,
     operators: &'p Operators,
 ) -> Result<Contract<'p>, CheckError> {
-    if !has_assertions(&contract.program.graph) {
+    // Where an example is known, what the trace needs was recorded as guards.
+    if contract.has_example() || !has_assertions(&contract.program.graph) {
         return Ok(contract);
     }
     let assumptions = contract.assumed();
     let run = propagate(contract.program, &assumptions, operators)?;
     let mut known = assumptions.env.clone();
-    contract.env.pool = run.env.pool.clone();
     for assert in run.env.stated() {
         let symbols = run.env.pool.free_symbols(&[assert.condition]);
         let of_inputs = symbols.iter().all(|&symbol| assumptions.env.symbol(symbol).is_some());
-        let is_new = run.env.pool.as_bool(assert.condition) != Some(true)
-            && contract.guards.iter().all(|guard| guard.condition != assert.condition);
-        let is_stated = assert.certain && assert.clause.is_stated();
-        if is_stated && of_inputs && is_new && is_as_recorded(&run, &mut known, assert.origin) {
-            contract.add_assertion(assert.condition);
+        let is_open = run.env.pool.as_bool(assert.condition) != Some(true);
+        let is_stated = assert.certain && assert.clause.is_stated() && of_inputs;
+        if is_stated && is_open && is_as_recorded(&run, &mut known, assert.origin) {
+            // The pool of the run has symbols that the contract's is to be without.
+            if let Ok(text) = print::try_expression(&run.env.pool, assert.condition) {
+                contract.add_assertion(&text);
+            }
             known.assume(assert.condition);
         }
     }

@@ -92,8 +92,7 @@ impl Session<'_> {
         let Some(fix) = exact.filter(|fix| fix.proved && fix.loses == Some(false)) else { return Ok(None) };
         let fixed = fix.spec.as_ref().and_then(|spec| Spec::parse(spec.to_string().as_bytes()).ok());
         let Some(fixed) = fixed else { return Ok(None) };
-        let text = fixed.to_python();
-        let text = text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+        let text = fixed.shapes().map(Shapes::to_compact_python).unwrap_or_default();
         Ok(Some(Fix { text, note: Some(AS_SHAPES.to_owned()), ..fix }))
     }
 }

@@ -33,7 +33,7 @@ pub(super) struct Examination<'a, 'p> {
     pub report: &'a mut Report,
     /// The conditions found violated.
     pub violated: Vec<Obligation>,
-    /// The conditions that were left open.
+    /// The conditions that were left open, branches aside.
     pub open: Vec<Expr>,
     /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
@@ -156,7 +156,10 @@ impl<'p> Examination<'_, 'p> {
                 self.lower(Outcome::Violated);
             }
             GuardVerdict::Unknown => {
-                self.open.push(obligation.condition);
+                // Where a branch goes the other way the program may run all the same.
+                if !obligation.is_branch() {
+                    self.open.push(obligation.condition);
+                }
                 self.lower(Outcome::Unknown);
             }
             GuardVerdict::Implied => {}

@@ -145,12 +145,15 @@ impl<'p> Contract<'p> {
         }
     }
 
-    /// Adds a condition that the program asserts of its inputs, in an expression of the pool.
-    pub(crate) fn add_assertion(&mut self, condition: Expr) {
-        let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
-        let mut requirements = requirements(&mut self.env.pool, &[condition]);
-        requirements.retain(|&e| self.env.pool.as_bool(e) != Some(true));
-        self.guards.push(ContractGuard { text, condition, requirements, is_asserted: true });
+    /// Adds a condition that the program asserts of its inputs.
+    pub(crate) fn add_assertion(&mut self, text: &str) {
+        let Ok(read) = read::closed(&mut self.env.pool, text) else { return };
+        let condition = self.env.pool.truth(read.expr);
+        if self.guards.iter().any(|guard| guard.condition == condition) {
+            return;
+        }
+        let requirements = guard_requirements(&mut self.env.pool, &read);
+        self.guards.push(ContractGuard { text: text.to_owned(), condition, requirements, is_asserted: true });
     }
 
     /// Whether an example of every size is known, so that it shows how the program goes.

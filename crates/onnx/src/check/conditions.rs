@@ -22,7 +22,7 @@ mod simple;
 mod smaller;
 mod value_info;
 
-pub(super) use branches::{OTHER_WAY, is_branch};
+use super::ways::is_branch;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;

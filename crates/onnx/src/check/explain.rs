@@ -1,9 +1,9 @@
 //! Why sizes of inputs are what they are: the conditions on them, with the nodes that need them.
-use super::conditions::is_branch;
 use super::examples::{Walked, walked};
 use super::run_time::sentences;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
+use super::ways::is_branch;
 use crate::read::Model;
 use crate::shape::RunTime;
 use crate::walk::{Given, Step, Walk, inputs};

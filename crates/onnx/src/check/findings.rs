@@ -1,8 +1,8 @@
 //! What a check of a model finds.
 use super::Sizes;
-use super::conditions::OTHER_WAY;
 use super::declaration::{Declaration, Declared};
 use super::shapes::Shapes;
+use super::ways::OTHER_WAY;
 use crate::shape::Dtype;
 use serde_json::Value as Json;
 

@@ -1,8 +1,8 @@
 //! The conditions under which a model runs, as a checker of sizes checks them.
-use super::conditions::is_branch;
 use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{SAMPLES, Walked, sampled, walked};
 use super::symbolic::Symbolic;
+use super::ways::is_branch;
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};

@@ -43,6 +43,7 @@ mod symbolic;
 mod tests;
 #[cfg(test)]
 mod typed_tests;
+mod ways;
 mod written;
 
 pub use conditions::{check, check_within, declared_spec, widen};

@@ -1,11 +1,10 @@
 //! A ShapesSpec from the values of a text: the variables that it uses get their names, and formulas the names of them.
-use super::dims::Value;
-use super::formula::{Formula, Kind, MARK};
-use super::read::Result;
-use super::token::Place;
-use super::variables::{Declared, Part};
+use super::dims::{Declared, Formula, Kind, MARK, Part, Value};
+use super::token::{Place, Wrong};
 use crate::spec::shapes::{Node, Shapes, Variable, identifier};
 use indexmap::IndexMap;
+
+type Result<T> = std::result::Result<T, Wrong>;
 
 /// Whether a value is, or has, a part of a ShapesSpec.
 pub(super) fn has_parts(value: &Value) -> bool {

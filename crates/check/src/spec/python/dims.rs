@@ -1,7 +1,5 @@
 //! The values of a spec in Python: dimensions, sizes computed from them, hints, numbers and containers.
-use super::formula::{Formula, Kind};
 use super::token::{Place, Wrong};
-use super::variables::Part;
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::Int;
 use std::rc::Rc;
@@ -47,6 +45,92 @@ pub(super) struct Named {
     pub name: String,
     pub min: Option<Int>,
     pub max: Option<Int>,
+}
+
+/// Stands on both sides of a variable's number in the text of a formula.
+pub(super) const MARK: char = '\u{1}';
+
+/// What a formula is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// `SymInt`.
+    Int,
+    /// `SymFloat`.
+    Float,
+    /// `SymBool`.
+    Bool,
+}
+
+/// A size computed from variables, or a condition on them.
+#[derive(Debug)]
+pub(super) struct Formula {
+    /// The formula as the reader of expressions takes it; variables are numbers between marks.
+    pub text: String,
+    /// What it is.
+    pub kind: Kind,
+    /// The variable, if it is nothing else, and what torch calls its class.
+    pub variable: Option<(usize, &'static str)>,
+}
+
+impl Formula {
+    /// What torch calls its class.
+    pub fn class(&self) -> &'static str {
+        match (self.variable, self.kind) {
+            (Some((_, class)), _) => class,
+            (None, Kind::Int) => "SymInt",
+            (None, Kind::Float) => "SymFloat",
+            (None, Kind::Bool) => "SymBool",
+        }
+    }
+}
+
+/// `ShapeVar("b", min=2)`.
+#[derive(Clone, Debug)]
+pub(super) struct Declared {
+    /// The name that it is given, if it is.
+    pub name: Option<String>,
+    /// The name that it is assigned to first.
+    pub assigned: Option<String>,
+    pub min: Option<Int>,
+    pub max: Option<Int>,
+    pub hint: Option<Int>,
+    pub is_size: bool,
+}
+
+/// A part of a ShapesSpec.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Tensor(Vec<Value>),
+    Dict(Vec<(String, Value)>),
+    Object(Vec<(String, Value)>),
+    Seq(Vec<Value>),
+    Params(Vec<(String, Value)>),
+    Shapes { params: Vec<(String, Value)>, assumptions: Vec<Rc<Formula>> },
+}
+
+impl Part {
+    /// What torch calls its class.
+    pub fn class(&self) -> &'static str {
+        match self {
+            Part::Tensor(_) => "TensorSpec",
+            Part::Dict(_) => "DictSpec",
+            Part::Object(_) => "ObjectSpec",
+            Part::Seq(_) => "SeqSpec",
+            Part::Params(_) => "ParamsSpec",
+            Part::Shapes { .. } => "ShapesSpec",
+        }
+    }
+
+    /// The values that it holds.
+    pub fn values(&self) -> Vec<&Value> {
+        match self {
+            Part::Tensor(items) | Part::Seq(items) => items.iter().collect(),
+            Part::Dict(fields) | Part::Object(fields) | Part::Params(fields) => {
+                fields.iter().map(|(_, value)| value).collect()
+            }
+            Part::Shapes { params, .. } => params.iter().map(|(_, value)| value).collect(),
+        }
+    }
 }
 
 impl Value {

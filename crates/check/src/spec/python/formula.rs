@@ -2,72 +2,29 @@
 //!
 //! Their operators are Python's, as torch defines them on symbols. What would make Python take a symbol for a truth value
 //! (`and`, `not`, a chained comparison, `max`) is refused as torch refuses it.
-use super::dims::Value;
-use super::read::{Reader, Result};
-use super::token::{Place, Token, Wrong};
+use super::dims::{Formula, Kind, MAX_BITS, Value};
+use super::token::{Place, Wrong};
 use sizewise_expr::Int;
 use std::rc::Rc;
 
+type Result<T> = std::result::Result<T, Wrong>;
+
 /// A formula has at most this many bytes, the names of variables aside.
 const MAX_TEXT: usize = 20_000;
-/// Stands on both sides of a variable's number in the text of a formula.
-pub(super) const MARK: char = '\u{1}';
-
-/// What a formula is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// `SymInt`.
-    Int,
-    /// `SymFloat`.
-    Float,
-    /// `SymBool`.
-    Bool,
-}
-
-/// A size computed from variables, or a condition on them.
-#[derive(Debug)]
-pub(super) struct Formula {
-    /// The formula as the reader of expressions takes it; variables are numbers between marks.
-    pub text: String,
-    /// What it is.
-    pub kind: Kind,
-    /// The variable, if it is nothing else, and what torch calls its class.
-    pub variable: Option<(usize, &'static str)>,
-}
-
-/// How tightly binary operators bind, loosest first: those of one line bind alike.
-const LEVELS: [&[&str]; 6] =
-    [&["|"], &["^"], &["&"], &["<<", ">>"], &["+", "-"], &["*", "//", "%", "/", "@"]];
-/// The operators that compare.
-const COMPARISONS: [&str; 6] = ["<=", ">=", "==", "!=", "<", ">"];
-/// The level of `+`.
-const SUMS: usize = 4;
-
 /// What torch says where a symbol is taken for a truth value.
 const NO_TRUTH: &str = "_SpecShapeEnv: 'evaluate_sym_node' is not allowed at spec-definition time. Use IntVar / ShapeVar \
                         only inside TensorSpec / ShapesSpec";
 
-impl Formula {
-    /// What torch calls its class.
-    pub fn class(&self) -> &'static str {
-        match (self.variable, self.kind) {
-            (Some((_, class)), _) => class,
-            (None, Kind::Int) => "SymInt",
-            (None, Kind::Float) => "SymFloat",
-            (None, Kind::Bool) => "SymBool",
-        }
+/// A formula as a value.
+fn formula(text: String, kind: Kind, place: Place) -> Result<Value> {
+    if text.len() > MAX_TEXT {
+        return Err(place.error("the expression is too long"));
     }
-
-    fn new(text: String, kind: Kind, place: Place) -> Result<Value> {
-        if text.len() > MAX_TEXT {
-            return Err(place.error("the expression is too long"));
-        }
-        Ok(Value::Formula(Rc::new(Formula { text, kind, variable: None })))
-    }
+    Ok(Value::Formula(Rc::new(Formula { text, kind, variable: None })))
 }
 
 /// The text of an operand; `None` for what is no number and no formula.
-fn operand(value: &Value) -> Option<(String, Kind)> {
+pub(super) fn operand(value: &Value) -> Option<(String, Kind)> {
     match value {
         Value::Int(value) => Some((format!("({value})"), Kind::Int)),
         Value::Bool(value) => Some((if *value { "True" } else { "False" }.to_owned(), Kind::Bool)),
@@ -76,12 +33,12 @@ fn operand(value: &Value) -> Option<(String, Kind)> {
     }
 }
 
-fn is_formula(value: &Value) -> bool {
+pub(super) fn is_formula(value: &Value) -> bool {
     matches!(value, Value::Formula(_))
 }
 
 /// `and`, `or`, `max` and the like on symbols.
-fn no_truth(place: Place, instead: &str) -> Wrong {
+pub(super) fn no_truth(place: Place, instead: &str) -> Wrong {
     place.error(format!("{NO_TRUTH}; {instead}"))
 }
 
@@ -89,74 +46,6 @@ fn no_truth(place: Place, instead: &str) -> Wrong {
 fn unsupported(op: &str, left: &Value, right: &Value, place: Place) -> Wrong {
     let (left, right) = (left.class(), right.class());
     place.error(format!("unsupported operand type(s) for {op}: '{left}' and '{right}'"))
-}
-
-impl Reader<'_> {
-    /// An expression: a dimension and what is computed from it, a formula over variables, or what stands in brackets.
-    pub(super) fn expression(&mut self) -> Result<Value> {
-        let place = self.place();
-        if self.is_word("not") {
-            self.advance();
-            let value = self.expression()?;
-            return Err(match is_formula(&value) {
-                true => no_truth(place, "write torch.sym_not(...)"),
-                false => place.error("expected a value, found `not`"),
-            });
-        }
-        let left = self.comparison()?;
-        for (word, instead) in [("and", "write (...) & (...)"), ("or", "write (...) | (...)"), ("if", "")] {
-            if self.is_word(word) && is_formula(&left) {
-                let instead = if instead.is_empty() { "write torch.sym_ite(...)" } else { instead };
-                return Err(no_truth(self.place(), instead));
-            }
-        }
-        Ok(left)
-    }
-
-    fn is_word(&self, word: &str) -> bool {
-        matches!(self.token(), Token::Name(name) if name == word)
-    }
-
-    /// The operator at the place, if it is one of these and `left` can stand before it.
-    fn operator(&self, left: &Value, ops: &[&'static str]) -> Option<&'static str> {
-        let found = ops.iter().copied().find(|op| self.is(op))?;
-        operand(left).map(|_| found)
-    }
-
-    fn comparison(&mut self) -> Result<Value> {
-        let left = self.binary(0)?;
-        let place = self.place();
-        let Some(op) = self.operator(&left, &COMPARISONS) else { return Ok(left) };
-        self.advance();
-        let right = self.binary(0)?;
-        let compared = compared(op, &left, &right, place)?;
-        match self.operator(&right, &COMPARISONS) {
-            Some(_) if is_formula(&compared) => Err(no_truth(self.place(), "write (a < b) & (b < c)")),
-            Some(_) => Err(self.expected("the end of the comparison")),
-            None => Ok(compared),
-        }
-    }
-
-    /// Operands with binary operators between them that bind at least as tightly as those of a level. Below sums it is a
-    /// formula, or nothing but the operand.
-    fn binary(&mut self, level: usize) -> Result<Value> {
-        if level == SUMS {
-            return self.sum();
-        }
-        let mut left = self.binary(level + 1)?;
-        loop {
-            let place = self.place();
-            let Some(op) = self.operator(&left, LEVELS[level]) else { return Ok(left) };
-            self.advance();
-            let right = self.binary(level + 1)?;
-            left = combined(op, &left, &right, place)?;
-        }
-    }
-
-    /// The operator of a product at the place, other than `*` between what is no formula.
-    pub(super) fn factor_operator(&self, left: &Value) -> Option<&'static str> {
-        self.operator(left, LEVELS[SUMS + 1])
-    }
 }
 
 /// The value of `left op right`, where one of them is a formula, or both are numbers.
@@ -182,19 +71,15 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
     let zero = matches!(right, Value::Int(value) if value.is_zero());
     match op {
         "&" | "|" if a_kind == Kind::Bool && b_kind == Kind::Bool => {
-            Formula::new(format!("({a} {op} {b})"), Kind::Bool, place)
+            formula(format!("({a} {op} {b})"), Kind::Bool, place)
         }
         "%" if zero => Err(place.error("Modulo by zero")),
         "//" | "/" if zero => Err(place.error("division by zero")),
-        "+" | "-" | "*" if numbers => Formula::new(format!("({a} {op} {b})"), kind, place),
-        "//" | "%" if numbers && kind == Kind::Int => {
-            Formula::new(format!("({a} {op} {b})"), Kind::Int, place)
-        }
-        "/" if numbers && kind == Kind::Int => {
-            Formula::new(format!("IntTrueDiv({a}, {b})"), Kind::Float, place)
-        }
+        "+" | "-" | "*" if numbers => formula(format!("({a} {op} {b})"), kind, place),
+        "//" | "%" if numbers && kind == Kind::Int => formula(format!("({a} {op} {b})"), Kind::Int, place),
+        "/" if numbers && kind == Kind::Int => formula(format!("IntTrueDiv({a}, {b})"), Kind::Float, place),
         "**" if numbers && matches!(right, Value::Int(value) if !value.is_negative()) => {
-            Formula::new(format!("({a} ** {b})"), kind, place)
+            formula(format!("({a} ** {b})"), kind, place)
         }
         "<<" | ">>" if numbers && matches!(right, Value::Int(_)) => shifted(op, &a, right, place),
         _ if numbers => Err(place.error(format!("`{op}` between sizes is not read here"))),
@@ -206,13 +91,13 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
 fn shifted(op: &str, a: &str, by: &Value, place: Place) -> Result<Value> {
     let Value::Int(by) = by else { return Err(place.error("expected an integer")) };
     let power = by.to_i64().and_then(|by| u32::try_from(by).ok());
-    let power = power.and_then(|by| Int::from(2).pow(by, super::dims::MAX_BITS));
+    let power = power.and_then(|by| Int::from(2).pow(by, MAX_BITS));
     let power = power.ok_or_else(|| place.error("the number is too large for a size"))?;
     let op = if op == "<<" { "*" } else { "//" };
-    Formula::new(format!("({a} {op} ({power}))"), Kind::Int, place)
+    formula(format!("({a} {op} ({power}))"), Kind::Int, place)
 }
 
-fn compared(op: &'static str, left: &Value, right: &Value, place: Place) -> Result<Value> {
+pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Place) -> Result<Value> {
     if let (Value::Int(a), Value::Int(b)) = (left, right) {
         return Ok(Value::Bool(match op {
             "<=" => a <= b,
@@ -234,14 +119,14 @@ fn compared(op: &'static str, left: &Value, right: &Value, place: Place) -> Resu
         ("!=", Kind::Bool) => format!("(({a} & ~{b}) | (~{a} & {b}))"),
         _ => format!("({a} {op} {b})"),
     };
-    Formula::new(text, Kind::Bool, place)
+    formula(text, Kind::Bool, place)
 }
 
 /// `-value` of a formula.
-pub(super) fn negated(formula: &Formula, place: Place) -> Result<Value> {
-    match formula.kind {
+pub(super) fn negated(of: &Formula, place: Place) -> Result<Value> {
+    match of.kind {
         Kind::Bool => Err(place.error("bad operand type for unary -: 'SymBool'")),
-        kind => Formula::new(format!("(-{})", formula.text), kind, place),
+        kind => formula(format!("(-{})", of.text), kind, place),
     }
 }
 
@@ -253,10 +138,10 @@ pub(super) fn called(name: &str, arguments: &[Value], place: Place) -> Result<Va
     let texts: Vec<&str> = operands.iter().map(|(text, _)| text.as_str()).collect();
     let numbers = operands.iter().all(|(_, kind)| *kind == Kind::Int);
     match (name, texts.as_slice()) {
-        ("sym_max", [a, b]) if numbers => Formula::new(format!("Max({a}, {b})"), Kind::Int, place),
-        ("sym_min", [a, b]) if numbers => Formula::new(format!("Min({a}, {b})"), Kind::Int, place),
-        ("sym_not", [a]) if operands[0].1 == Kind::Bool => Formula::new(format!("(~{a})"), Kind::Bool, place),
-        ("abs", [a]) if numbers => Formula::new(format!("Abs({a})"), Kind::Int, place),
+        ("sym_max", [a, b]) if numbers => formula(format!("Max({a}, {b})"), Kind::Int, place),
+        ("sym_min", [a, b]) if numbers => formula(format!("Min({a}, {b})"), Kind::Int, place),
+        ("sym_not", [a]) if operands[0].1 == Kind::Bool => formula(format!("(~{a})"), Kind::Bool, place),
+        ("abs", [a]) if numbers => formula(format!("Abs({a})"), Kind::Int, place),
         ("sym_ite", _) => Err(place.error(
             "_SpecShapeEnv: 'simplify' is not allowed at spec-definition time. Use IntVar / ShapeVar only inside \
              TensorSpec / ShapesSpec",

@@ -16,6 +16,7 @@
 mod assemble;
 mod calls;
 mod dims;
+mod expression;
 mod formula;
 mod read;
 mod statements;

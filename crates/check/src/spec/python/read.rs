@@ -1,9 +1,8 @@
 //! Reading a spec in the form of Python.
 use super::assemble::{has_parts, shapes};
-use super::dims::{MAX_BITS, Value, added, multiplied};
+use super::dims::{Declared, MAX_BITS, Value, added, multiplied};
 use super::formula::{combined, negated};
 use super::token::{Place, Token, Wrong, tokens};
-use super::variables::Declared;
 use crate::spec::SpecError;
 use crate::spec::shapes::Shapes;
 use rustc_hash::FxHashMap;

@@ -1,7 +1,7 @@
 //! What a ShapesSpec is made of, in Python: `ShapeVar(...)`, `TensorSpec([...])` and the rest of
 //! `torch.fx.experimental.dynamic_spec`, with the errors that torch has for them.
-use super::dims::Value;
-use super::formula::{Formula, Kind, MARK, called};
+use super::dims::{Declared, Formula, Kind, MARK, Part, Value};
+use super::formula::called;
 use super::read::{Reader, Result, SPEC};
 use super::token::{Place, Token, Wrong};
 use sizewise_expr::Int;
@@ -15,55 +15,6 @@ pub(super) const FUNCTIONS: [&str; 7] = ["sym_max", "sym_min", "sym_not", "sym_i
 /// The classes that a ShapesSpec is made of.
 pub(super) const CLASSES: [&str; 8] =
     ["ShapeVar", "IntVar", "TensorSpec", "DictSpec", "ObjectSpec", "SeqSpec", "ParamsSpec", "ShapesSpec"];
-
-/// `ShapeVar("b", min=2)`.
-#[derive(Clone, Debug)]
-pub(super) struct Declared {
-    /// The name that it is given, if it is.
-    pub name: Option<String>,
-    /// The name that it is assigned to first.
-    pub assigned: Option<String>,
-    pub min: Option<Int>,
-    pub max: Option<Int>,
-    pub hint: Option<Int>,
-    pub is_size: bool,
-}
-
-/// A part of a ShapesSpec.
-#[derive(Clone, Debug)]
-pub(super) enum Part {
-    Tensor(Vec<Value>),
-    Dict(Vec<(String, Value)>),
-    Object(Vec<(String, Value)>),
-    Seq(Vec<Value>),
-    Params(Vec<(String, Value)>),
-    Shapes { params: Vec<(String, Value)>, assumptions: Vec<Rc<Formula>> },
-}
-
-impl Part {
-    /// What torch calls its class.
-    pub fn class(&self) -> &'static str {
-        match self {
-            Part::Tensor(_) => "TensorSpec",
-            Part::Dict(_) => "DictSpec",
-            Part::Object(_) => "ObjectSpec",
-            Part::Seq(_) => "SeqSpec",
-            Part::Params(_) => "ParamsSpec",
-            Part::Shapes { .. } => "ShapesSpec",
-        }
-    }
-
-    /// The values that it holds.
-    pub fn values(&self) -> Vec<&Value> {
-        match self {
-            Part::Tensor(items) | Part::Seq(items) => items.iter().collect(),
-            Part::Dict(fields) | Part::Object(fields) | Part::Params(fields) => {
-                fields.iter().map(|(_, value)| value).collect()
-            }
-            Part::Shapes { params, .. } => params.iter().map(|(_, value)| value).collect(),
-        }
-    }
-}
 
 /// The arguments of a call, with the places of their values.
 #[derive(Default)]

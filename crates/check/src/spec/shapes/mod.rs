@@ -115,6 +115,11 @@ impl Shapes {
         write::assumptions(self)
     }
 
+    /// The spec as Python in few lines.
+    pub(crate) fn to_compact_python(&self) -> String {
+        write::compact(self)
+    }
+
     /// The spec with more conditions.
     #[must_use]
     pub(crate) fn assuming(&self, more: &[String]) -> Shapes {

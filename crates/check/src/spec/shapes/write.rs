@@ -43,6 +43,25 @@ pub(in crate::spec) fn write(shapes: &Shapes) -> String {
     format!("{torch}from torch.fx.experimental.dynamic_spec import {}\n\n{text}", used.join(", "))
 }
 
+/// The text of a spec in few lines, without imports.
+pub(super) fn compact(shapes: &Shapes) -> String {
+    let mut writer = Writer { pool: Pool::new(), more: Vec::new() };
+    let mut params = Vec::new();
+    if let Node::Dict(fields) | Node::Map(fields) | Node::Object(fields) = &shapes.params {
+        for (key, node) in fields {
+            params.push(format!("{}: {}", python_string(key), writer.param(key, node)));
+        }
+    }
+    let assumptions = writer.assumptions(shapes).join(", ");
+    let declared = shapes
+        .variables
+        .iter()
+        .map(|(key, variable)| format!("{key} = {}\n", declaration(key, variable, &shapes.params)));
+    let declared: String = declared.collect();
+    let spec = format!("{declared}dynamic_shapes = ShapesSpec({{{}}}", params.join(", "));
+    if assumptions.is_empty() { spec + ")" } else { format!("{spec},\n    assumptions=[{assumptions}])") }
+}
+
 /// The assumptions of a spec as torch takes them.
 pub(super) fn assumptions(shapes: &Shapes) -> Vec<String> {
     Writer { pool: Pool::new(), more: Vec::new() }.assumptions(shapes)
@@ -92,7 +111,11 @@ impl Writer {
     fn assumptions(&mut self, shapes: &Shapes) -> Vec<String> {
         let written: Vec<String> = shapes.assumptions.iter().map(|text| self.expression(text)).collect();
         let mut kept: Vec<String> = Vec::new();
-        for text in written.into_iter().chain(std::mem::take(&mut self.more)) {
+        for mut text in written.into_iter().chain(std::mem::take(&mut self.more)) {
+            // torch takes conditions on variables only: one that never holds.
+            if let ("False", Some(any)) = (text.as_str(), shapes.variables.keys().next()) {
+                text = format!("{any} < {any}");
+            }
             if text != "True" && !kept.contains(&text) {
                 kept.push(text);
             }

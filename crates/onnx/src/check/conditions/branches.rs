@@ -1,18 +1,9 @@
-//! Ways that a node takes by sizes: `Squeeze` without axes drops the dimensions that are 1. They are no conditions of the
-//! model, which runs on either way.
+//! Deciding where sizes choose the way that a node takes.
 use super::{Check, Condition, Decided, Given, MAX_FOLDED, Verdict};
 use crate::check::evaluate::evaluate_for_any_data;
+use crate::check::ways::{OTHER_WAY, is_branch};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
-
-/// Why a verdict is open where a model takes a way that was not walked.
-pub(in crate::check) const OTHER_WAY: &str =
-    "the model goes another way where it does not hold, and that was tried at a few sizes alone";
-
-/// Whether a condition decides the way that a node takes, and requires nothing.
-pub(in crate::check) fn is_branch(clause: &str) -> bool {
-    clause == "Squeeze.C3"
-}
 
 impl Check<'_> {
     /// Whether sizes break no condition of the walk but one.
