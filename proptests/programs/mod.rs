@@ -228,7 +228,7 @@ fn evaluation_is_the_substitution_of_symbolic_outputs_under_the_programs_own_con
         let report = checker.check(None, &operators, &budget()).expect("a report");
         let (evaluator, names) = (checker.evaluator(&operators).expect("inputs"), placeholders(&checker));
         // What the program demands of its inputs beyond ranges is assumed.
-        let contract = Contract::load(checker.program()).expect("a contract");
+        let contract = checker.contract(&operators).expect("a contract");
         let assumed =
             |values: &Values| contract.guards.iter().all(|g| truth(&contract.env.pool, g.condition, values));
         let outcome = TestRunner::new(config(8)).run(&numbers(), |numbers| {
@@ -298,7 +298,7 @@ fn a_fix_that_is_called_proved_is_ok_when_its_spec_is_checked_from_the_beginning
     for path in programs().iter().step_by(if campaign::cases(1) > 1 { 1 } else { 9 }) {
         let (name, bytes) = load(path);
         let checker = Checker::read(&name, &bytes).expect("a program");
-        let contract = Contract::load(checker.program()).expect("a contract");
+        let contract = checker.contract(&operators).expect("a contract");
         let spec = Spec::initial(&contract, sizewise::spec::Width::Any);
         let Ok(report) = checker.check(Some(&spec), &operators, &Budget::small()) else { continue };
         for fix in report.fixes.iter().filter(|f| f.proved) {
