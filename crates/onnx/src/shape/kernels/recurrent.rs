@@ -108,7 +108,7 @@ fn activated(cx: &Cx, call: &Checked, (each, directions): (usize, usize)) -> Res
     })?;
     let is_known = |name: &&String| {
         let is = |known: &&str| *known == name.as_str() || !is_rnn && known.eq_ignore_ascii_case(name);
-        ACTIVATIONS.iter().any(|known| is(known))
+        ACTIVATIONS.iter().any(is)
     };
     let unknown = named.iter().take(count).find(|name| !is_known(name));
     call.check(unknown.is_none(), "Recurrent.C6", || format!("no activation is named {}", named.join(", ")))
