@@ -6,7 +6,7 @@ use crate::report::Report;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use sizewise::check::{CheckError, Checker, Standing};
+use sizewise::check::{CheckError, Checker};
 use sizewise::decide::Budget;
 use sizewise::expr::is_cancelled;
 use sizewise::fake::Operators;

@@ -11,7 +11,7 @@ use crate::report::{Fix, Outcome};
 use crate::spec::shapes::{Shapes, declaration, in_python};
 use crate::spec::{Assumptions, Containers, Spec};
 use rustc_hash::FxHashMap;
-use sizewise_expr::text::{print, read};
+use sizewise_expr::text::read;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, minimize, simplify};
 
@@ -102,13 +102,13 @@ fn names(assumptions: &Assumptions) -> FxHashMap<Symbol, String> {
     assumptions.dims.clone()
 }
 
-/// A condition over the variables; `None` if it is on something else too.
+/// A condition over the variables; `None` if it is on something else too, or is none that a ShapesSpec can state.
 fn text(pool: &Pool, e: Expr, names: &FxHashMap<Symbol, String>) -> Option<String> {
     if !pool.free_symbols(&[e]).iter().all(|symbol| names.contains_key(symbol)) {
         return None;
     }
     let name = |symbol: Symbol| names.get(&symbol).cloned().unwrap_or_default();
-    Some(in_python(pool, e, &name, false).unwrap_or_else(|| print::renamed(pool, e, &name)))
+    in_python(pool, e, &name, false)
 }
 
 /// The conditions that a check found broken, or else those that it left open, over the variables of its spec.
