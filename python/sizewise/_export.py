@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -146,7 +147,7 @@ def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fi
 def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
-        for candidate in sorted(proved, key=_loss):
+        for candidate in sorted(proved, key=lambda fix: (_is_shapes(fix), _loss(fix))):
             shapes = candidate.dynamic_shapes
             try:
                 program = attempt(shapes)
@@ -167,13 +168,18 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
     raise ShapeError(message, report) from refusal
 
 
+def _is_shapes(fix: Fix) -> bool:
+    """Whether a changed spec is a ShapesSpec, under which sizes are unbacked: another export than the one asked for."""
+    return fix.spec is not None and "vars" in fix.spec
+
+
 def _loss(fix: Fix) -> int:
     """How sure it is that a changed spec rejects shapes that work: not at all, by what the module checks, perhaps, surely."""
     return {False: 0, True: 3, None: 2 if fix.cost is None else 1}[fix.loses]
 
 
 def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
+    return textwrap.indent(text, "    ")
 
 
 def _inferred(shapes: Any, keep_ranges: bool = False) -> Any:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import importlib
 import json
+import operator
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -127,6 +129,27 @@ def to_objects(code: str) -> Any:
     return reader.names["dynamic_shapes"]
 
 
+_SHAPES = "torch.fx.experimental.dynamic_spec"
+_OPERATORS: dict[type, Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.Pow: operator.pow,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.USub: operator.neg,
+    ast.Invert: operator.invert,
+}
+
+
 class _Reader:
     """Makes the objects of a spec."""
 
@@ -153,20 +176,47 @@ class _Reader:
         if isinstance(node, ast.List):
             return [self.value(item) for item in node.elts]
         if isinstance(node, ast.BinOp):
-            operator = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}[type(node.op)]
             left, right = self.value(node.left), self.value(node.right)
-            if isinstance(left, int) and operator == "__mul__":
+            if self.is_shapes:
+                return _OPERATORS[type(node.op)](left, right)
+            name = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}[type(node.op)]
+            if isinstance(left, int) and name == "__mul__":
                 left, right = right, left
             if not isinstance(right, int):
                 raise SpecError(f"{ast.unparse(node)!r} is of several dimensions, which torch.export takes none of")
-            return getattr(left, operator)(right)
+            return getattr(left, name)(right)
+        if isinstance(node, ast.Compare) and len(node.ops) == 1:
+            return _OPERATORS[type(node.ops[0])](self.value(node.left), self.value(node.comparators[0]))
+        if isinstance(node, ast.UnaryOp):
+            return _OPERATORS[type(node.op)](self.value(node.operand))
         raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
 
+    @property
+    def is_shapes(self) -> bool:
+        """Whether the spec is a ShapesSpec, whose variables take any operator."""
+        return any(name.startswith(f"{_SHAPES}.") for name in self.classes.values())
+
     def _called(self, node: ast.expr) -> Callable[..., Any]:
+        if isinstance(node, ast.Attribute) and ast.unparse(node) in ("torch.sym_max", "torch.sym_min"):
+            import torch
+
+            function: Callable[..., Any] = getattr(torch, node.attr)
+            return function
+        if isinstance(node, ast.Name) and self.classes.get(node.id) == f"{_SHAPES}.{node.id}":
+            return _of_shapes(node.id)
         if isinstance(node, ast.Name):
             return self.dim if node.id == "Dim" else _named_tuple(self.classes.get(node.id, f"__main__.{node.id}"))
         made: Callable[..., Any] = self.value(node)
         return made
+
+
+def _of_shapes(name: str) -> Callable[..., Any]:
+    """A class of torch's ShapesSpec."""
+    try:
+        found: Callable[..., Any] = getattr(importlib.import_module(_SHAPES), name)
+    except (ImportError, AttributeError):
+        raise SpecError("this release of torch has no ShapesSpec") from None
+    return found
 
 
 def _named_tuple(name: str) -> Callable[..., Any]:

@@ -197,7 +197,7 @@ def test_wrong_specs_are_fixed(model: Any, args: Any, kwargs: Any, shapes: Any) 
 
 def test_an_export_that_is_not_fixed_says_what_to_write() -> None:
     _, model, args, kwargs, shapes = WRONG[4]
-    with pytest.raises(sizewise.ShapeError, match=r"Write instead:\n\n    b = Dim\('b', min=1, max=512\)") as raised:
+    with pytest.raises(sizewise.ShapeError, match=r"Write instead:\n\n    from torch.export import Dim\n\n    b = Dim\('b', min=1, max=512\)") as raised:
         sizewise.export(model, args, kwargs, dynamic_shapes=shapes)
     assert raised.value.__cause__ is not None and raised.value.fix is not None
 

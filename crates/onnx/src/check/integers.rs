@@ -1,7 +1,8 @@
 //! Integers that a model computes from sizes: the conditions that they do not wrap around in their types.
+use super::existing::MOST_BYTES;
 use super::symbolic::Symbolic;
 use crate::shape::Dtype;
-use crate::walk::{Input, Walk};
+use crate::walk::Walk;
 use rustc_hash::FxHashSet;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -11,8 +12,6 @@ use sizewise_solve::{Budget, Verdict as Decided, decide};
 /// No dimension is longer: 2 to the power of 31, and no input has more elements than memory has addresses.
 const MOST_SIZE: i64 = i32::MAX as i64;
 const MOST_ELEMENTS: i64 = 1 << 47;
-/// No input takes more bytes, nor has a dimension that is longer: this is what can exist for a counterexample.
-const MOST_BYTES: i64 = 1 << 40;
 /// The most conditions that are decided.
 const MAX_DECIDED: usize = 100;
 /// Of more conditions it is not asked which follow from others.
@@ -41,14 +40,6 @@ pub(super) fn within_memory(symbolic: &Symbolic, walk: &Walk) -> ShapeEnv {
         env.assume(fits);
     }
     env
-}
-
-/// Whether inputs of these sizes can exist.
-pub(super) fn can_exist(input: &Input, sizes: &[i64]) -> bool {
-    let bytes = input.dtype.map_or(1, Dtype::bytes);
-    let total = sizes.iter().try_fold(bytes, |total, &size| total.checked_mul(size));
-    sizes.iter().all(|&size| size <= MOST_BYTES)
-        && (sizes.contains(&0) || total.is_some_and(|total| total <= MOST_BYTES))
 }
 
 /// Assumes that the inputs can exist.

@@ -9,6 +9,7 @@ mod evaluate;
 #[cfg(test)]
 mod evaluate_tests;
 mod examples;
+mod existing;
 mod explain;
 mod findings;
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! The sizes of a model's inputs as symbols.
-use super::integers::can_exist;
+use super::existing::can_exist;
 use super::limits::{Allowed, Bounds, LEAST, Limits};
 use super::names;
 use crate::read::Model;

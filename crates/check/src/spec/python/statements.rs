@@ -231,12 +231,23 @@ impl Reader<'_> {
                     let full: Vec<String> = module.iter().chain(&path).cloned().collect();
                     self.forget(&name);
                     self.aliases.insert(name, full);
+                    path.clear();
                 }
                 Token::Name(word) => path.push(word),
-                Token::Op(",") => path.clear(),
+                Token::Op(",") => self.imported(&module, std::mem::take(&mut path)),
                 _ => {}
             }
             self.advance();
+        }
+        self.imported(&module, path);
+    }
+
+    /// A name that a module other than torch's has: `from nets import Point`. Those of torch are known by themselves.
+    fn imported(&mut self, module: &[String], path: Vec<String>) {
+        let ([first, ..], [name]) = (module, path.as_slice()) else { return };
+        if first != "torch" && !["Dim", "dims", "dict"].contains(&name.as_str()) {
+            self.forget(name);
+            self.aliases.insert(name.clone(), module.iter().cloned().chain(path.iter().cloned()).collect());
         }
     }
 
