@@ -187,7 +187,7 @@ class _Reader:
             return getattr(left, name)(right)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             return _OPERATORS[type(node.ops[0])](self.value(node.left), self.value(node.comparators[0]))
-        if isinstance(node, ast.UnaryOp):
+        if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
             return _OPERATORS[type(node.op)](self.value(node.operand))
         raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
 

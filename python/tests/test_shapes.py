@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import json
 import pytest
 
 dynamic_spec = pytest.importorskip("torch.fx.experimental.dynamic_spec", exc_type=ImportError)
 
+import sizewise  # noqa: E402
 from sizewise import SpecError  # noqa: E402
 from sizewise._shapes import is_shapes_spec, shapes_json  # noqa: E402
 
@@ -71,3 +74,13 @@ def test_other_specs_are_told_apart() -> None:
     for spec, message in wrong:
         with pytest.raises(SpecError, match=message):
             shapes_json(spec)
+
+
+def test_the_exact_fix_of_a_dim_spec_is_an_object_that_is_proved() -> None:
+    root = Path(__file__).resolve().parents[2]
+    program = root / "examples/area.pt2"
+    report = sizewise.check(program, json.loads((root / "examples/area.json").read_text()))
+    (fix,) = [fix for fix in report.fixes if "vars" in fix.spec]
+    assert fix.loses is False
+    assert sizewise.check(program, fix.dynamic_shapes).ok
+    assert sizewise.check(program, fix.code).ok
