@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sizewise import testing
+    from sizewise._assume import Assumed, Branch, assume
     from sizewise._audit import Audit, AuditedGuard, audit_guards
     from sizewise._check import (
         Evaluation,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from sizewise._decider import Stats, decider
     from sizewise._env import Answer, Bounds, Dropped, Env, Minimized
     from sizewise._errors import (
+        DataDependentError,
         ExpressionError,
         InternalError,
         ProgramError,
@@ -44,10 +46,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Answer",
+    "Assumed",
     "Audit",
     "AuditedGuard",
     "Bounds",
+    "Branch",
     "Condition",
+    "DataDependentError",
     "Dropped",
     "Env",
     "Evaluation",
@@ -73,6 +78,7 @@ __all__ = [
     "Unsupported",
     "Value",
     "__version__",
+    "assume",
     "audit_guards",
     "check",
     "check_many",
@@ -89,6 +95,9 @@ __all__ = [
 
 #: Where the names are.
 _PLACES = {
+    "Assumed": "_assume",
+    "Branch": "_assume",
+    "assume": "_assume",
     "Audit": "_audit",
     "AuditedGuard": "_audit",
     "audit_guards": "_audit",
@@ -110,6 +119,7 @@ _PLACES = {
     "Dropped": "_env",
     "Env": "_env",
     "Minimized": "_env",
+    "DataDependentError": "_errors",
     "ExpressionError": "_errors",
     "InternalError": "_errors",
     "ProgramError": "_errors",

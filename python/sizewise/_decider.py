@@ -134,7 +134,17 @@ class decider:
                 self._compare(expr, answer, self._of_torch(original, shape_env, expr, options))
             return answer
         answer = self._of_torch(original, shape_env, expr, options)
-        return self._decided(shape_env, expr, asker) if answer is None else answer
+        if answer is None:
+            answer = self._decided(shape_env, expr, asker)
+        return self._unanswered(shape_env, expr, asker) if answer is None else answer
+
+    def _unanswered(self, shape_env: Any, expr: Any, asker: FrameType) -> Any:
+        """The answer to what neither torch nor sizewise knows, in mode "after": there is none."""
+        return None
+
+    def _is_deciding(self, asker: FrameType) -> bool:
+        """Whether torch asks to go on by the answer, not to record an assertion or to look for something simpler."""
+        return asker.f_code is _PATCH.evaluating
 
     def _of_torch(self, original: Any, shape_env: Any, expr: Any, options: dict[str, Any]) -> Any:
         began = perf_counter()
@@ -187,16 +197,21 @@ class decider:
         """The value of an integer on which torch is about to specialize, where the facts allow only one."""
         if asker.f_code is not _PATCH.evaluating:
             return None
+        from sympy import Eq, Integer
+
         value = expr.xreplace(shape_env.backed_var_to_val)
         if not value.is_Integer:
-            return None
-        from sympy import Eq
-
+            if asker.f_locals.get("fallback_value") is not None:
+                return None
+            only = facts.only_value(expr)
+            if only is None:
+                return None
+            value = Integer(only)
         equal = Eq(expr, value)
         if not equal.is_Relational or not facts.ask(equal):
             return None
         self.stats.decided += 1
-        self.stats.guards_avoided += 1
+        self._count(shape_env, expr, asker)
         _let_torch_learn(shape_env, equal, True, asker)
         return value
 

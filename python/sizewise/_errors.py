@@ -37,6 +37,36 @@ class ShapeError(SizewiseError, ValueError):
         return type(self), (self.args[0], self.report)
 
 
+class DataDependentError(SizewiseError, ValueError):
+    """A condition that torch needs to trace a module depends on data, so that no sizes settle it.
+
+    Attributes
+    ----------
+    condition : str or None
+        The condition, in torch's symbols.
+    file, line
+        The line of the module's code that asks; `None` if it is not known.
+    exports : dict
+        For each answer, whether the module can be exported with it; empty if that was not tried.
+    """
+
+    code = "data"
+
+    def __init__(
+        self,
+        message: str,
+        condition: str | None = None,
+        file: str | None = None,
+        line: int | None = None,
+        exports: dict[bool, bool] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.condition, self.file, self.line, self.exports = condition, file, line, exports or {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.args[0], self.condition, self.file, self.line, self.exports)
+
+
 class SpecError(SizewiseError, ValueError):
     """A spec of dynamic shapes cannot be read, or does not fit the program."""
 
@@ -69,7 +99,7 @@ class InternalError(SizewiseError, RuntimeError):
 
 #: The exceptions by their codes.
 CODES: dict[str, type[SizewiseError]] = {
-    kind.code: kind for kind in (ShapeError, SpecError, ProgramError, ExpressionError, Unsupported, InternalError)
+    kind.code: kind for kind in (ShapeError, DataDependentError, SpecError, ProgramError, ExpressionError, Unsupported, InternalError)
 }
 
 # They are shown, and pickled, by the name under which they are imported.

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
+import sys
 import textwrap
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -50,14 +52,14 @@ def export(
     from torch.export import export as torch_export
 
     def attempt(shapes: Any) -> Any:
-        with _errors_held():
+        with errors_held():
             return torch_export(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
 
-    shapes = _resolved(dynamic_shapes, module, args, kwargs)
+    shapes = resolved(dynamic_shapes, module, args, kwargs)
     try:
         program = attempt(shapes)
     except Exception as refusal:
-        if shapes is None or not _concerns_shapes(refusal):
+        if shapes is None or not concerns_shapes(refusal):
             raise
         return _repaired(attempt, shapes, refusal, fix)
     report = check(program, shapes)
@@ -82,19 +84,28 @@ class _Held(logging.Filter):
 
 
 @contextlib.contextmanager
-def _errors_held() -> Iterator[None]:
-    """Holds back what torch logs of a guard that it cannot make; if the export fails, the exception says as much."""
-    logger, held = logging.getLogger("torch._guards"), _Held()
+def errors_held() -> Iterator[None]:
+    """Holds back what torch logs of a guard that it cannot make, and the graph that it prints when it gives up.
+
+    If the export fails, the exception says as much. All else that is printed meanwhile comes out at the end.
+    """
+    logger, held, printed = logging.getLogger("torch._guards"), _Held(), io.StringIO()
     logger.addFilter(held)
     try:
-        yield
+        with contextlib.redirect_stderr(printed):
+            yield
+    except Exception as error:
+        graph = getattr(error, "partial_fx_graph", None)
+        sys.stderr.write(printed.getvalue().replace(f"{graph}\n", ""))
+        raise
     finally:
         logger.removeFilter(held)
+    sys.stderr.write(printed.getvalue())
     for record in held.records:
         logger.handle(record)
 
 
-def _resolved(shapes: Any, module: Any, args: Any, kwargs: Any) -> Any:
+def resolved(shapes: Any, module: Any, args: Any, kwargs: Any) -> Any:
     """A `ShapesCollection` or `AdditionalInputs` as the shapes that it stands for."""
     resolve: Callable[..., Any] | None = getattr(shapes, "dynamic_shapes", None)
     return resolve(module, args, kwargs) if callable(resolve) else shapes
@@ -104,7 +115,7 @@ def _resolved(shapes: Any, module: Any, args: Any, kwargs: Any) -> Any:
 _SHAPE_ERRORS = ("ConstraintViolationError", "UserError", "GuardOnDataDependentSymNode", "ValueRangeError")
 
 
-def _concerns_shapes(error: BaseException | None) -> bool:
+def concerns_shapes(error: BaseException | None) -> bool:
     while error is not None:
         if any(kind.__name__ in _SHAPE_ERRORS for kind in type(error).__mro__):
             return True
@@ -129,7 +140,7 @@ def _is_torchs(error: BaseException) -> bool:
 def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fix: bool) -> tuple[Any, Report]:
     """Finds out with inferred dimensions what the spec should have been."""
     try:
-        program = attempt(_inferred(shapes))
+        program = attempt(inferred(shapes))
     except Exception:
         raise refusal from None
     try:
@@ -147,14 +158,14 @@ def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fi
 def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
-        for candidate in sorted(proved, key=lambda fix: (_is_shapes(fix), _loss(fix))):
+        for candidate in sorted(proved, key=lambda fix: (is_shapes_fix(fix), _loss(fix))):
             shapes = candidate.dynamic_shapes
             try:
                 program = attempt(shapes)
             except Exception:
                 try:
                     # torch may refuse names that it could have inferred.
-                    program = attempt(_inferred(shapes, keep_ranges=True))
+                    program = attempt(inferred(shapes, keep_ranges=True))
                 except Exception:
                     continue
             again = check(program, shapes)
@@ -168,7 +179,7 @@ def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | N
     raise ShapeError(message, report) from refusal
 
 
-def _is_shapes(fix: Fix) -> bool:
+def is_shapes_fix(fix: Fix) -> bool:
     """Whether a changed spec is a ShapesSpec, under which sizes are unbacked: another export than the one asked for."""
     return fix.spec is not None and "vars" in fix.spec
 
@@ -182,7 +193,7 @@ def _indented(text: str) -> str:
     return textwrap.indent(text, "    ")
 
 
-def _inferred(shapes: Any, keep_ranges: bool = False) -> Any:
+def inferred(shapes: Any, keep_ranges: bool = False) -> Any:
     """The same spec with `Dim.AUTO` for each dimension that is dynamic."""
     from torch.export import Dim
     from torch.utils._pytree import tree_map

@@ -135,6 +135,14 @@ class Facts:
             self.decided[expr] = answer
         return answer
 
+    def only_value(self, expr: Any) -> int | None:
+        """The value of an integer expression, if the facts allow only one."""
+        try:
+            low, high, *_ = self.native.bounds(self.reader.number(expr), self.budget)
+        except ExpressionError:
+            return None
+        return low if low == high else None
+
     def is_contingent(self, shape_env: Any, expr: Any) -> bool:
         """Whether a question that was asked has either answer under all that torch knows."""
         return self.contingent.get(expr) == self.generation and not shape_env.frozen

@@ -58,6 +58,8 @@ class Condition:
     module: str | None
     #: The calls that led to it, innermost first.
     stack: list[Frame] = field(default_factory=list)
+    #: Whether it follows from the spec and the violated conditions before it.
+    follows: bool = False
     #: Shapes near the counterexample at which the program runs.
     works: dict[str, Any] | None = None
     #: What every element of the inputs is, where an ONNX model refuses these shapes with such values only.
@@ -87,6 +89,8 @@ class Fix:
     code: str = ""
     #: Whether it rejects shapes that work; `None` if that is not known, or left to the exported module.
     loses: bool | None = None
+    #: Of a ShapesSpec: the conditions, over its variables, that are the fix if they are added to it.
+    assumptions: list[str] = field(default_factory=list)
 
     @property
     def dynamic_shapes(self) -> Any:
@@ -178,9 +182,8 @@ class Report:
     @property
     def violations(self) -> list[Condition]:
         """The conditions that some allowed input breaks; those that follow from others come last."""
-        found = zip(self._data["guards"], self.conditions)
-        broken = [(bool(guard["follows"]), condition) for guard, condition in found if condition.verdict == "violated"]
-        return [condition for follows in (False, True) for f, condition in broken if f == follows]
+        broken = [condition for condition in self.conditions if condition.verdict == "violated"]
+        return sorted(broken, key=lambda condition: condition.follows)
 
     @property
     def unknowns(self) -> list[Condition]:
@@ -203,6 +206,7 @@ class Report:
                 declarations=fix.get("declarations", []),
                 code=fix.get("code", "").rstrip("\n"),
                 loses=fix["loses"],
+                assumptions=fix.get("assumptions") or [],
             )
             for fix in self._data["fixes"]
         ]
@@ -263,6 +267,7 @@ class Report:
             source=guard["code"],
             module=guard["module"],
             stack=[_frame(frame) for frame in guard["stack"]],
+            follows=bool(guard["follows"]),
             works=guard["works"],
             values=guard.get("values"),
             works_values=guard.get("works_values"),

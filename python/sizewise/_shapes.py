@@ -31,10 +31,10 @@ def shapes_json(spec: Any) -> dict[str, Any]:
     SpecError
         If something in it is no part of such a spec.
     """
-    return _Writer().spec(spec)
+    return Writer().spec(spec)
 
 
-class _Writer:
+class Writer:
     """Writes a spec. Variables of one name that are not the same get names of their own."""
 
     def __init__(self) -> None:

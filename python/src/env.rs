@@ -8,6 +8,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use sizewise::decide::Budget;
 use sizewise::expr::{Expr, Sort, Value, is_cancelled};
+use sizewise::spec::shapes::in_python;
 use std::sync::{Mutex, PoisonError};
 
 /// The answer of [`Env::implies`].
@@ -278,6 +279,14 @@ impl Env {
     /// The text of an expression, as torch prints it.
     fn text(&self, py: Python<'_>, expr: usize) -> PyResult<String> {
         self.with(py, |state| state.text(state.expr(expr)?))
+    }
+
+    /// The text of an expression as Python that torch's symbols take; `None` where torch has no operator for a part of it.
+    fn python(&self, py: Python<'_>, expr: usize) -> PyResult<Option<String>> {
+        self.with(py, |state| {
+            let name = |symbol| state.pool.symbol_name(symbol).to_string();
+            Ok(in_python(&state.pool, state.expr(expr)?, &name, false))
+        })
     }
 
     /// The names of the symbols in an expression.

@@ -38,6 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<env::Env>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<report::Report>()?;
+    module.add_function(wrap_pyfunction!(program::spec_code, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(panics, module)?)
 }

@@ -323,6 +323,12 @@ impl Program {
 }
 
 /// A spec as JSON, and as Python with the containers of a program.
+/// A spec as Python to paste, of a spec in any form that is read.
+#[pyfunction]
+pub fn spec_code(py: Python<'_>, spec: String) -> PyResult<String> {
+    enter(py, move || Ok(spec_of(&spec)?.to_python()))
+}
+
 fn texts(spec: &Spec, subject: &Subject) -> (String, String) {
     let code = match subject {
         Subject::Exported(checker) => spec.to_python_with(&Containers::of(checker.program())),

@@ -14,7 +14,7 @@ mod write;
 
 pub use node::Node;
 pub(super) use own::is_own;
-pub(crate) use text::in_python;
+pub use text::in_python;
 pub(super) use torch::is_torch;
 pub(crate) use write::declaration;
 pub(super) use write::write;
