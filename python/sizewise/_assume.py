@@ -9,6 +9,7 @@ from typing import Any
 
 from sizewise import _native
 from sizewise._arguments import check_budget
+from sizewise._asked import watched
 from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
@@ -229,7 +230,7 @@ class _Export:
     def torch(self, spec: Any) -> Any:
         from torch.export import export
 
-        with errors_held():
+        with errors_held(), watched():
             return export(self.module, self.args, self.kwargs, dynamic_shapes=spec, strict=self.strict, **self.options)
 
     def values(self, spec: Any) -> dict[Any, int]:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from sizewise._asked import watched
 from sizewise._check import check
 from sizewise._errors import ShapeError, SizewiseError
 from sizewise._report import Fix, Report
@@ -52,7 +53,7 @@ def export(
     from torch.export import export as torch_export
 
     def attempt(shapes: Any) -> Any:
-        with errors_held():
+        with errors_held(), watched():
             return torch_export(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
 
     shapes = resolved(dynamic_shapes, module, args, kwargs)

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from sizewise._decider import decider
 
-#: What asks: a branch of the module's code, an operator, or torch's check of a layout.
-Cause = Literal["branch", "operator", "layout"]
+#: What asks: a branch of the module's code, an operator, torch's check of a layout, or an assertion of the code.
+Cause = Literal["branch", "operator", "layout", "assertion"]
 
 #: Parts of torch that only hand a question on: converting a size to `bool` or `int`, tracing, dispatching.
 _HANDING_ON = (
@@ -36,6 +36,9 @@ _HANDING_ON = (
     "sizewise/",
 )
 
+#: The most calls of a path that are kept.
+_MAX_PATH = 32
+
 #: Where torch runs the code of a module, not the other way round: what is further out is not the module's.
 _EXPORTING = "torch/export/"
 
@@ -48,14 +51,26 @@ _OF_LAYOUT = ("stride", "contiguous", "layout", "dense", "channels_last", "memor
 
 @dataclass(frozen=True)
 class Place:
-    """Where the example's path was taken."""
+    """Where torch asked for a condition."""
 
-    file: str
-    line: int
-    function: str
-    #: The line itself.
-    source: str
+    #: The calls that led there, innermost first: file, line, function, and the line's text.
+    path: tuple[tuple[str, int, str, str], ...]
     cause: Cause
+
+    @property
+    def file(self) -> str:
+        """The file of the line that asked."""
+        return self.path[0][0]
+
+    @property
+    def line(self) -> int:
+        """The line, from 1."""
+        return self.path[0][1]
+
+    @property
+    def source(self) -> str:
+        """The line's text."""
+        return self.path[0][3]
 
 
 @dataclass(frozen=True)
@@ -136,56 +151,72 @@ class follower(decider):
         return None
 
 
-def place_of(frame: FrameType | None) -> Place | None:
+def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
     """The line of the module's code that leads to a question, and what asks there.
 
     Frames are looked at from the question outwards. A module of torch itself that is exported is its own user.
+
+    Parameters
+    ----------
+    asserts : bool
+        Whether it is no question but an assertion.
     """
     asking: list[tuple[str, str]] = []
-    user: tuple[str, int, str] | None = None
-    module: tuple[str, int, str] | None = None
-    while frame is not None:
+    users: list[tuple[str, int, str]] = []
+    modules: list[tuple[str, int, str]] = []
+    while frame is not None and len(users) < _MAX_PATH:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         part = _part(file)
-        if part is None and _is_users(file):
-            user = file, frame.f_lineno, name
-            break
         if part == _INTERPRETER:
-            user = _traced_line()
+            if not users:
+                users, modules = _interpreted(modules)
             break
         if part is not None and part.startswith(_EXPORTING):
             break
-        if part is not None and part.startswith("torch/nn/") and not part.startswith(_HANDING_ON):
-            module = module or (file, frame.f_lineno, name)
-        elif part is not None and not part.startswith(_HANDING_ON) and module is None:
-            asking.append((part, name))
+        if part is None and _is_users(file):
+            users.append((file, frame.f_lineno, name))
+        elif part is not None and not users and not part.startswith(_HANDING_ON):
+            if part.startswith("torch/nn/"):
+                modules.append((file, frame.f_lineno, name))
+            elif not modules:
+                asking.append((part, name))
         frame = frame.f_back
-    cause = _cause(asking)
-    if user is not None and module is not None and cause == "branch":
+    cause = _cause(asking) or ("assertion" if asserts else "branch")
+    if users and modules and cause == "branch":
         # The branch is in torch's own module or function, which the user's line calls.
         cause = "operator"
-    place = user or module
-    if place is None:
+    path = users or modules
+    if not path:
         return None
-    file, line, name = place
-    return Place(file, line, name, linecache.getline(file, line).strip(), cause)
+    return Place(tuple((*line, linecache.getline(*line[:2]).strip()) for line in path), cause)
 
 
-def _cause(asking: list[tuple[str, str]]) -> Cause:
+def cause_of(file: str, function: str) -> Cause | None:
+    """What asks, if it is the function of a file: `None` if that is the module's own code."""
+    part = _part(file)
+    if part is None:
+        return None
+    return None if part.startswith(_HANDING_ON) else _cause([(part, function)])
+
+
+def _cause(asking: list[tuple[str, str]]) -> Cause | None:
+    """What asks, by the parts of torch between the question and the module's code, innermost first."""
     if not asking:
-        return "branch"
+        return None
     return "layout" if any(word in name for _, name in asking[:2] for word in _OF_LAYOUT) else "operator"
 
 
-def _traced_line() -> tuple[str, int, str] | None:
-    """The line that torch interprets in strict mode, where the stack has only torch's frames."""
+def _interpreted(modules: list[tuple[str, int, str]]) -> tuple[list[tuple[str, int, str]], list[tuple[str, int, str]]]:
+    """The lines that torch interprets in strict mode, where the stack has only torch's frames."""
     from torch._guards import TracingContext
 
     if TracingContext.try_get() is None:
-        return None
-    lines = [(entry.filename, entry.lineno or 0, entry.name) for entry in TracingContext.extract_stack()]
-    own = [line for line in lines if _is_users(line[0])]
-    return own[-1] if own else lines[-1] if lines else None
+        return [], modules
+    lines = [(entry.filename, entry.lineno or 0, entry.name) for entry in reversed(TracingContext.extract_stack())]
+    users = [line for line in lines if _is_users(line[0])]
+    own = [line for line in lines if not _is_users(line[0])]
+    inner = own if not users else lines[: lines.index(users[0])]
+    return users, [*modules, *inner]
 
 
 @cache

@@ -18,6 +18,7 @@ from torch._export.serde import serialize as serde
 from torch.export import graph_signature as signatures
 from torch.fx import GraphModule, Node
 
+from sizewise._asked import asked_json
 from sizewise._errors import Unsupported
 from sizewise._literals import LISTS, WRITERS, Unknown, empty_list, named, number, text_key, truth
 from sizewise._signature import call_entry, example_of, input_spec, output_spec
@@ -48,15 +49,21 @@ def program_json(ep: torch.export.ExportedProgram) -> str:
         If torch cannot write it either: it could not be saved.
     """
     try:
-        return Walk().program(ep)
+        return _with_lines(ep, Walk().program(ep))
     except Exception as unknown:
         # In other releases of torch, the walk may meet anything.
         try:
-            return serialized_by_torch(ep)
+            return _with_lines(ep, serialized_by_torch(ep))
         except Exception as error:
             said = f"{type(error).__name__}: {error}".splitlines()[0]
             message = f"torch {torch.__version__} cannot save this program ({said[:_SAID]})"
             raise Unsupported(f"{message}, and {str(unknown)[:_SAID]} is not known") from error
+
+
+def _with_lines(ep: Any, text: str) -> str:
+    """The JSON of a program with the lines that asked torch for conditions on sizes."""
+    env = shape_env(ep.graph_module)
+    return text if env is None else f'{text.rstrip()[:-1]}, "asked": {asked_json(env)}}}'
 
 
 def serialized_by_torch(ep: torch.export.ExportedProgram) -> str:

@@ -2,6 +2,7 @@
 //! schemas of the operators it calls.
 
 mod argument;
+pub mod asked;
 mod builder;
 mod constant;
 pub mod dtype;
@@ -28,6 +29,7 @@ mod target;
 pub mod text;
 mod tree_key;
 
+pub use asked::{Asked, AskedBy};
 pub use builder::GraphBuilder;
 pub use constant::Constant;
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};

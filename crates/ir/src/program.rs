@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
+use super::asked::Asked;
 use super::constant::Constant;
 use super::graph::{Graph, GraphInput};
 use super::meta::ExprTable;
@@ -127,6 +128,8 @@ pub struct Program {
     pub range_constraints: IndexMap<Arc<str>, Bounds>,
     /// Conditions on the inputs, Python expressions over `L['x'].size()[0]`.
     pub guards_code: Vec<Arc<str>>,
+    /// Where torch asked for conditions on the inputs; empty where that is not known.
+    pub asked: Vec<Asked>,
     /// The dialect the program was checked against; the strictest one if several are recorded.
     pub dialect: Dialect,
     /// The torch version that wrote the program.

@@ -5,7 +5,7 @@
 //! A condition is forced by the steps whose conditions imply it. Where none does, Python branched on a size while the
 //! program was traced: then the line is given at which the sizes that the condition speaks of first exist.
 use super::examine::Examination;
-use super::place::place;
+use super::place::{place, place_asked};
 use super::prove::by_rewriting;
 use crate::propagate::{Interpreter, Mode, Run, Step, recorded};
 use crate::report::{GuardVerdict, Traced};
@@ -54,6 +54,11 @@ impl<'p> Examination<'_, 'p> {
         if open.is_empty() {
             return;
         }
+        let open: Vec<(usize, Expr)> =
+            open.into_iter().filter(|&(i, condition)| !self.place_asked(run, i, condition)).collect();
+        if open.is_empty() {
+            return;
+        }
         let Some(needs) = self.needs() else { return };
         for (n, (i, condition)) in open.into_iter().enumerate() {
             let (traced, forcing) = match n < MAX_TRACED {
@@ -77,6 +82,25 @@ impl<'p> Examination<'_, 'p> {
                 place(guard, step, if guard.node.is_some() { guard.traced } else { Traced::First });
             }
         }
+    }
+
+    /// Gives a violated condition the line of one that torch asked for and that implies it, if there is one.
+    fn place_asked(&mut self, run: &mut Run<'p>, at: usize, condition: Expr) -> bool {
+        let assumed = self.assumptions.env.known_facts();
+        let pool = &mut run.env.pool;
+        let about = pool.free_symbols(&[condition]);
+        let speaks = |pool: &Pool, e: Expr| pool.free_symbols(&[e]).iter().any(|s| about.contains(s));
+        let candidates: Vec<_> =
+            self.asked.iter().filter(|(e, _)| speaks(pool, *e)).take(MAX_CANDIDATES).collect();
+        let implies = candidates.into_iter().find(|(e, _)| {
+            let mut facts = assumed.clone();
+            facts.assume(pool, *e);
+            decide(pool, &mut facts, condition, &budget()).verdict.is_implied()
+        });
+        if let Some((_, asked)) = implies {
+            place_asked(&mut self.report.guards[at], asked);
+        }
+        implies.is_some()
     }
 
     /// Propagates once more with the allowed sizes, every step saying what it needs.

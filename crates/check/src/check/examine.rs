@@ -18,6 +18,7 @@ use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::{Expr, is_cancelled, text};
+use sizewise_ir::Asked;
 use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
@@ -39,6 +40,8 @@ pub(super) struct Examination<'a, 'p> {
     pub tell: &'a dyn Fn(usize, usize),
     /// A callback that receives each question as an SMT-LIB 2 file.
     pub emit: Option<&'a dyn Fn(&str)>,
+    /// The conditions that torch asked for while it traced the program, with the lines.
+    pub asked: &'a [(Expr, &'p Asked)],
     /// How many conditions needed Z3, or have stayed open.
     pub hard: u32,
     /// How many threads decide.
@@ -176,7 +179,12 @@ impl<'p> Examination<'_, 'p> {
         let shown = summary::condition(self.assumptions, base, obligation.condition);
         let expr = text::print::expression(&base.pool, obligation.condition);
         let witness = proof.witness.as_ref().map(|witness| witness_json(base, witness));
-        let report = guard_report(run, base, obligation, proof, (expr, shown), witness);
+        let mut report = guard_report(run, base, obligation, proof, (expr, shown), witness);
+        if report.code.is_none()
+            && let Some((_, asked)) = self.asked.iter().find(|(asked, _)| *asked == obligation.condition)
+        {
+            place::place_asked(&mut report, asked);
+        }
         self.report.guards.push(report);
     }
 

@@ -131,6 +131,7 @@ impl Checker {
             }
         };
         report.inputs = summary::inputs(&self.program, &assumptions);
+        let asked = contract.asked(&mut assumptions);
         report.symbols = summary::symbols(&mut assumptions);
         self.tell("propagating shapes", 0, 0);
         clock.lap("bind");
@@ -149,6 +150,7 @@ impl Checker {
             violated: Vec::new(),
             open: Vec::new(),
             emit: task.emit,
+            asked: &asked,
             hard: 0,
             jobs: self.jobs,
             has_spec: task.spec.is_some(),

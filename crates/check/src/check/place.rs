@@ -1,7 +1,7 @@
 //! Where a condition stands in the user's code.
 use crate::propagate::Step;
 use crate::report::{Cause, ConditionKind, Diagnostic, Frame, GuardReport, GuardVerdict, Traced};
-use sizewise_ir::SourceLocation;
+use sizewise_ir::{Asked, AskedBy, Provenance, SourceLocation};
 
 /// The most frames of a stack that are reported.
 const MAX_FRAMES: usize = 32;
@@ -24,6 +24,24 @@ pub(super) fn place(guard: &mut GuardReport, step: &Step, traced: Traced) {
     guard.line = guard.stack.first().map(|frame| frame.line);
 }
 
+/// Gives a condition the line at which torch asked for it while it traced the program, and what asked.
+pub(super) fn place_asked(guard: &mut GuardReport, asked: &Asked) {
+    guard.traced = Traced::Asked;
+    guard.cause = match asked.by {
+        AskedBy::Branch => Cause::Branch,
+        AskedBy::Operator => Cause::Operator,
+        AskedBy::Layout => Cause::Layout,
+        AskedBy::Assertion => Cause::Assertion,
+    };
+    (guard.node, guard.op, guard.clause, guard.more_nodes) = (None, None, None, 0);
+    let line = asked.provenance.location();
+    guard.location = line.map(|line| line.to_string());
+    guard.code = line.map(|line| line.code.to_string());
+    guard.stack = frames(&asked.provenance);
+    guard.file = guard.stack.first().map(|frame| frame.file.clone());
+    guard.line = guard.stack.first().map(|frame| frame.line);
+}
+
 /// Gives a warning or a note the node, the line and the stack of a step.
 pub(super) fn note(note: &mut Diagnostic, step: &Step) {
     note.node = Some(step.node());
@@ -33,6 +51,10 @@ pub(super) fn note(note: &mut Diagnostic, step: &Step) {
 
 /// The calls on the way to a step, innermost first, without torch's own.
 pub(super) fn stack(step: &Step) -> Vec<Frame> {
+    frames(step.provenance())
+}
+
+fn frames(provenance: &Provenance) -> Vec<Frame> {
     let frame = |frame: &SourceLocation| Frame {
         file: frame.file.to_string(),
         line: frame.line,
@@ -40,5 +62,5 @@ pub(super) fn stack(step: &Step) -> Vec<Frame> {
         code: frame.code.to_string(),
         library: frame.is_library(),
     };
-    step.provenance().path().iter().take(MAX_FRAMES).map(frame).collect()
+    provenance.path().iter().take(MAX_FRAMES).map(frame).collect()
 }

@@ -254,6 +254,8 @@ pub enum Traced {
     Forced,
     /// The condition was recorded at export; the node needs less, and fails at the counterexample too.
     Fails,
+    /// torch asked for it at this line while it traced the program.
+    Asked,
     /// No node needs it; at this line the sizes that it speaks of first exist.
     First,
     /// The line is not known.
@@ -281,6 +283,8 @@ pub struct Frame {
 pub enum Cause {
     /// A branch taken when the program was traced: in the user's code or in an operator's.
     Branch,
+    /// torch's check of strides asked for it.
+    Layout,
     /// The trace excluded a size of 0 or 1, though nothing may need that.
     Specialisation,
     /// An operator needs it.
@@ -304,6 +308,7 @@ impl Cause {
     pub fn text(self) -> &'static str {
         match self {
             Cause::Branch => "the code branched on this size",
+            Cause::Layout => "torch's check of strides asked for it",
             Cause::Specialisation => "torch.export specializes sizes 0 and 1",
             Cause::Operator => "an operator's condition",
             Cause::Assertion => "an assertion",

@@ -21,12 +21,25 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
             ("needed by", format!("{node} = {op}{clause}{more}; torch.export recorded it"))
         }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
+        (Traced::Asked, _) => ("needed by", asked_by(guard.cause).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
             let line =
                 if traced == Traced::First { "; this line is where the size first appears" } else { "" };
             ("recorded", format!("at export{}{line}", recorded_because(guard)))
         }
+    }
+}
+
+/// What asked for a condition while torch traced the program.
+fn asked_by(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Layout => {
+            "torch's check of strides at this line; torch.export recorded what the example answers"
+        }
+        Cause::Assertion => "an assertion of the code at this line",
+        Cause::Operator => "an operator at this line; torch.export recorded it",
+        _ => "the path of the example: the code branches on this size at this line",
     }
 }
 

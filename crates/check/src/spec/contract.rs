@@ -403,13 +403,15 @@ fn sources(pool: &Pool, inputs: &[ProgramInput]) -> FxHashMap<Symbol, Box<str>> 
     sources
 }
 
+/// An entry of a list, from its end if the place is negative.
+pub(super) fn at(list: &[Expr], place: i64) -> Option<Expr> {
+    let index = if place < 0 { place + list.len() as i64 } else { place };
+    usize::try_from(index).ok().and_then(|i| list.get(i)).copied()
+}
+
 /// What a source of guard code refers to.
-fn resolve(inputs: &[ProgramInput], table: &SourceTable, source: &SourcePath) -> Option<Expr> {
+pub(super) fn resolve(inputs: &[ProgramInput], table: &SourceTable, source: &SourcePath) -> Option<Expr> {
     let input = inputs.get(table.find(&source.root, &source.steps)?)?;
-    let at = |list: &[Expr], d: i64| {
-        let index = if d < 0 { d + list.len() as i64 } else { d };
-        usize::try_from(index).ok().and_then(|i| list.get(i)).copied()
-    };
     match (&input.kind, source.property) {
         (InputKind::Tensor { sizes, .. }, Some(Property::Size(d))) => at(sizes, d),
         (InputKind::Tensor { strides, .. }, Some(Property::Stride(d))) => at(strides, d),

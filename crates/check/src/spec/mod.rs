@@ -4,6 +4,7 @@
 //! (JSON, or Python as in `python`),
 //! [`Contract`] is what a program itself says of its inputs, and [`bind`] combines them into what may be
 //! assumed about the program's symbols, and what the program demands that remains to be proved.
+mod asked;
 mod assumptions;
 mod bind;
 mod bind_shapes;

@@ -49,6 +49,7 @@ pub(super) fn program(document: &Document, text: &str) -> ReadResult<Program> {
         exprs: lowering.exprs,
         range_constraints: ranges.collect(),
         guards_code: Vec::new(),
+        asked: Vec::new(),
         dialect,
         torch_version: "".into(),
         schema_version: (8, 0),

@@ -7,12 +7,7 @@ const MAX_DEPTH: usize = 32;
 
 /// An expression as Python over named variables; `None` where torch has no operator for a part of it. `Max` and `Min` are
 /// `torch.sym_max` and `torch.sym_min` for torch, else Python's functions.
-pub fn in_python(
-    pool: &Pool,
-    e: Expr,
-    names: &dyn Fn(Symbol) -> String,
-    for_torch: bool,
-) -> Option<String> {
+pub fn in_python(pool: &Pool, e: Expr, names: &dyn Fn(Symbol) -> String, for_torch: bool) -> Option<String> {
     written(pool, e, names, for_torch, MAX_DEPTH)
 }
 

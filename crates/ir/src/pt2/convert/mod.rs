@@ -12,12 +12,14 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::json::{self, Int, Limit};
+use crate::asked::{Asked, AskedBy};
 use crate::constant::Constant;
 use crate::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::graph::Graph;
 use crate::meta::ExprTable;
 use crate::outline::ValueKind;
 use crate::program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
+use crate::provenance::Provenance;
 use crate::pytree::{NamedTupleFields, TreeSpec};
 use crate::target::Target;
 
@@ -103,6 +105,7 @@ fn assemble(
         exprs,
         range_constraints,
         guards_code: texts(&document.guards_code),
+        asked: document.asked.iter().filter_map(asked).collect(),
         dialect,
         torch_version: document.torch_version.as_deref().unwrap_or("<=2.4").into(),
         schema_version: (document.schema_version.major.0, document.schema_version.minor.0),
@@ -121,6 +124,18 @@ fn assemble(
     let equal = equalities(&program, &document.equality_constraints)?;
     program.guards_code.extend(equal);
     Ok(program)
+}
+
+/// Where torch asked for a condition; `None` where what asked has a name that is not known.
+fn asked(document: &json::Asked<'_>) -> Option<Asked> {
+    Some(Asked {
+        condition: Arc::from(&*document.condition),
+        provenance: Provenance {
+            stack_trace: Some(Arc::from(&*document.stack_trace)),
+            ..Provenance::default()
+        },
+        by: AskedBy::from_name(&document.by)?,
+    })
 }
 
 /// The guards that say what the equality constraints of older programs do.

@@ -114,6 +114,7 @@ impl<'t> Passing<'t> for Whole<'_, 't> {
             (None, None, None, None);
         let (mut verifiers, mut torch_version, mut guards_code, mut equality_constraints) =
             (None, None, None, None);
+        let mut asked = None;
         while let Some(key) = map.next_key::<Text<'t>>()? {
             match &*key {
                 "graph_module" => {
@@ -125,6 +126,7 @@ impl<'t> Passing<'t> for Whole<'_, 't> {
                 "verifiers" => once(&mut verifiers, map.next_value()?)?,
                 "torch_version" => once(&mut torch_version, map.next_value()?)?,
                 "guards_code" => once(&mut guards_code, map.next_value()?)?,
+                "asked" => once(&mut asked, map.next_value()?)?,
                 "equality_constraints" => once(&mut equality_constraints, map.next_value()?)?,
                 _ => drop(map.next_value::<IgnoredAny>()?),
             }
@@ -138,6 +140,7 @@ impl<'t> Passing<'t> for Whole<'_, 't> {
             verifiers: verifiers.unwrap_or_default(),
             torch_version: torch_version.unwrap_or_default(),
             guards_code: guards_code.unwrap_or_default(),
+            asked: asked.unwrap_or_default(),
             equality_constraints: equality_constraints.unwrap_or_default(),
         };
         Ok((document, made))

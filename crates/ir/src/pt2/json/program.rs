@@ -22,9 +22,23 @@ pub(in crate::pt2) struct ExportedProgram<'a> {
     pub torch_version: Option<Text<'a>>,
     #[serde(borrow, default)]
     pub guards_code: Vec<Text<'a>>,
+    /// Of live programs: where torch asked for conditions.
+    #[serde(borrow, default)]
+    pub asked: Vec<Asked<'a>>,
     /// Of programs before torch 2.3: pairs of dimensions of inputs that are equal.
     #[serde(borrow, default)]
     pub equality_constraints: Vec<(InputDim<'a>, InputDim<'a>)>,
+}
+
+/// A condition that torch recorded, with the line that asked for it.
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::pt2) struct Asked<'a> {
+    #[serde(borrow)]
+    pub condition: Text<'a>,
+    #[serde(borrow)]
+    pub stack_trace: Text<'a>,
+    #[serde(borrow)]
+    pub by: Text<'a>,
 }
 
 /// A dimension of an input, by the input's name.

@@ -69,6 +69,7 @@ impl Tracer<'_> {
             exprs: self.exprs,
             range_constraints: ranges,
             guards_code: Vec::new(),
+            asked: Vec::new(),
             dialect: if self.writes { Dialect::Training } else { Dialect::Aten },
             torch_version: "".into(),
             schema_version: (8, 20),

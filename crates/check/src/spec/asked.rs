@@ -1,0 +1,37 @@
+//! Where torch asked for conditions while it traced a program, over the sizes that a spec allows.
+use super::assumptions::Assumptions;
+use super::contract::{Contract, at, resolve};
+use sizewise_expr::Expr;
+use sizewise_expr::text::{Property, SourcePath, read};
+use sizewise_ir::{Asked, SourceTable, UserInput};
+
+/// The most conditions that are read.
+const MAX_ASKED: usize = 4096;
+
+impl<'p> Contract<'p> {
+    /// The conditions that torch asked for, each over the sizes that are assumed. What cannot be read is left out.
+    pub fn asked(&self, assumptions: &mut Assumptions<'p>) -> Vec<(Expr, &'p Asked)> {
+        if self.program.asked.is_empty() {
+            return Vec::new();
+        }
+        let users: Vec<UserInput> = self.inputs.iter().map(|input| input.input.clone()).collect();
+        let table = SourceTable::new(&users);
+        let (pool, inputs) = (&mut assumptions.env.pool, &assumptions.inputs);
+        let mut find = |source: &SourcePath| {
+            let recorded = resolve(&self.inputs, &table, source)?;
+            let input = self.inputs.get(table.find(&source.root, &source.steps)?)?;
+            let sizes = inputs.iter().find(|sizes| sizes.index == input.input.index);
+            let Some(sizes) = sizes else { return Some(recorded) };
+            match source.property {
+                Some(Property::Size(d)) => sizes.allowed.as_ref().map_or(Some(recorded), |list| at(list, d)),
+                Some(_) => Some(recorded),
+                None => Some(sizes.scalar.unwrap_or(recorded)),
+            }
+        };
+        let read = self.program.asked.iter().take(MAX_ASKED).filter_map(|asked| {
+            let read = read::expression(pool, &asked.condition, &mut find).ok()?;
+            Some((pool.truth(read.expr), asked))
+        });
+        read.collect()
+    }
+}

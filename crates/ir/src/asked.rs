@@ -1,0 +1,42 @@
+//! Where torch asked for conditions on sizes while it traced a program.
+
+use crate::provenance::Provenance;
+use std::sync::Arc;
+
+/// A condition that torch recorded or asserted, with the line that asked for it. Archives have none; live programs and
+/// traces do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// The condition, a Python expression over `L['x'].size()[0]`.
+    pub condition: Arc<str>,
+    /// The line.
+    pub provenance: Provenance,
+    /// What asked there.
+    pub by: AskedBy,
+}
+
+/// What asks torch for the value of a condition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskedBy {
+    /// A branch of the module's code: `if`, `min`, `range`, `int`.
+    Branch,
+    /// An operator.
+    Operator,
+    /// torch's check of strides.
+    Layout,
+    /// An assertion of the module's code: `torch._check`.
+    Assertion,
+}
+
+impl AskedBy {
+    /// Reads the name that documents have for it.
+    pub fn from_name(name: &str) -> Option<AskedBy> {
+        Some(match name {
+            "branch" => AskedBy::Branch,
+            "operator" => AskedBy::Operator,
+            "layout" => AskedBy::Layout,
+            "assertion" => AskedBy::Assertion,
+            _ => return None,
+        })
+    }
+}
