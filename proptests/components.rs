@@ -301,6 +301,7 @@ impl Question {
     fn leaves_open(&self, because: &[Json], goal: bool) -> bool {
         const FAR: [i64; 8] = [-3, -2, -1, 1, 2, 3, -(1 << 60), 7 * (1 << 55) - 1];
         let named = |text: &str| because.iter().any(|b| b.as_str() == Some(text));
+        let divides = self.names_divisors(because);
         let ranges = self.ranges();
         let within = |i: usize, v: &BigInt| {
             let (low, high) = &ranges[i];
@@ -308,11 +309,13 @@ impl Question {
                 && (v <= high || !named(&format!("c{i} <= {high}")))
         };
         let allowed = |group: usize| {
-            let facts: Vec<&Fact> =
-                self.facts.iter().flatten().filter(|f| f.on[0] == 2 * group && named(&f.text())).collect();
+            let facts: Vec<&Fact> = self.facts.iter().flatten().filter(|f| f.on[0] == 2 * group).collect();
             self.points(group, &FAR, |point| {
                 [2 * group, 2 * group + 1].iter().all(|&i| within(i, &point[i]))
-                    && facts.iter().all(|f| f.value(point) == Some(true))
+                    && facts.iter().all(|f| match f.value(point) {
+                        Some(holds) => holds || !named(&f.text()),
+                        None => !divides && !named(&f.text()),
+                    })
             })
         };
         if goal {
@@ -322,6 +325,13 @@ impl Question {
         }
     }
 
+    /// Whether premises say that divisors, which are those of facts or of the goal, are not 0.
+    fn names_divisors(&self, because: &[Json]) -> bool {
+        let texts = self.texts();
+        let is_fact = |b: &str| texts.iter().any(|text| b == text);
+        because.iter().filter_map(Json::as_str).any(|b| b.starts_with("Ne(") && !is_fact(b))
+    }
+
     /// Why an answer under the first facts is wrong.
     fn wrong(&self, known: usize, answer: &Json) -> Option<String> {
         let empty = (0..self.groups.len()).any(|group| self.models(group, known).is_empty());
@@ -329,9 +339,7 @@ impl Question {
         let (holds, fails) = self.truths(&models);
         let because = answer["because"].as_array().cloned().unwrap_or_default();
         // Divisors that are 0 wherever the goal is asked about, which is no matter of the facts.
-        let texts = self.texts();
-        let is_fact = |b: &Json| texts.iter().any(|text| b.as_str() == Some(text));
-        let divides = because.iter().any(|b| b.as_str().is_some_and(|b| b.starts_with("Ne(")) && !is_fact(b));
+        let divides = self.names_divisors(&because);
         match answer["verdict"].as_str() {
             Some("refuted") => self.breaks(known, Some(&self.goal), &answer["witness"]),
             Some("implied") if empty => Some("implied by facts that contradict each other".to_string()),

@@ -3,6 +3,7 @@ mod campaign;
 mod components;
 mod data_sizes;
 mod decide_laws;
+mod dim_specs;
 mod egraph_laws;
 mod expressions;
 mod graphs;

@@ -38,9 +38,7 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
 
 /// The greatest value of an integer expression under the facts, or else a bound of it; none if neither was found.
 pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Option<Int> {
-    let e = pool.as_integer(e);
-    facts.declare_free(pool, e);
-    facts.divide_for(pool, e);
+    let e = asked(pool, facts, e);
     if facts.is_divided() {
         check_components(pool, facts, budget, false);
         return facts.with_subproblem(pool, e, |pool, subproblem| {
@@ -54,6 +52,14 @@ pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) ->
     end(pool, facts, e, budget, &mut Trace::off()).value
 }
 
+/// The integer that is asked about, of which the facts know the symbols, and which of them have to do with it.
+fn asked(pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
+    let e = pool.as_integer(e);
+    facts.declare_free(pool, e);
+    facts.divide_for(pool, e);
+    e
+}
+
 /// [`bounds`] with a record of the questions asked on the way.
 pub fn bounds_traced(
     pool: &mut Pool,
@@ -62,9 +68,7 @@ pub fn bounds_traced(
     budget: &Budget,
     trace: &mut Trace,
 ) -> Bounds {
-    let e = pool.as_integer(e);
-    facts.declare_free(pool, e);
-    facts.divide_for(pool, e);
+    let e = asked(pool, facts, e);
     if facts.is_divided() {
         return bounds_among_many(pool, facts, e, budget, trace);
     }
