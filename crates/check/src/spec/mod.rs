@@ -9,6 +9,7 @@ mod bind;
 mod bind_shapes;
 mod change;
 mod contract;
+mod convert;
 mod dim;
 mod examples;
 mod file;
