@@ -56,6 +56,7 @@ mod service;
 mod sessions;
 mod shape_env;
 mod shapes;
+mod shapes_refused;
 mod spans;
 mod specs;
 mod strict_input;

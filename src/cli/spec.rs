@@ -189,17 +189,6 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
 
 /// The spec that a program was exported with, or that of a file, and the containers of the program.
 fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Containers)> {
-    let is_of_form = |spec: &Spec| match (form.map(Form::language), spec.shapes()) {
-        (None, _) | (Some(Language::Dims), None) | (Some(Language::Shapes), Some(_)) => Ok(()),
-        (Some(Language::Shapes), None) => Err(Failure::usage(format!(
-            "{}: what a Dim spec leaves to the program depends on it: give the program, or --as python",
-            files::shown(path)
-        ))),
-        (Some(Language::Dims), Some(_)) => Err(Failure::usage(format!(
-            "{}: Dims cannot say all that a ShapesSpec says: --as shapes or --as shapes-json",
-            files::shown(path)
-        ))),
-    };
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
     let failure = if is_called_a_program { Failure::program } else { Failure::usage };
@@ -223,7 +212,10 @@ fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec,
         let message = "lists example inputs, whose spec depends on a program: see `spec init --example`";
         return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
     }
-    is_of_form(&spec)?;
+    let spec = match form.map(Form::language) {
+        None => spec,
+        Some(language) => spec.in_language(language).map_err(|error| files::unusable(path, error))?,
+    };
     Ok((spec, Containers::default()))
 }
 

@@ -30,6 +30,40 @@ async fn sarif_keeps_the_rules_of_the_standard() {
 }
 
 #[tokio::test]
+async fn a_spec_may_be_a_shapes_spec_in_each_of_its_forms() {
+    let program = example("rows.pt2");
+    let torch = serde_json::json!({"type": "ShapesSpec", "assumptions": [], "params": {"type": "ParamsSpec", "params": {
+        "x": {"type": "TensorSpec", "dims": [{"type": "ShapeVar", "name": "b", "min": 2, "max": 128, "optimization_hint": null}, null]},
+        "y": {"type": "TensorSpec", "dims": [{"type": "ShapeVar", "name": "n", "min": 0, "max": null, "optimization_hint": null}, null]},
+    }}});
+    let own = serde_json::json!({
+        "vars": {"b": {"min": 2, "max": 128}, "n": {}}, "params": {"x": ["b", null], "y": ["n", null]}, "assumptions": [],
+    });
+    let texts = [example("rows.py"), torch.to_string().into_bytes(), own.to_string().into_bytes()];
+    for spec in texts {
+        let parts: [(&str, Option<&str>, &[u8]); 2] =
+            [("program", Some("rows.pt2"), &program), ("spec", None, &spec)];
+        let answer = send(&service(), form("/v1/check", &parts)).await;
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let report = answer.json();
+        assert_eq!(report["verdict"], "violated");
+        let fix = &report["fixes"][0]["assumptions"];
+        assert_eq!(
+            fix,
+            &serde_json::json!(["b % 4 == 0", "n == b // 4"]),
+            "{}",
+            String::from_utf8_lossy(&spec)
+        );
+    }
+    let wrong = b"from torch.fx.experimental.dynamic_spec import *\ndynamic_shapes = ShapesSpec([])\n";
+    let parts: [(&str, Option<&str>, &[u8]); 2] =
+        [("program", Some("rows.pt2"), &program), ("spec", None, wrong)];
+    let answer = send(&service(), form("/v1/check", &parts)).await;
+    assert_eq!(answer.problem(), (422, "invalid-spec".to_string()));
+    assert_eq!(answer.json()["detail"], "shapes_spec must be ParamsSpec, dict, or None, got list");
+}
+
+#[tokio::test]
 async fn github_commands_are_one_a_line() {
     let text = report("branch", "github").await;
     assert!(text.lines().count() > 0);

@@ -2,18 +2,24 @@
 use super::ShapeEnv;
 use super::guard::Origin;
 use super::parts::StrideNotes;
-use sizewise_expr::Expr;
+use sizewise_expr::{Expr, Int, Symbol, Value};
+
+/// A size that is large, for choices of which no example says how they go.
+const LARGE: i64 = 101;
 
 impl ShapeEnv {
     /// As [`ShapeEnv::branch`] for a choice that changes only the strides of a result: by the facts, else by the
-    /// hints without a guard (the choice is noted), else `false`.
+    /// hints without a guard (the choice is noted), else as it goes for sizes that are neither small nor equal.
     pub fn layout_choice(&mut self, condition: Expr) -> bool {
         if let Some(value) = self.statically(condition) {
             return value;
         }
         let value = match self.strides.chosen.get(&condition) {
             Some(&value) => value,
-            None => self.hint(condition).is_some_and(|v| v.as_bool()),
+            None => match self.hint(condition) {
+                Some(value) => value.as_bool(),
+                None => self.holds_generally(condition),
+            },
         };
         self.strides.chosen.insert(condition, value);
         let held = if value { condition } else { self.pool.not(condition) };
@@ -24,6 +30,25 @@ impl ShapeEnv {
             self.strides.choices.push((held, self.records.origin));
         }
         value
+    }
+
+    /// Whether a condition holds where sizes without a hint are large and differ, as far as their ranges allow.
+    fn holds_generally(&self, condition: Expr) -> bool {
+        let symbols = self.pool.free_symbols(&[condition]);
+        let value = |symbol: Symbol| {
+            if let Some(hint) = self.symbols.info.get(&symbol).and_then(|info| info.hint.clone()) {
+                return Some(hint);
+            }
+            let place =
+                symbols.iter().position(|known| *known == symbol).and_then(|at| i64::try_from(at).ok());
+            let size = Int::from(LARGE + place.unwrap_or(0));
+            let range = self.facts.range(symbol);
+            let (least, most) =
+                (range.and_then(|range| range.lower()), range.and_then(|range| range.upper()));
+            let size = most.map_or(size.clone(), |most| size.min(most));
+            Some(Value::Int(least.map_or(size.clone(), |least| size.max(least))))
+        };
+        self.pool.eval(condition, value).is_ok_and(|value| value.as_bool())
     }
 
     /// Notes that what the operator at hand does depends on strides of its operands, if strides so far may be other

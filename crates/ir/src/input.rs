@@ -42,6 +42,21 @@ impl UserInput {
     pub fn sources(&self) -> impl Iterator<Item = String> {
         std::iter::once(&self.path).chain(&self.aliases).map(|path| source_text(path))
     }
+
+    /// The position among the values that `*args` takes, and the way from there, where it may be one of them.
+    pub fn of_varargs(&self) -> Option<(usize, &[PathStep])> {
+        let paths = || std::iter::once(&self.path).chain(&self.aliases);
+        let numbered = |name: &str, nth: usize| {
+            let full = format!("{name}_{nth}");
+            paths().any(|path| matches!(path.first(), Some(PathStep::Parameter(first)) if **first == full))
+        };
+        paths().find_map(|path| match path.as_slice() {
+            [PathStep::Parameter(name), PathStep::Index(nth), rest @ ..] if numbered(name, *nth) => {
+                Some((*nth, rest))
+            }
+            _ => None,
+        })
+    }
 }
 
 impl Program {

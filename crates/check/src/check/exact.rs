@@ -8,11 +8,11 @@ use super::fix::only_skips;
 use super::pipeline::Examined;
 use super::session::Session;
 use crate::report::{Fix, Outcome};
-use crate::spec::shapes::{Shapes, declaration, in_python};
+use crate::spec::shapes::{Shapes, bound, declaration, in_python};
 use crate::spec::{Assumptions, Containers, Spec};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::read;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol, is_cancelled};
+use sizewise_expr::{Expr, Pool, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, minimize, simplify};
 
 /// What is said of a fix of a Dim spec in the other language.
@@ -45,6 +45,11 @@ impl Session<'_> {
                 proved = Some(examined.report.verdict == Outcome::Ok);
                 break;
             }
+            if examined.report.verdict == Outcome::Invalid {
+                let none = "no fix: no sizes that the spec allows satisfy all that the program needs";
+                first.report.help.push(none.to_owned());
+                return Ok(None);
+            }
             let Some(more) = needed(&mut examined, budget) else { return Ok(None) };
             texts.extend(more);
         }
@@ -65,7 +70,7 @@ impl Session<'_> {
         }
         let kept = first.assumptions.env.pool.and(&conditions);
         let cost = Cost::new(Some(self.lost(kept, first, budget)), Vec::new());
-        let spec = Spec::of_shapes(folded(&shapes.assuming(&texts)));
+        let spec = Spec::of_shapes(shapes.assuming(&texts).folded());
         Ok(Some(Fix {
             text: shown(&first.assumptions, shapes, &conditions, &names),
             spec: Some(spec.to_json()),
@@ -211,58 +216,4 @@ fn shown(
         lines.push(format!("assumptions=[{}]", all.join(", ")));
     }
     lines.join("\n")
-}
-
-/// The spec with ranges in place of the assumptions that say no more than a range.
-fn folded(shapes: &Shapes) -> Shapes {
-    let mut changed = shapes.clone();
-    let mut pool = Pool::new();
-    changed.assumptions.retain(|text| {
-        let Ok(read) = read::closed(&mut pool, text) else { return true };
-        let condition = pool.truth(read.expr);
-        let Some((symbol, min, max)) = bound(&pool, condition).filter(|_| read.divisors.is_empty()) else {
-            return true;
-        };
-        let Some(variable) = changed.variables.get_mut(pool.symbol_name(symbol)) else { return true };
-        let (least, most) = (variable.min.clone().max(min), smaller(variable.max.clone(), max));
-        if least.as_ref().zip(most.as_ref()).is_some_and(|(min, max)| max < min) {
-            return true;
-        }
-        (variable.min, variable.max) = (least, most);
-        false
-    });
-    changed
-}
-
-/// The smaller one of two upper bounds.
-fn smaller(a: Option<Int>, b: Option<Int>) -> Option<Int> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
-    }
-}
-
-/// The symbol that a condition bounds, with its bounds; `None` for any other condition.
-fn bound(pool: &Pool, condition: Expr) -> Option<(Symbol, Option<Int>, Option<Int>)> {
-    let (p, is_greater) = match pool.as_call(condition)? {
-        (Func::NotPositive, &[p]) => (p, false),
-        (Func::Not, &[inner]) => match pool.as_call(inner)? {
-            (Func::NotPositive, &[p]) => (p, true),
-            _ => return None,
-        },
-        _ => return None,
-    };
-    let poly = pool.poly(p);
-    let [(monomial, factor)] = poly.terms.as_slice() else { return None };
-    let symbol = pool.as_symbol(*monomial)?;
-    let constant = &poly.constant;
-    let one = Int::ONE;
-    // `s + c <= 0`, `-s + c <= 0`, and their opposites.
-    match (factor.is_one(), (-factor).is_one(), is_greater) {
-        (true, _, false) => Some((symbol, None, Some(-constant))),
-        (_, true, false) => Some((symbol, Some(constant.clone()), None)),
-        (true, _, true) => Some((symbol, Some(&one - constant), None)),
-        (_, true, true) => Some((symbol, None, Some(constant - &one))),
-        _ => None,
-    }
 }

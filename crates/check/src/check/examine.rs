@@ -153,6 +153,12 @@ impl<'p> Examination<'_, 'p> {
         if proof.inconsistent {
             self.contradiction(&proof);
         }
+        let mut obligation = obligation.clone();
+        if proof.runs {
+            // What the operator needs is that its result has the recorded shape.
+            obligation.source = Source::RecordedSize;
+        }
+        let obligation = &obligation;
         match proof.verdict {
             GuardVerdict::Violated => {
                 self.violated.push(obligation.clone());
@@ -286,6 +292,10 @@ impl<'p> Examination<'_, 'p> {
 
     /// Steps that fail for every input, or already for the traced one.
     pub fn failures(&mut self, run: &mut Run) {
+        // Where no input is allowed, none fails.
+        if self.report.verdict == Outcome::Invalid {
+            return;
+        }
         for failure in std::mem::take(&mut run.failures) {
             let step = &run.steps[failure.origin.0 as usize];
             let shown = failure.condition.map(|c| summary::condition(self.assumptions, &run.env, c));
@@ -328,7 +338,7 @@ impl<'p> Examination<'_, 'p> {
                 inputs: shapes.as_ref().filter(|_| violated).map(shapes_json),
                 shown: shown.unwrap_or_else(|| failure.message.clone()),
                 clause: failure.clause.map(|clause| clause.to_string()),
-                consequence: replayed.and_then(Result::ok),
+                consequence: replayed.and_then(Result::ok).map(|replayed| replayed.consequence),
                 reason: (!violated).then(|| failure.message.clone()),
                 cause: Cause::Operator,
                 excludes: None,

@@ -5,7 +5,7 @@
 use super::evaluate::Shapes;
 use super::examine::Examination;
 use super::obligation::{Obligation, Source};
-use super::prove::shapes_json;
+use super::prove::{Replayed, shapes_json};
 use super::summary;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
@@ -312,7 +312,7 @@ impl<'p> Examination<'_, 'p> {
                 continue;
             }
             let Some(shapes) = prover.shapes_at(&witness) else { continue };
-            let Ok(consequence) = prover.replay(&shapes) else { continue };
+            let Ok(Replayed { consequence, .. }) = prover.replay(&shapes) else { continue };
             // A guard that cannot be read may refuse what all else accepts.
             let is_known = prover.evaluator.unreadable().is_empty();
             let works = if is_known { search.works(&witness) } else { None };
@@ -365,7 +365,8 @@ impl<'p> Examination<'_, 'p> {
                 "the exported module checks this, and refuses it".to_string()
             }
             _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
-            _ if own || alone => return,
+            // The program runs there.
+            _ if own || alone || obligation.source == Source::RecordedSize => return,
             _ => format!("`{shown}` is false{instance}"),
         });
     }

@@ -7,7 +7,7 @@ use super::obligation::Source;
 use super::summary;
 use crate::propagate::{Run, propagate};
 use crate::report::{Assumed, Diagnostic, Level, Outcome, Report};
-use crate::spec::{Assumptions, Spec, bind};
+use crate::spec::{Assumptions, Language, Spec, bind};
 use indexmap::IndexMap;
 use sizewise_expr::{Expr, Int};
 use sizewise_solve::Budget;
@@ -98,6 +98,8 @@ impl Checker {
         let mut report = self.blank();
         if task.spec.is_some() {
             report.assumed = Assumed::Spec;
+        } else if contract.language() == Language::Shapes {
+            report.assumed = Assumed::Assertions;
         }
         for message in &contract.unreadable {
             report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message.clone()));

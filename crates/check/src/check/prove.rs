@@ -27,6 +27,8 @@ pub(super) struct Proof {
     pub shapes: Option<Shapes>,
     /// What happens to them.
     pub consequence: Option<String>,
+    /// Whether the program runs there, with another shape than recorded.
+    pub runs: bool,
     /// Why it is undecided.
     pub reason: Option<String>,
     /// The assumptions contradict each other.
@@ -44,6 +46,7 @@ impl Proof {
             witness: None,
             shapes: None,
             consequence: None,
+            runs: false,
             reason: None,
             inconsistent: false,
             limit: None,
@@ -63,6 +66,13 @@ impl Proof {
 /// The part of a budget for the e-graph and what is cheaper.
 pub(super) fn by_rewriting(budget: &Budget) -> Budget {
     Budget { points: 100, branches: 0, work: 1, terms: 0, iterations: budget.iterations, rlimit: 0 }
+}
+
+/// What goes wrong at a counterexample.
+pub(super) struct Replayed {
+    pub consequence: String,
+    /// Whether the program runs, and an output has another shape than recorded.
+    pub runs: bool,
 }
 
 /// Decides obligations under one set of assumptions.
@@ -161,10 +171,11 @@ impl Prover<'_, '_> {
             return Proof::unknown(by, "the counterexample involves data-dependent sizes");
         };
         match self.replay(&shapes) {
-            Ok(consequence) => Proof {
+            Ok(Replayed { consequence, runs }) => Proof {
                 witness: Some(witness),
                 shapes: Some(shapes),
                 consequence: Some(consequence),
+                runs,
                 ..Proof::new(GuardVerdict::Violated, by)
             },
             Err(reason) if obligation.is_branch() => Proof {
@@ -186,15 +197,18 @@ impl Prover<'_, '_> {
     }
 
     /// What goes wrong with these inputs; an error if nothing does.
-    pub fn replay(&self, shapes: &Shapes) -> Result<String, String> {
+    pub fn replay(&self, shapes: &Shapes) -> Result<Replayed, String> {
         match self.evaluator.evaluate(shapes) {
             Err(Refused { malformed: true, message, .. }) => {
                 Err(format!("the counterexample cannot be replayed: {message}"))
             }
-            Err(refused) => Ok(self.in_users_names(&match &refused.node {
-                Some(node) => format!("{node} fails: {}", without_operator(&refused.message)),
-                None => refused.message,
-            })),
+            Err(refused) => {
+                let consequence = self.in_users_names(&match &refused.node {
+                    Some(node) => format!("{node} fails: {}", without_operator(&refused.message)),
+                    None => refused.message,
+                });
+                Ok(Replayed { consequence, runs: false })
+            }
             Ok(evaluation) => {
                 let pool = &evaluation.env.pool;
                 for (got, recorded) in evaluation.outputs.iter().zip(&evaluation.recorded) {
@@ -206,11 +220,9 @@ impl Prover<'_, '_> {
                                 sizes.iter().map(|&e| text::print::expression(pool, e)).collect();
                             format!("[{}]", shown.join(", "))
                         };
-                        return Ok(format!(
-                            "an output has the shape {}, recorded as {}",
-                            show(got),
-                            show(recorded)
-                        ));
+                        let consequence =
+                            format!("an output has the shape {}, recorded as {}", show(got), show(recorded));
+                        return Ok(Replayed { consequence, runs: true });
                     }
                 }
                 Err("the program takes the inputs of the counterexample".to_string())

@@ -4,7 +4,7 @@ use super::obligation::{Obligation, Source};
 use super::prove::Proof;
 use crate::propagate::Run;
 use crate::report::GuardVerdict;
-use crate::spec::Assumptions;
+use crate::spec::{Assumptions, Language};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{RuntimeAssert, ShapeEnv};
 use sizewise_expr::{Expr, Int, Symbol};
@@ -48,6 +48,11 @@ impl Group {
             }
         }
         self.asserts.resize(self.conditions.len(), None);
+    }
+
+    /// Whether the program states all that is required.
+    fn is_stated(&self) -> bool {
+        self.asserts.iter().flatten().all(|assert| assert.clause.is_stated())
     }
 
     /// The conditions that hold on every path through the program. Data decides whether the others are evaluated.
@@ -102,7 +107,12 @@ impl Group {
 impl Examination<'_, '_> {
     /// Decides whether, for every allowed input shape, some data satisfies the conditions on data-dependent sizes.
     pub fn run_time(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        let is_contract = !self.has_spec && self.evaluator.contract().language() == Language::Shapes;
         for mut group in groups(run, base) {
+            // Without guards the assertions are the contract: sizes at which they always fail are refused by it.
+            if is_contract && group.is_stated() {
+                continue;
+            }
             group.add_ranges(run, base);
             let assert = group.asserts.iter().flatten().last().cloned();
             let Some(assert) = assert else { continue };

@@ -59,6 +59,9 @@ pub enum Assumed {
     Spec,
     /// The program's own ranges and guards.
     Contract,
+    /// The ranges and assertions of a program without guards, which are its contract.
+    #[serde(rename = "contract")]
+    Assertions,
     /// What an ONNX model declares: its static sizes, equal names for equal sizes, and sizes of at least 1.
     Declaration,
 }

@@ -72,8 +72,9 @@ fn verdict(report: &Report, style: Style) -> String {
         _ => "works, if its data satisfy the runtime assertions",
     };
     match report.verdict {
-        Outcome::Ok if report.assumed == Assumed::Contract => {
-            let own = "every input that satisfies the ranges and guards recorded at export";
+        Outcome::Ok if matches!(report.assumed, Assumed::Contract | Assumed::Assertions) => {
+            let what = if report.assumed == Assumed::Contract { "guards" } else { "assertions" };
+            let own = format!("every input that satisfies the ranges and {what} recorded at export");
             format!("{}, {own} {works}; no spec was given", style.good("ok"))
         }
         Outcome::Ok if report.assumed == Assumed::Declaration => {

@@ -11,6 +11,7 @@ pub(super) fn allows(report: &Report) -> &'static str {
         Assumed::Declaration => "the model declares",
         Assumed::Spec => "your spec allows",
         Assumed::Contract => "the ranges and guards recorded at export allow",
+        Assumed::Assertions => "the ranges and assertions recorded at export allow",
     }
 }
 
@@ -20,6 +21,7 @@ pub(super) fn assumed(report: &Report) -> &'static str {
         Assumed::Declaration => "under what the model declares",
         Assumed::Spec => "under this spec",
         Assumed::Contract => "under the ranges and guards recorded at export",
+        Assumed::Assertions => "under the ranges and assertions recorded at export",
     }
 }
 

@@ -2,7 +2,7 @@
 use super::bind::{Binder, Named};
 use super::contract::Contract;
 use super::dim::Entry;
-use super::inputs::InputKind;
+use super::inputs::{InputKind, ProgramInput};
 use super::locate::Place;
 use super::parse::{Spec, SpecError};
 use super::shapes::Shapes;
@@ -14,8 +14,8 @@ use sizewise_ir::PathStep;
 use sizewise_solve::requirements;
 
 /// The names that a ParamsSpec has for `*args` and `**kwargs`.
-const ARGS: &str = "*args";
-const KWARGS: &str = "**kwargs";
+pub(super) const ARGS: &str = "*args";
+pub(super) const KWARGS: &str = "**kwargs";
 
 impl Spec {
     /// The spec with the names of the inputs that `*args` takes.
@@ -28,20 +28,25 @@ impl Spec {
             fields.remove(KWARGS);
         }
         let Some(Json::Array(items)) = fields.remove(ARGS) else { return named };
-        // The values of `*args` are inputs of their own: `args_0`, `args_1`.
-        let names: Vec<&str> = contract
-            .inputs
-            .iter()
-            .filter_map(|input| match input.input.path.first() {
-                Some(PathStep::Parameter(name)) if !fields.contains_key(&**name) => Some(&**name),
-                _ => None,
-            })
-            .collect();
-        let first = names.iter().rev().find_map(|name| name.strip_suffix("_0"));
+        // The values of `*args` are inputs of their own, `args_0` and `args_1`, or items of one parameter.
+        let found = contract.inputs.iter().filter_map(|ProgramInput { input, .. }| {
+            let (nth, rest) = input.of_varargs()?;
+            let Some(PathStep::Parameter(name)) = input.path.first() else { return None };
+            Some((nth, name.to_string(), input.path.len() == rest.len() + 2))
+        });
+        let found: Vec<(usize, String, bool)> = found.collect();
+        let count = found.iter().map(|(nth, ..)| nth + 1).max().unwrap_or(0);
         for (i, item) in items.into_iter().enumerate() {
-            let name =
-                first.map(|first| format!("{first}_{i}")).filter(|name| names.contains(&name.as_str()));
-            fields.insert(name.unwrap_or_else(|| format!("{ARGS}[{i}]")), item);
+            match found.iter().find(|(nth, ..)| *nth == i) {
+                Some((_, name, true)) => {
+                    let list = fields.entry(name).or_insert_with(|| vec![Json::Null; count].into());
+                    if let Some(slot) = list.get_mut(i) {
+                        *slot = item;
+                    }
+                }
+                Some((_, name, false)) => drop(fields.insert(name.clone(), item)),
+                None => drop(fields.insert(format!("{ARGS}[{i}]"), item)),
+            }
         }
         named
     }

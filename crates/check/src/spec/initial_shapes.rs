@@ -1,4 +1,5 @@
 //! ShapesSpecs of programs: what a program records, and Dim specs of it, in that language.
+use super::bind_shapes::ARGS;
 use super::change::dimension_name;
 use super::contract::{Contract, bound_conditions};
 use super::dim::Entry;
@@ -14,6 +15,7 @@ use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 use sizewise_ir::PathStep;
 use sizewise_solve::{Budget, without_redundant};
+use std::sync::Arc;
 
 /// torch's languages for specs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,7 +99,7 @@ impl Spec {
                 }))
             });
             let leaves: Vec<Node> = leaves.collect();
-            place_node(&mut params, &input.input.path, leaf(input, leaves));
+            place_node(&mut params, &call_path(input), leaf(input, leaves));
         }
         let assumptions =
             if width == Width::Recorded { recorded_conditions(contract, &found) } else { Vec::new() };
@@ -168,7 +170,7 @@ impl Spec {
                     }
                 });
             }
-            place_node(&mut params, &input.input.path, leaf(input, leaves));
+            place_node(&mut params, &call_path(input), leaf(input, leaves));
         }
         Shapes { variables, params, assumptions }.checked().map(Spec::of_shapes)
     }
@@ -213,6 +215,20 @@ fn leaf(input: &ProgramInput, mut leaves: Vec<Node>) -> Node {
         InputKind::Tensor { .. } if leaves.iter().all(|leaf| *leaf == Node::Static) => Node::Static,
         InputKind::Tensor { .. } => Node::Tensor(leaves),
         _ => leaves.pop().unwrap_or_default(),
+    }
+}
+
+/// The way to an input by the names that a ParamsSpec has: it gives what `*args` takes in a list, and arguments of
+/// `**kwargs` by their own names.
+fn call_path(ProgramInput { input, .. }: &ProgramInput) -> Vec<PathStep> {
+    if let Some((nth, rest)) = input.of_varargs() {
+        return [&[PathStep::Parameter(ARGS.into()), PathStep::Index(nth)], rest].concat();
+    }
+    match (&input.keyword, input.path.as_slice()) {
+        (Some(keyword), [PathStep::Parameter(name), _, rest @ ..]) if name != keyword => {
+            [&[PathStep::Parameter(Arc::clone(keyword))], rest].concat()
+        }
+        (_, path) => path.to_vec(),
     }
 }
 

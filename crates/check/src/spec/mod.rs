@@ -10,6 +10,7 @@ mod bind;
 mod bind_shapes;
 mod change;
 mod contract;
+mod convert;
 mod dim;
 mod examples;
 mod file;

@@ -145,7 +145,7 @@ const sizewise = (() => {
       if (report.assumed === "declaration") {
         return `every input that the model declares ${works}; assumed: sizes of at least 1, equal names equal`;
       }
-      return `every input that satisfies the ranges and guards recorded at export ${works}; no spec was given`;
+      return `every input that satisfies the contract recorded at export ${works}; no spec was given`;
     }
 
     // A condition of an ONNX model is a sentence, with the inputs whose values decide it.

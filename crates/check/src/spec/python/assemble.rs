@@ -10,7 +10,7 @@ type Result<T> = std::result::Result<T, Wrong>;
 pub(super) fn has_parts(value: &Value) -> bool {
     match value {
         Value::Part(_) | Value::Formula(_) => true,
-        Value::List(items) => items.iter().any(has_parts),
+        Value::List(items) | Value::Tuple(items) => items.iter().any(has_parts),
         Value::Dict(fields) => fields.iter().any(|(_, value)| has_parts(value)),
         _ => false,
     }

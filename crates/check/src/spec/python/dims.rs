@@ -2,6 +2,7 @@
 use super::token::{Place, Wrong};
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::Int;
+use sizewise_expr::escape::python_string;
 use std::rc::Rc;
 
 /// Integers have at most this many bits.
@@ -21,8 +22,10 @@ pub(super) enum Value {
     Sum { terms: Rc<Terms>, offset: Int },
     /// `Dim.AUTO` and the like, with a range.
     Hint { word: &'static str, min: Option<Int>, max: Option<Int> },
-    /// A list or a tuple.
+    /// A list.
     List(Rc<Vec<Value>>),
+    /// A tuple.
+    Tuple(Rc<Vec<Value>>),
     /// A dictionary.
     Dict(Rc<Vec<(String, Value)>>),
     /// `True` or `False`.
@@ -143,7 +146,7 @@ impl Value {
             Value::Dim { .. } => "a dimension",
             Value::Sum { .. } => "a sum of dimensions",
             Value::Hint { .. } => "a hint such as Dim.AUTO",
-            Value::List(_) => "a list or tuple",
+            Value::List(_) | Value::Tuple(_) => "a list or tuple",
             Value::Dict(_) => "a dictionary",
             Value::Bool(_) => "a truth value",
             Value::Formula(formula) if formula.variable.is_some() => "a variable",
@@ -163,10 +166,24 @@ impl Value {
             Value::Dim { .. } | Value::Sum { .. } => "Dim",
             Value::Hint { .. } => "_DimHint",
             Value::List(_) => "list",
+            Value::Tuple(_) => "tuple",
             Value::Dict(_) => "dict",
             Value::Formula(formula) => formula.class(),
             Value::Part(part) => part.class(),
         }
+    }
+
+    /// What torch says that it got: the class, and the value where that is a literal.
+    pub(super) fn got(&self) -> String {
+        let shown = match self {
+            Value::Int(value) => value.to_string(),
+            Value::Bool(true) => "True".to_owned(),
+            Value::Bool(false) => "False".to_owned(),
+            Value::None => "None".to_owned(),
+            Value::Text(text) => python_string(text),
+            _ => return self.class().to_owned(),
+        };
+        format!("{}: {shown}", self.class())
     }
 
     /// The dimensions of a sum with their factors, and the number; of an integer there are none.
@@ -190,7 +207,7 @@ impl Value {
             }
         };
         match self {
-            Value::List(items) => items.iter().for_each(&mut add),
+            Value::List(items) | Value::Tuple(items) => items.iter().for_each(&mut add),
             Value::Dict(items) => items.iter().for_each(|(_, value)| add(value)),
             Value::Part(part) => part.values().into_iter().for_each(&mut add),
             _ => {}
@@ -201,7 +218,7 @@ impl Value {
     /// How deep containers nest.
     pub(super) fn depth(&self) -> usize {
         match self {
-            Value::List(items) => 1 + items.iter().map(Value::depth).max().unwrap_or(0),
+            Value::List(items) | Value::Tuple(items) => 1 + items.iter().map(Value::depth).max().unwrap_or(0),
             Value::Dict(items) => 1 + items.iter().map(|(_, value)| value.depth()).max().unwrap_or(0),
             Value::Part(part) => 1 + part.values().into_iter().map(Value::depth).max().unwrap_or(0),
             _ => 0,
@@ -236,7 +253,9 @@ impl Value {
             }
             Value::Hint { word, min: None, max: None } => Json::from(*word),
             Value::Hint { word, min, max } => json!({"hint": word, "min": bound(min), "max": bound(max)}),
-            Value::List(items) => Json::Array(items.iter().map(Value::to_json).collect()),
+            Value::List(items) | Value::Tuple(items) => {
+                Json::Array(items.iter().map(Value::to_json).collect())
+            }
             Value::Dict(items) => {
                 let fields = items.iter().map(|(key, value)| (key.clone(), value.to_json()));
                 Json::Object(fields.collect::<Map<String, Json>>())

@@ -39,7 +39,17 @@ pub(super) fn is_formula(value: &Value) -> bool {
 
 /// `and`, `or`, `max` and the like on symbols.
 pub(super) fn no_truth(place: Place, instead: &str) -> Wrong {
-    place.error(format!("{NO_TRUTH}; {instead}"))
+    let instead = if instead.is_empty() { String::new() } else { format!("; {instead}") };
+    place.error(format!("{NO_TRUTH}{instead}"))
+}
+
+/// Whether a value is, or has, a formula.
+fn has_formula(value: &Value) -> bool {
+    match value {
+        Value::Formula(_) => true,
+        Value::List(items) | Value::Tuple(items) => items.iter().any(has_formula),
+        _ => false,
+    }
 }
 
 /// What torch says of operands that do not go together.
@@ -82,6 +92,8 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
             formula(format!("({a} ** {b})"), kind, place)
         }
         "<<" | ">>" if numbers && matches!(right, Value::Int(_)) => shifted(op, &a, right, place),
+        "**" if matches!(right, Value::Formula(_)) => Err(no_truth(place, "")),
+        "@" => Err(unsupported(op, left, right, place)),
         _ if numbers => Err(place.error(format!("`{op}` between sizes is not read here"))),
         _ => Err(unsupported(op, left, right, place)),
     }
@@ -109,7 +121,15 @@ pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Pla
         }));
     }
     let (Some((a, a_kind)), Some((b, b_kind))) = (operand(left), operand(right)) else {
-        return Err(unsupported(op, left, right, place));
+        return match op {
+            // As Python has it for values of different kinds.
+            "==" | "!=" => Ok(Value::Bool(op == "!=")),
+            _ => {
+                let (left, right) = (left.class(), right.class());
+                let message = format!("'{op}' not supported between instances of '{left}' and '{right}'");
+                Err(place.error(message))
+            }
+        };
     };
     if (a_kind == Kind::Bool) != (b_kind == Kind::Bool) {
         return Err(unsupported(op, left, right, place));
@@ -132,6 +152,11 @@ pub(super) fn negated(of: &Formula, place: Place) -> Result<Value> {
 
 /// A function of torch, or of Python, on formulas.
 pub(super) fn called(name: &str, arguments: &[Value], place: Place) -> Result<Value> {
+    if ["max", "min", "int", "float", "bool", "range"].contains(&name) && arguments.iter().any(has_formula) {
+        let is_extreme = ["max", "min"].contains(&name);
+        let instead = if is_extreme { format!("write torch.sym_{name}(...)") } else { String::new() };
+        return Err(no_truth(place, &instead));
+    }
     let Some(operands) = arguments.iter().map(operand).collect::<Option<Vec<_>>>() else {
         return Err(place.error(format!("{name}(...) takes sizes and numbers")));
     };
@@ -146,9 +171,10 @@ pub(super) fn called(name: &str, arguments: &[Value], place: Place) -> Result<Va
             "_SpecShapeEnv: 'simplify' is not allowed at spec-definition time. Use IntVar / ShapeVar only inside \
              TensorSpec / ShapesSpec",
         )),
-        ("max" | "min", _) if arguments.iter().any(is_formula) => {
-            Err(no_truth(place, &format!("write torch.sym_{name}(...)")))
+        ("abs", [_]) if operands[0].1 == Kind::Bool => {
+            Err(place.error("bad operand type for abs(): 'SymBool'"))
         }
+        ("sym_not", [_]) if is_formula(&arguments[0]) => Err(no_truth(place, "")),
         _ => Err(place.error(format!("{name}(...) is not called with these arguments"))),
     }
 }

@@ -57,13 +57,14 @@ fn read_tokens(text: &str) -> Result<Found> {
         in_block: None,
         is_passed: false,
         variables: Vec::new(),
+        begins_dict_spec: false,
     };
     let end = reader.statements()?;
     if let Some(wrong) = reader.unread.remove(SPEC) {
         return Err(reader.in_block.unwrap_or(wrong));
     }
     let decorated = reader.decorated()?;
-    let Some(spec) = reader.names.remove(SPEC).or(reader.spec).or(decorated) else {
+    let Some(spec) = reader.names.remove(SPEC).or_else(|| reader.spec.take()).or(decorated) else {
         if let Some(wrong) = reader.in_block {
             return Err(wrong);
         }
@@ -80,10 +81,11 @@ fn read_tokens(text: &str) -> Result<Found> {
         return Err(end.error(format!("the spec has more than {MAX_ENTRIES} entries")));
     }
     if has_parts(&spec) {
+        reader.refuse_deferring()?;
         return shapes(&spec, &reader.variables, end).map(|shapes| Found::Shapes(Box::new(shapes)));
     }
     match spec {
-        Value::List(_) | Value::Dict(_) | Value::None => Ok(Found::Dims(spec.to_json())),
+        Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::None => Ok(Found::Dims(spec.to_json())),
         other => Err(end.error(format!(
             "expected a dictionary, list or tuple that mirrors the inputs, found {}",
             other.kind()
@@ -118,6 +120,8 @@ pub(super) struct Reader<'t> {
     pub(super) is_passed: bool,
     /// The variables of a ShapesSpec, by their numbers.
     pub(super) variables: Vec<Declared>,
+    /// Whether the next dictionary is that of a `DictSpec`.
+    pub(super) begins_dict_spec: bool,
 }
 
 impl Reader<'_> {
@@ -178,7 +182,7 @@ impl Reader<'_> {
             }
             items.push(self.expression()?);
         }
-        Ok(Value::List(Rc::new(items)))
+        Ok(Value::Tuple(Rc::new(items)))
     }
 
     /// A sum, of which dimensions and formulas are made.
@@ -306,23 +310,27 @@ impl Reader<'_> {
             commas = true;
         }
         self.require(close)?;
-        match items.pop() {
-            Some(only) if round && !commas => Ok(only),
-            Some(last) => {
-                items.push(last);
-                Ok(Value::List(Rc::new(items)))
-            }
-            None => Ok(Value::List(Rc::new(items))),
+        if round
+            && !commas
+            && let Some(only) = items.pop()
+        {
+            return Ok(only);
         }
+        Ok(if round { Value::Tuple(Rc::new(items)) } else { Value::List(Rc::new(items)) })
     }
 
     fn dictionary(&mut self) -> Result<Value> {
         let mut items = Entries::default();
+        let is_dict_spec = std::mem::take(&mut self.begins_dict_spec);
         while !self.is("}") {
             let place = self.place();
             let key = match self.expression()? {
                 Value::Text(text) => text.to_string(),
                 Value::Int(index) => index.to_string(),
+                other if is_dict_spec => {
+                    let message = format!("DictSpec entries must have str or int keys, got {}", other.got());
+                    return Err(place.error(message));
+                }
                 other => {
                     return Err(place.error(format!(
                         "expected a parameter's name or a dimension's number, found {}",

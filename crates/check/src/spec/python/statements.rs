@@ -156,7 +156,7 @@ impl Reader<'_> {
         };
         let values = match (&value, names.len()) {
             (_, 1) => vec![value],
-            (Value::List(items), n) if items.len() == n => items.to_vec(),
+            (Value::List(items) | Value::Tuple(items), n) if items.len() == n => items.to_vec(),
             (other, n) => return Err(start.error(format!("{n} names for {}", other.kind()))),
         };
         for (name, value) in names.into_iter().zip(values) {

@@ -11,7 +11,8 @@ use std::rc::Rc;
 const MAX_VARIABLES: usize = 10_000;
 
 /// The functions of torch and Python that take sizes.
-pub(super) const FUNCTIONS: [&str; 7] = ["sym_max", "sym_min", "sym_not", "sym_ite", "abs", "max", "min"];
+pub(super) const FUNCTIONS: [&str; 11] =
+    ["sym_max", "sym_min", "sym_not", "sym_ite", "abs", "max", "min", "int", "float", "bool", "range"];
 /// The classes that a ShapesSpec is made of.
 pub(super) const CLASSES: [&str; 8] =
     ["ShapeVar", "IntVar", "TensorSpec", "DictSpec", "ObjectSpec", "SeqSpec", "ParamsSpec", "ShapesSpec"];
@@ -75,7 +76,10 @@ impl Reader<'_> {
 
     /// `ShapeVar(...)`, `TensorSpec(...)` and the like, the name read before.
     pub(super) fn part(&mut self, class: &str, place: Place) -> Result<Value> {
-        let arguments = self.arguments()?;
+        self.begins_dict_spec = class == "DictSpec";
+        let arguments = self.arguments();
+        self.begins_dict_spec = false;
+        let arguments = arguments?;
         match class {
             "ShapeVar" | "IntVar" => self.variable(class, arguments, place),
             "TensorSpec" => {
@@ -88,8 +92,7 @@ impl Reader<'_> {
                         _ => false,
                     };
                     if !is_leaf {
-                        let message =
-                            format!("TensorSpec dim {i}: expected LeafIntSpec, got {}", dim.class());
+                        let message = format!("TensorSpec dim {i}: expected LeafIntSpec, got {}", dim.got());
                         return Err(place.error(message));
                     }
                 }
@@ -133,12 +136,12 @@ impl Reader<'_> {
         };
         let found = match assumptions {
             None | Some((Value::None, _)) => Vec::new(),
-            Some((Value::List(items), at)) => {
+            Some((Value::List(items) | Value::Tuple(items), at)) => {
                 let one = |(i, value): (usize, &Value)| match value {
                     Value::Formula(formula) if formula.kind == Kind::Bool => Ok(formula.clone()),
                     other => Err(at.error(format!(
                         "ShapesSpec.assumptions[{i}]: expected SymBool, got {}",
-                        other.class()
+                        other.got()
                     ))),
                 };
                 items.iter().enumerate().map(one).collect::<Result<Vec<_>>>()?
@@ -189,6 +192,25 @@ impl Reader<'_> {
         Ok(Value::Formula(Rc::new(Formula { text, kind: Kind::Int, variable: Some((number, class)) })))
     }
 
+    /// torch refuses a flag of Dim specs beside a ShapesSpec.
+    pub(super) fn refuse_deferring(&self) -> Result<()> {
+        const FLAG: &str = "prefer_deferred_runtime_asserts_over_guards";
+        let is_set = |at: &usize| {
+            let mut tokens = self.tokens_from(*at);
+            let mut next_is = |wanted: &Token| tokens.next() == Some(wanted);
+            next_is(&Token::Name(FLAG.to_owned()))
+                && next_is(&Token::Op("="))
+                && next_is(&Token::Name("True".to_owned()))
+        };
+        match (0..self.tokens_from(0).count()).find(is_set) {
+            None => Ok(()),
+            Some(at) => Err(self.place_of(at).error(format!(
+                "`{FLAG}=True` cannot be combined with `dynamic_shapes=ShapesSpec(...)`. ShapesSpec currently uses \
+                 unbacked symbols only, which already emit runtime assertions; the flag has no effect"
+            ))),
+        }
+    }
+
     /// The spec that `@dynamic_spec(...)` attaches to a function, wherever in the text it stands.
     pub(super) fn decorated(&mut self) -> Result<Option<Value>> {
         let mut found = None;
@@ -202,8 +224,8 @@ impl Reader<'_> {
                 continue;
             }
             let place = self.place_of(at);
-            if found.is_some() {
-                return Err(place.error("a second @dynamic_spec(...); the text has one spec"));
+            if let Some((_, first)) = found {
+                return Err(place.error(self.second_decorator(first, at)));
             }
             if self.names.contains_key(SPEC) {
                 return Err(place.error(format!(
@@ -213,9 +235,27 @@ impl Reader<'_> {
             }
             self.at = at + path.len() + 2;
             self.depth = 0;
-            found = Some(self.expression()?);
+            if self.is(")") {
+                return Err(place.error("dynamic_spec() missing 1 required positional argument: 'spec'"));
+            }
+            let given = self.expression()?;
+            found = Some((attached(given, place)?, at));
         }
-        Ok(found)
+        Ok(found.map(|(value, _)| value))
+    }
+
+    /// What is wrong with the second one of two decorators.
+    fn second_decorator(&self, first: usize, second: usize) -> String {
+        let is_def = |token: &&Token| matches!(token, Token::Name(word) if word == "def");
+        if self.tokens_from(first).take(second - first).any(|token| is_def(&token)) {
+            return "a second @dynamic_spec(...); the text has one spec".to_owned();
+        }
+        let of = self.tokens_from(second).skip_while(|token| !is_def(token)).nth(1);
+        let name = of.map_or_else(String::new, Token::shown);
+        format!(
+            "@dynamic_spec(...) is already attached to {name}. Stacking multiple @dynamic_spec decorators on the same \
+             function is not allowed; merge them into a single spec"
+        )
     }
 
     /// What stands in round brackets after a name.
@@ -245,6 +285,24 @@ impl Reader<'_> {
     }
 }
 
+/// What `@dynamic_spec(...)` makes of a value.
+fn attached(given: Value, place: Place) -> Result<Value> {
+    match &given {
+        Value::None => {
+            let message = "dynamic_spec(): `spec` must be a dict, ParamsSpec, or ShapesSpec, got NoneType";
+            return Err(place.error(message));
+        }
+        Value::Part(found) if matches!(**found, Part::Params(_) | Part::Shapes { .. }) => return Ok(given),
+        Value::Dict(_) => {}
+        other => {
+            let class = other.class();
+            let message = format!("dynamic spec expects a dict, ShapesSpec, or ParamsSpec, got {class}");
+            return Err(place.error(message));
+        }
+    }
+    Ok(part(Part::Params(checked_params(Some((given, place)))?)))
+}
+
 fn part(part: Part) -> Value {
     Value::Part(Rc::new(part))
 }
@@ -256,7 +314,7 @@ fn wrong_params(found: &str, place: Place) -> Wrong {
 /// A list or a tuple.
 fn sequence(given: Given, place: Place) -> Result<Vec<Value>> {
     match given {
-        Some((Value::List(items), _)) => Ok(items.to_vec()),
+        Some((Value::List(items) | Value::Tuple(items), _)) => Ok(items.to_vec()),
         Some((other, at)) => Err(at.error(format!("'{}' object is not iterable", other.class()))),
         None => Err(place.error("expected a list")),
     }
@@ -267,13 +325,21 @@ fn fields(given: Given) -> Result<Vec<(String, Value)>> {
     match given {
         None | Some((Value::None, _)) => Ok(Vec::new()),
         Some((Value::Dict(fields), _)) => Ok(fields.to_vec()),
-        Some((other, at)) => Err(at.error(format!("expected a dictionary, found {}", other.kind()))),
+        Some((other @ (Value::List(_) | Value::Tuple(_) | Value::Text(_)), at)) => {
+            Err(at.error(format!("expected a dictionary, found {}", other.kind())))
+        }
+        Some((other, at)) => Err(at.error(format!("'{}' object is not iterable", other.class()))),
     }
 }
 
 /// The dictionary of a ParamsSpec.
 fn checked_params(given: Given) -> Result<Vec<(String, Value)>> {
     let place = given.as_ref().map(|(_, place)| *place);
+    if let Some((other, at)) = &given
+        && !matches!(other, Value::None | Value::Dict(_))
+    {
+        return Err(at.error(format!("'{}' object has no attribute 'items'", other.class())));
+    }
     let fields = fields(given)?;
     let Some(place) = place else { return Ok(fields) };
     for (key, value) in &fields {

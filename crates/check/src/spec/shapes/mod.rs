@@ -6,12 +6,14 @@
 //! ```text
 //! {"vars": {"b": {"min": 2, "max": 128}}, "params": {"x": ["b", null, "2*b + 1"]}, "assumptions": ["b % 2 == 0"]}
 //! ```
+mod fold;
 mod node;
 mod own;
 mod text;
 mod torch;
 mod write;
 
+pub(crate) use fold::bound;
 pub use node::Node;
 pub(super) use own::is_own;
 pub use text::in_python;

@@ -70,7 +70,7 @@ impl Node {
     }
 
     /// Whether it is what one dimension or one number can have.
-    pub(super) fn is_leaf(&self) -> bool {
+    pub(in crate::spec) fn is_leaf(&self) -> bool {
         matches!(self, Node::Static | Node::Size(_) | Node::Expr(_))
     }
 }

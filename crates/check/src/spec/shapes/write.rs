@@ -36,14 +36,19 @@ pub(in crate::spec) fn write(shapes: &Shapes) -> String {
     let text = format!(
         "{variables}\ndynamic_shapes = ShapesSpec(\n    params=ParamsSpec({{\n{params}    }}),\n{body})\n"
     );
+    imports(&text) + "\n" + &text
+}
+
+/// The imports that a text needs.
+fn imports(text: &str) -> String {
     let classes =
         ["DictSpec", "IntVar", "ObjectSpec", "ParamsSpec", "SeqSpec", "ShapeVar", "ShapesSpec", "TensorSpec"];
     let used: Vec<&str> = classes.into_iter().filter(|class| text.contains(&format!("{class}("))).collect();
     let torch = if text.contains("torch.sym_") { "import torch\n" } else { "" };
-    format!("{torch}from torch.fx.experimental.dynamic_spec import {}\n\n{text}", used.join(", "))
+    format!("{torch}from torch.fx.experimental.dynamic_spec import {}\n", used.join(", "))
 }
 
-/// The text of a spec in few lines, without imports.
+/// The text of a spec in few lines.
 pub(super) fn compact(shapes: &Shapes) -> String {
     let mut writer = Writer { pool: Pool::new(), more: Vec::new() };
     let mut params = Vec::new();
@@ -59,7 +64,12 @@ pub(super) fn compact(shapes: &Shapes) -> String {
         .map(|(key, variable)| format!("{key} = {}\n", declaration(key, variable, &shapes.params)));
     let declared: String = declared.collect();
     let spec = format!("{declared}dynamic_shapes = ShapesSpec({{{}}}", params.join(", "));
-    if assumptions.is_empty() { spec + ")" } else { format!("{spec},\n    assumptions=[{assumptions}])") }
+    let text = if assumptions.is_empty() {
+        spec + ")"
+    } else {
+        format!("{spec},\n    assumptions=[{assumptions}])")
+    };
+    imports(&text) + &text
 }
 
 /// The assumptions of a spec as torch takes them.
