@@ -87,6 +87,9 @@ class Fix:
     code: str = ""
     #: Whether it rejects shapes that work; `None` if that is not known, or left to the exported module.
     loses: bool | None = None
+    #: The change of a `ShapesSpec` as conditions over the variables of the spec as it was given: added to its assumptions,
+    #: they are the fix. Empty for a fix in `Dim`.
+    assumptions: list[str] = field(default_factory=list)
 
     @property
     def dynamic_shapes(self) -> Any:
@@ -203,6 +206,7 @@ class Report:
                 declarations=fix.get("declarations", []),
                 code=fix.get("code", "").rstrip("\n"),
                 loses=fix["loses"],
+                assumptions=fix.get("assumptions") or [],
             )
             for fix in self._data["fixes"]
         ]

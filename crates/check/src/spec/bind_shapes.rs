@@ -32,8 +32,9 @@ impl Spec {
         let names: Vec<&str> = contract
             .inputs
             .iter()
-            .filter_map(|input| match input.input.path.first() {
-                Some(PathStep::Parameter(name)) if !fields.contains_key(&**name) => Some(&**name),
+            .flat_map(|input| std::iter::once(&input.input.path).chain(&input.input.aliases))
+            .filter_map(|path| match path.as_slice() {
+                [PathStep::Parameter(name), ..] if !fields.contains_key(&**name) => Some(&**name),
                 _ => None,
             })
             .collect();
