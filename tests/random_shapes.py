@@ -17,6 +17,8 @@ A line is printed for each difference, with the seed. Exits with status 1 if the
 """
 import argparse
 import collections
+import contextlib
+import io
 import itertools
 import logging
 import math
@@ -54,7 +56,8 @@ class Drawn:
         self.example = {name: source.choice([2, 3, 4, 4, 5, 6, 8]) for name in "bnm"[:count]}
         self.scalars = {"k": source.randint(1, 3)} if source.random() < 0.25 else {}
         self.places = self.inputs()
-        self.container = source.choice(["none", "none", "dict", "list", "args", "kwargs", "nested"])
+        nested = ["nested"] if len(self.places) > 1 else []
+        self.container = source.choice(["none", "none", "dict", "list", "args", "kwargs", *nested])
         self.ranges, self.assumptions = {}, []
         self.constrain()
 
@@ -145,15 +148,25 @@ class Drawn:
         rest = {"none": [f"t{i}" for i in range(len(self.places))], "args": ["*args"], "kwargs": ["**kwargs"], "list": ["xs"]}
         return ", ".join(["self", *self.scalars, *rest.get(self.container, ["d"])])
 
+    def ways(self):
+        """The way to each tensor in a spec. What `**kwargs` takes may have the names of parameters."""
+        count = range(len(self.places))
+        ways = {
+            "dict": [("d", f"t{i}") for i in count],
+            "list": [("xs", i) for i in count],
+            "args": [("*args", i) for i in count],
+            "nested": [("d", "a", 0), *(("d", "rest", i) for i in count[:-1])],
+        }
+        return ways.get(self.container, [(f"t{i}",) for i in count])
+
     def unpacked(self):
         """Statements that give each tensor its name."""
-        count = len(self.places)
-        reach = {"dict": "d['t{}']", "list": "xs[{}]", "args": "args[{}]", "kwargs": "kwargs['t{}']"}
         if self.container == "none":
             return []
-        if self.container == "nested":
-            return ["t0 = d['a'][0]"] + [f"t{i} = d['rest'][{i - 1}]" for i in range(1, count)]
-        return [f"t{i} = {reach[self.container].format(i)}" for i in range(count)]
+        if self.container == "kwargs":
+            return [f"t{i} = kwargs['t{i}']" for i in range(len(self.places))]
+        reached = [(way[0].strip("*"), "".join(f"[{step!r}]" for step in way[1:])) for way in self.ways()]
+        return [f"t{i} = {name}{steps}" for i, (name, steps) in enumerate(reached)]
 
     def allows(self, values):
         within = all((low is None or low <= values[name]) and (high is None or values[name] <= high) for name, (low, high) in self.ranges.items())
@@ -238,22 +251,23 @@ def outcome(run, call):
         return f"{type(error).__name__}: {error}"
 
 
-def leaves(tree):
-    """The tensors of arguments by name, and what a spec in JSON has for them, in order."""
-    if isinstance(tree, dict):
-        return [leaf for part in tree.values() for leaf in leaves(part)]
-    if isinstance(tree, list) and not all(isinstance(part, (str, int, type(None))) for part in tree):
-        return [leaf for part in tree for leaf in leaves(part)]
-    return [tree]
+def entry(tree, *way):
+    """The entry of a spec in JSON at the end of a way; nothing where the spec has none, which is static."""
+    for step in way:
+        known = step in tree if isinstance(tree, dict) else isinstance(tree, list) and isinstance(step, int) and step < len(tree)
+        if not known:
+            return None
+        tree = tree[step]
+    return tree
 
 
 def admitted(spec, drawn, shapes, values, example):
-    """Whether a spec in JSON, which has an entry for each tensor and integer, admits sizes."""
-    params = dict(spec["params"])
-    pairs = [(params.pop(name, None), values[name], drawn.scalars[name]) for name in drawn.scalars]
-    tensors = leaves(params)
-    for of_input, shape, first in zip(tensors, shapes, example):
-        pairs += [(None if of_input is None else of_input[i], *sizes) for i, sizes in enumerate(zip(shape, first))]
+    """Whether a spec in JSON admits sizes. In the other language, that of a program without variables, nothing is dynamic."""
+    spec = spec if "params" in spec else {"params": spec, "vars": {}, "assumptions": []}
+    pairs = [(entry(spec["params"], name), values[name], drawn.scalars[name]) for name in drawn.scalars]
+    for way, shape, first in zip(drawn.ways(), shapes, example):
+        of_input = entry(spec["params"], *way)
+        pairs += [(entry(of_input, i), *sizes) for i, sizes in enumerate(zip(shape, first))]
     bound = {}
     for place, size, _ in pairs:
         if isinstance(place, str) and place in spec["vars"]:
@@ -296,8 +310,11 @@ class Trial:
                 self.say("evaluate differs", values, answer.error or "accepts", (failure or "runs")[:200])
 
     def contract(self):
-        report = sizewise.check(self.program)
+        report, archive = sizewise.check(self.program), io.BytesIO()
         self.counts[f"contract {report.verdict}"] += 1
+        torch.export.save(self.program, archive)
+        if sizewise.check(archive.getvalue()).verdict != report.verdict:
+            self.say("its archive has another verdict", report.verdict)
         for values, failure in self.runs if report.verdict == "ok" else ():
             if failure is not None and not any(refusal in failure for refusal in REFUSALS):
                 self.say("ok by its contract, but a run fails", values, failure[:200])
@@ -366,7 +383,9 @@ def tried(seed):
     module = Module(drawn)
     made, call = module.made(), drawn.call(drawn.values)
     try:
-        program = export(made, *call, dynamic_shapes=drawn.objects())
+        # torch prints the graph of a trace that failed.
+        with contextlib.redirect_stderr(io.StringIO()):
+            program = export(made, *call, dynamic_shapes=drawn.objects())
     except Exception as error:
         return None, f"{type(error).__name__}: {str(error).strip().splitlines()[0][:120]}"
     trial = Trial(drawn, program)

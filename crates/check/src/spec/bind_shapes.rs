@@ -14,7 +14,7 @@ use sizewise_ir::PathStep;
 use sizewise_solve::requirements;
 
 /// The names that a ParamsSpec has for `*args` and `**kwargs`.
-const ARGS: &str = "*args";
+pub(super) const ARGS: &str = "*args";
 const KWARGS: &str = "**kwargs";
 
 impl Spec {

@@ -1,4 +1,5 @@
 //! ShapesSpecs of programs: what a program records, and Dim specs of it, in that language.
+use super::bind_shapes::ARGS;
 use super::change::dimension_name;
 use super::contract::{Contract, bound_conditions};
 use super::dim::Entry;
@@ -12,7 +13,7 @@ use indexmap::IndexMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
-use sizewise_ir::PathStep;
+use sizewise_ir::{PathStep, UserInput};
 use sizewise_solve::{Budget, without_redundant};
 
 /// torch's languages for specs.
@@ -97,7 +98,7 @@ impl Spec {
                 }))
             });
             let leaves: Vec<Node> = leaves.collect();
-            place_node(&mut params, &input.input.path, leaf(input, leaves));
+            place_node(&mut params, &params_path(&input.input), leaf(input, leaves));
         }
         let assumptions =
             if width == Width::Recorded { recorded_conditions(contract, &found) } else { Vec::new() };
@@ -168,7 +169,7 @@ impl Spec {
                     }
                 });
             }
-            place_node(&mut params, &input.input.path, leaf(input, leaves));
+            place_node(&mut params, &params_path(&input.input), leaf(input, leaves));
         }
         Shapes { variables, params, assumptions }.checked().map(Spec::of_shapes)
     }
@@ -214,6 +215,19 @@ fn leaf(input: &ProgramInput, mut leaves: Vec<Node>) -> Node {
         InputKind::Tensor { .. } => Node::Tensor(leaves),
         _ => leaves.pop().unwrap_or_default(),
     }
+}
+
+/// The way to an input in a ParamsSpec, which has a key of its own for what `*args` takes.
+fn params_path(input: &UserInput) -> Vec<PathStep> {
+    let mut path = input.path.clone();
+    if let [PathStep::Parameter(name), PathStep::Index(nth), ..] = input.path.as_slice() {
+        let numbered = format!("{name}_{nth}");
+        let is_numbered = |alias: &Vec<PathStep>| matches!(alias.first(), Some(PathStep::Parameter(known)) if **known == *numbered);
+        if input.aliases.iter().any(is_numbered) {
+            path[0] = PathStep::Parameter(ARGS.into());
+        }
+    }
+    path
 }
 
 /// Puts a part at the end of a path of containers, which are made on the way.
