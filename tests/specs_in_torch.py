@@ -3,7 +3,7 @@
 
     python tests/specs_in_torch.py --bin target/release/sizewise [FOLDER...]
 
-needs torch. Run are, with torch's Dim: the text of each fix, pasted below the spec that it changes; the files of `check --fix`;
+needs torch 2.15. Run are: the text of each fix, pasted below the spec that it changes; the files of `check --fix`;
 `spec init`, `spec widen` and `spec show`. They are of the programs in tests/data, and of each folder below a FOLDER that holds
 `program.pt2` and `truth.json` (with the field `dynamic_shapes`). Each program is checked under its own spec, and under specs that name
 each dynamic dimension and are too wide. The modules of tests/reexport.py are exported with each of these. Exits with status 1 if one does
@@ -24,10 +24,12 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "scripts")]
 
 import torch
 from torch.export import Dim, export
+from torch.fx.experimental import dynamic_spec
 
 import reexport
 
 RANGES = [(0, None), (1, 64)]
+SHAPES = {name: getattr(dynamic_spec, name) for name in dynamic_spec.__all__}
 #: What an export may need besides, as fixes say it.
 OTHER_EXAMPLE = "export with an example"
 
@@ -62,7 +64,7 @@ class Sizewise:
 
 def executed(text, names=None):
     """What a text assigns to `dynamic_shapes`, run as Python."""
-    names = dict(names or {}, Dim=Dim)
+    names = dict(names or {}, Dim=Dim, **SHAPES)
     exec(compile(text, "spec", "exec"), names)
     return names.get("dynamic_shapes")
 
@@ -86,6 +88,11 @@ def widened(spec, least, most, count):
         count[0] += 1
         return {"dim": f"d{count[0]}", "min": least, "max": most}
     return spec
+
+
+def is_shapes(fix):
+    """Whether a fix is a ShapesSpec."""
+    return "vars" in fix["spec"]
 
 
 class Tally:
@@ -112,7 +119,7 @@ def execute(sizewise, tally, name, program, specs):
         given = sizewise.python(spec)
         for fix in fixes:
             tally.try_to("run fix", name, fix["text"], lambda: executed(pasted(given, fix["text"])))
-            text = sizewise.python(fix["spec"])
+            text = fix["code"]
             tally.try_to("run fixed spec", name, text, lambda: executed(text))
         if file:
             tally.try_to("run --fix", name, file, lambda: executed(file))
@@ -147,10 +154,10 @@ def reexported(sizewise, tally, case):
     for least, most in RANGES:
         fixes, file = sizewise.fixes(program, widened(own, least, most, [0]))
         for place, fix in enumerate(fixes):
-            needs_other = OTHER_EXAMPLE in (fix.get("note") or "")
+            needs_other = not is_shapes(fix) and OTHER_EXAMPLE in (fix.get("note") or "")
             example = sized_again(fix["spec"], inputs, shapes) if needs_other else inputs
             try:
-                shown = reexport.dims(fix["spec"], {}) if place else executed(file)
+                shown = executed(file) if place == 0 else executed(fix["code"]) if is_shapes(fix) else reexport.dims(fix["spec"], {})
             except Exception:
                 continue  # counted where it is run
             attempt("export fix", fix["text"], shown, example)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     )
     from sizewise._export import export
     from sizewise._expr import Expr, ExprLike, Max, Min
+    from sizewise._from_examples import spec_from_examples
     from sizewise._native import __version__
     from sizewise._record import record
     from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
@@ -88,6 +89,7 @@ __all__ = [
     "export",
     "record",
     "shape_checker",
+    "spec_from_examples",
     "spec_of",
     "testing",
     "widest_spec",
@@ -132,6 +134,7 @@ _PLACES = {
     "ExprLike": "_expr",
     "Max": "_expr",
     "Min": "_expr",
+    "spec_from_examples": "_from_examples",
     "__version__": "_native",
     "record": "_record",
     "Condition": "_report",

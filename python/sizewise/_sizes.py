@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
@@ -21,14 +22,17 @@ class Sizes:
         self._sizes: dict[Any, str] = {}
         self._replacements: dict[Any, Any] | None = None
 
-    def keep(self, declared: Iterable[Any], shape_env: Any) -> None:
+    def keep(self, declared: Iterable[Any], shape_env: Any, module: GraphModule) -> None:
         """Keeps symbols that a program declares, also where its environment replaces them.
 
         When torch loads a program it evaluates the runtime assertions, and takes a symbol in an asserted equality for
-        equal from then on. The module does not: until the assertion, the size is a symbol of its own.
+        equal from then on. The module does not: until the assertion, the size is a symbol of its own. What the trace
+        itself took for equal (in an export under a `ShapesSpec`) is recorded as equal: the comparison is ``True``.
         """
         replacements = shape_env.replacements
         declared = {symbol for symbol in declared if symbol in replacements}
+        if declared:
+            declared -= _traced_as_equal(module)
         if declared:
             self._replacements = {symbol: expr for symbol, expr in replacements.items() if symbol not in declared}
 
@@ -87,6 +91,19 @@ class Sizes:
                 known = serde._print_sympy(expr)
             self._expressions[expr] = known
         return known
+
+
+def _traced_as_equal(module: GraphModule) -> set[Any]:
+    """The symbols in comparisons of the graph that the trace decided."""
+    symbols: set[Any] = set()
+    for node in module.graph.nodes:
+        value = node.meta.get("val")
+        if node.target is operator.eq and getattr(getattr(value, "node", None), "_expr", value) in (True,):
+            for arg in node.args:
+                size = getattr(arg, "meta", {}).get("val")
+                if isinstance(size, torch.SymInt):
+                    symbols |= size.node._expr.free_symbols
+    return symbols
 
 
 def shape_env(module: GraphModule) -> Any:

@@ -177,18 +177,11 @@ class _Reader:
             return [self.value(item) for item in node.elts]
         if isinstance(node, ast.BinOp):
             left, right = self.value(node.left), self.value(node.right)
-            if self.is_shapes:
-                return _OPERATORS[type(node.op)](left, right)
-            name = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}[type(node.op)]
-            if isinstance(left, int) and name == "__mul__":
-                left, right = right, left
-            if not isinstance(right, int):
-                raise SpecError(f"{ast.unparse(node)!r} is of several dimensions, which torch.export takes none of")
-            return getattr(left, name)(right)
+            return _operator(node, node.op)(left, right) if self.is_shapes else _of_dim(node, left, right)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            return _OPERATORS[type(node.ops[0])](self.value(node.left), self.value(node.comparators[0]))
-        if isinstance(node, ast.UnaryOp) and type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](self.value(node.operand))
+            return _operator(node, node.ops[0])(self.value(node.left), self.value(node.comparators[0]))
+        if isinstance(node, ast.UnaryOp):
+            return _operator(node, node.op)(self.value(node.operand))
         raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
 
     @property
@@ -208,6 +201,25 @@ class _Reader:
             return self.dim if node.id == "Dim" else _named_tuple(self.classes.get(node.id, f"__main__.{node.id}"))
         made: Callable[..., Any] = self.value(node)
         return made
+
+
+def _operator(node: ast.expr, sign: ast.AST) -> Callable[..., Any]:
+    """What an operator of an expression does."""
+    if type(sign) not in _OPERATORS:
+        raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
+    return _OPERATORS[type(sign)]
+
+
+def _of_dim(node: ast.BinOp, left: Any, right: Any) -> Any:
+    """A dimension that is computed from a `Dim`: ``2*b + 1``."""
+    name = {ast.Add: "__add__", ast.Sub: "__sub__", ast.Mult: "__mul__"}.get(type(node.op))
+    if name is None:
+        raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
+    if isinstance(left, int) and name == "__mul__":
+        left, right = right, left
+    if not isinstance(right, int):
+        raise SpecError(f"{ast.unparse(node)!r} is of several dimensions, which torch.export takes none of")
+    return getattr(left, name)(right)
 
 
 def _of_shapes(name: str) -> Callable[..., Any]:

@@ -129,7 +129,7 @@ class Walk:
     def program(self, ep: Any) -> str:
         """The JSON of a program."""
         if (env := shape_env(ep.graph_module)) is not None:
-            self._sizes.keep(ep.range_constraints, env)
+            self._sizes.keep(ep.range_constraints, env, ep.graph_module)
         signature = ep.graph_signature
         # Integers among the inputs that are symbols by the signature, though only one value is taken.
         self._integers = {
