@@ -115,7 +115,7 @@ def _recorded(shape_env: Any) -> Iterator[tuple[Any, Place]]:
 
 
 #: What torch makes of a line of the user: the code, and where it is.
-_USERS_LINE = re.compile(r"(?P<code>.*?)  # (?P<file>.*):(?P<line>\d+) in (?P<name>\S+)$", re.DOTALL)
+_USERS_LINE = re.compile(r"(?P<code>.*)  # (?P<file>.*):(?P<line>\d+) in (?P<name>\S+)$", re.DOTALL)
 
 
 def _of_location(sloc: Any) -> Place | None:
@@ -126,6 +126,6 @@ def _of_location(sloc: Any) -> Place | None:
         return Place(((file, line, name, linecache.getline(file, line).strip()),), "branch")
     users = _USERS_LINE.match(getattr(sloc, "maybe_user_loc", None) or "")
     if users is None:
-        return None
+        return Place((), cause) if cause is not None else None
     path = (users["file"], int(users["line"]), users["name"], users["code"].strip())
     return Place((path,), cause or "branch")

@@ -45,6 +45,9 @@ _EXPORTING = "torch/export/"
 #: The interpreter of strict mode.
 _INTERPRETER = "torch/_dynamo/symbolic_convert.py"
 
+#: Python's own modules.
+_STANDARD = sysconfig.get_path("stdlib") + os.sep
+
 #: Functions of torch that ask about strides, by the parts of their names.
 _OF_LAYOUT = ("stride", "contiguous", "layout", "dense", "channels_last", "memory_format")
 
@@ -221,8 +224,11 @@ def _interpreted(modules: list[tuple[str, int, str]]) -> tuple[list[tuple[str, i
 
 @cache
 def _is_users(file: str) -> bool:
-    """Whether a file is neither torch's, this package's nor Python's own."""
-    return _part(file) is None and not file.startswith(("<", sysconfig.get_path("stdlib")))
+    """Whether a file is neither torch's, this package's nor Python's own. A cell of a notebook counts as one."""
+    if file.startswith("<"):
+        return file.startswith(("<ipython-input", "<stdin>"))
+    is_standard = file.startswith(_STANDARD) and "-packages" not in file[len(_STANDARD) :]
+    return _part(file) is None and not is_standard
 
 
 @cache

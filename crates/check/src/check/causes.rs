@@ -97,10 +97,7 @@ impl<'p> Examination<'_, 'p> {
             facts.assume(pool, *e);
             decide(pool, &mut facts, condition, &budget()).verdict.is_implied()
         });
-        if let Some((_, asked)) = implies {
-            place_asked(&mut self.report.guards[at], asked);
-        }
-        implies.is_some()
+        implies.is_some_and(|(_, asked)| place_asked(&mut self.report.guards[at], asked))
     }
 
     /// Propagates once more with the allowed sizes, every step saying what it needs.

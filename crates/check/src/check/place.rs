@@ -1,7 +1,7 @@
 //! Where a condition stands in the user's code.
 use crate::propagate::Step;
 use crate::report::{Cause, ConditionKind, Diagnostic, Frame, GuardReport, GuardVerdict, Traced};
-use sizewise_ir::{Asked, AskedBy, Provenance, SourceLocation};
+use sizewise_ir::{Asked, AskedBy, SourceLocation};
 
 /// The most frames of a stack that are reported.
 const MAX_FRAMES: usize = 32;
@@ -24,22 +24,24 @@ pub(super) fn place(guard: &mut GuardReport, step: &Step, traced: Traced) {
     guard.line = guard.stack.first().map(|frame| frame.line);
 }
 
-/// Gives a condition the line at which torch asked for it while it traced the program, and what asked.
-pub(super) fn place_asked(guard: &mut GuardReport, asked: &Asked) {
-    guard.traced = Traced::Asked;
+/// Gives a condition the line at which torch asked for it while it traced the program, and what asked. Whether the line
+/// is known.
+pub(super) fn place_asked(guard: &mut GuardReport, asked: &Asked) -> bool {
     guard.cause = match asked.by {
         AskedBy::Branch => Cause::Branch,
         AskedBy::Operator => Cause::Operator,
         AskedBy::Layout => Cause::Layout,
         AskedBy::Assertion => Cause::Assertion,
     };
+    let lines: Vec<SourceLocation> = asked.provenance.frames().collect();
+    let Some(line) = lines.first() else { return false };
+    guard.traced = Traced::Asked;
     (guard.node, guard.op, guard.clause, guard.more_nodes) = (None, None, None, 0);
-    let line = asked.provenance.location();
-    guard.location = line.map(|line| line.to_string());
-    guard.code = line.map(|line| line.code.to_string());
-    guard.stack = frames(&asked.provenance);
-    guard.file = guard.stack.first().map(|frame| frame.file.clone());
-    guard.line = guard.stack.first().map(|frame| frame.line);
+    guard.location = Some(line.to_string());
+    (guard.file, guard.line) = (Some(line.file.to_string()), Some(line.line));
+    guard.code = Some(line.code.to_string());
+    guard.stack = lines.iter().take(MAX_FRAMES).map(frame).collect();
+    true
 }
 
 /// Gives a warning or a note the node, the line and the stack of a step.
@@ -51,16 +53,15 @@ pub(super) fn note(note: &mut Diagnostic, step: &Step) {
 
 /// The calls on the way to a step, innermost first, without torch's own.
 pub(super) fn stack(step: &Step) -> Vec<Frame> {
-    frames(step.provenance())
+    step.provenance().path().iter().take(MAX_FRAMES).map(frame).collect()
 }
 
-fn frames(provenance: &Provenance) -> Vec<Frame> {
-    let frame = |frame: &SourceLocation| Frame {
-        file: frame.file.to_string(),
-        line: frame.line,
-        function: frame.function.to_string(),
-        code: frame.code.to_string(),
-        library: frame.is_library(),
-    };
-    provenance.path().iter().take(MAX_FRAMES).map(frame).collect()
+fn frame(line: &SourceLocation) -> Frame {
+    Frame {
+        file: line.file.to_string(),
+        line: line.line,
+        function: line.function.to_string(),
+        code: line.code.to_string(),
+        library: line.is_library(),
+    }
 }

@@ -48,6 +48,8 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
     match guard.cause {
         Cause::Specialisation => ", which specializes sizes 0 and 1",
         Cause::Branch => " as a guard: the code branched on this size",
+        Cause::Layout => ": torch's check of strides asked for it",
+        Cause::Operator => ": an operator asked for it",
         Cause::Divisor => "; a guard divides by this",
         Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
             ", which specializes sizes 0 and 1, from an example of that size"
