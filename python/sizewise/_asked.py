@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sizewise._follow import Place, cause_of, place_of
+from sizewise._follow import Place, cause_of, is_users, place_of
 from sizewise._patching import hide, replace
 
 #: The prefixes with which torch logs what it records.
@@ -80,6 +80,18 @@ def _keep(shape_env: Any, prefix: str, condition: Any, frame: Any) -> None:
             kept.append((condition, place))
 
 
+def asked_of(shape_env: Any, prefix: str, condition: Any, frame: Any) -> dict[str, str] | None:
+    """A condition on inputs that torch is about to record, with the line that asks for it."""
+    place = place_of(frame, asserts=prefix == "runtime_assert") if prefix in _RECORDING else None
+    text = _over_sources(shape_env, condition) if place is not None else None
+    return None if place is None or text is None else _entry(text, place)
+
+
+def _entry(text: str, place: Place) -> dict[str, str]:
+    trace = "\n".join(f'File "{file}", line {line}, in {name}\n    {code}' for file, line, name, code in place.path)
+    return {"condition": text, "stack_trace": trace, "by": place.cause}
+
+
 def asked_json(shape_env: Any) -> str:
     """The conditions on inputs, each with the line that asked for it, as JSON."""
     found = _WATCHED.get(shape_env) or list(_recorded(shape_env))
@@ -87,8 +99,7 @@ def asked_json(shape_env: Any) -> str:
     for condition, place in found:
         text = _over_sources(shape_env, condition)
         if text is not None:
-            trace = "\n".join(f'File "{file}", line {line}, in {name}\n    {code}' for file, line, name, code in place.path)
-            texts.append({"condition": text, "stack_trace": trace, "by": place.cause})
+            texts.append(_entry(text, place))
     return json.dumps(texts)
 
 
@@ -121,9 +132,9 @@ _USERS_LINE = re.compile(r"(?P<code>.*)  # (?P<file>.*):(?P<line>\d+) in (?P<nam
 def _of_location(sloc: Any) -> Place | None:
     torchs = getattr(sloc, "framework_loc", None)
     file, line, name = (getattr(torchs, part, None) for part in ("filename", "lineno", "name"))
-    cause = cause_of(file, name) if file else None
-    if file and cause is None:
-        return Place(((file, line, name, linecache.getline(file, line).strip()),), "branch")
+    cause = cause_of(file, name or "") if file else None
+    if file and line and is_users(file):
+        return Place(((file, line, name or "", linecache.getline(file, line).strip()),), "branch")
     users = _USERS_LINE.match(getattr(sloc, "maybe_user_loc", None) or "")
     if users is None:
         return Place((), cause) if cause is not None else None

@@ -15,7 +15,7 @@ from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
 from sizewise._errors import DataDependentError, ExpressionError, ShapeError
-from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_fix, resolved
+from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
 from sizewise._follow import Taken, follower
 from sizewise._report import Condition, Fix, Report
 from sizewise._shapes import Writer, is_shapes_spec
@@ -139,7 +139,8 @@ class _Export:
         names = _Names(given)
         program, taken = self.follow(given)
         report = check(program, given, budget=self.budget)
-        conditions, found, alone = list(report.conditions), [], True
+        conditions, alone = list(report.conditions), True
+        found: list[str] = []
         code = _native.spec_code(json.dumps(names.spec)).rstrip("\n")
         for _ in range(_MAX_ROUNDS):
             if report.verdict == "violated":
@@ -165,7 +166,7 @@ class _Export:
         try:
             program = self.torch(shapes)
         except Exception as error:
-            if _is_undecided(error) or not concerns_shapes(error):
+            if is_undecided(error) or not concerns_shapes(error):
                 return None
             try:
                 program = self.torch(inferred(shapes))
@@ -193,7 +194,7 @@ class _Export:
             try:
                 return self.torch(spec), path.taken
             except Exception as error:
-                if path.open is None or not _is_undecided(error):
+                if path.open is None or not is_undecided(error):
                     raise
                 raise self.of_data(spec, path.open, error) from error
 
@@ -215,14 +216,15 @@ class _Export:
         advice = _checks_of(error)
         if advice:
             message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
-        return DataDependentError(message, str(open.condition), *((place.file, place.line) if place else (None, None)), exports)
+        file, line = (place.file, place.line) if place else (None, None)
+        return DataDependentError(message, str(open.condition), file, line, exports)
 
     def attempt(self, spec: Any) -> tuple[Any, bool]:
         """The program under a spec that should suffice, and whether torch exports it alone."""
         try:
             return self.torch(spec), True
         except Exception as error:
-            if not _is_undecided(error):
+            if not is_undecided(error):
                 raise
         with decider(budget=2 * self.budget):
             return self.torch(spec), False
@@ -259,17 +261,6 @@ def _of_conditions(report: Report) -> list[Branch]:
         for one in report.violations
         if not one.follows
     ]
-
-
-def _is_undecided(error: BaseException | None) -> bool:
-    """Whether torch stopped at a condition that it could not decide."""
-    while error is not None:
-        if any(kind.__name__ == "GuardOnDataDependentSymNode" for kind in type(error).__mro__):
-            return True
-        if "data-dependent expression" in str(error):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _checks_of(error: Exception) -> list[str]:
@@ -339,10 +330,12 @@ class _Branches:
             text = self.names.text(one.condition)
             witness = self.other_side(path, text)
             path.assume(text)
-            place = one.place
-            at = (place.cause, place.file, place.line, place.source) if place else ("operator", None, None, None)
+            place, needed = one.place, self.needed_for(text)
             other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if witness else None
-            branches.append(Branch(text, self.needed_for(text), *at, other, witness))
+            if place is None:
+                branches.append(Branch(text, needed, "operator", None, None, None, other, witness))
+                continue
+            branches.append(Branch(text, needed, place.cause, place.file, place.line, place.source, other, witness))
         settled = {assumption for branch in branches for assumption in branch.assumptions}
         for condition in conditions:
             try:
@@ -350,8 +343,8 @@ class _Branches:
             except ExpressionError:
                 continue
             if set(needed) - settled:
-                at = ("operator", condition.file, condition.line, condition.source)
-                branches.append(Branch(condition.expr, needed, *at, None, None))
+                file, line, source = condition.file, condition.line, condition.source
+                branches.append(Branch(condition.expr, needed, "operator", file, line, source, None, None))
                 settled.update(needed)
         return branches
 

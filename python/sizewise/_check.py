@@ -18,7 +18,14 @@ from sizewise._spec import to_json, to_objects
 Ops = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], Mapping[str, str], None]
 
 
-def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: float = 1.0) -> Report:
+def check(
+    program: Any,
+    dynamic_shapes: Any = None,
+    *,
+    ops: Ops = None,
+    budget: float = 1.0,
+    trace: str | os.PathLike[str] | None = None,
+) -> Report:
     """Proves that a program runs on all shapes that a spec allows, or shows shapes on which it does not.
 
     Parameters
@@ -32,6 +39,9 @@ def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: 
         Declarations of custom operators: files, or texts by name (see ``docs/operators.md``).
     budget : float
         A factor on the work that a proof may take. Work is counted, not timed.
+    trace : path, optional
+        What `record` wrote while the program was exported: the report then names the lines of the code that asked for
+        conditions on sizes. A live program that `export` or `assume` made has them already.
 
     Returns
     -------
@@ -50,7 +60,7 @@ def check(program: Any, dynamic_shapes: Any = None, *, ops: Ops = None, budget: 
     native = read(program)
     spec = _spec(dynamic_shapes)
     _refuse_short(native, dynamic_shapes)
-    return Report(native.check(spec, operators(ops), budget))
+    return Report(native.check(spec, operators(ops), budget, trace))
 
 
 def _refuse_short(native: _native.Program, shapes: Any) -> None:

@@ -35,7 +35,7 @@ class _Dims:
         entries = self.by_parameter(shapes)
         self.find_roots(entries)
         kinds = self.bound.signature.parameters
-        params = {}
+        params: dict[str, Any] = {}
         for name, value in self.bound.arguments.items():
             kind, entry = kinds[name].kind, entries.get(name)
             if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -66,7 +66,7 @@ class _Dims:
             if _is_named(entry):
                 self.named(entry)
             elif isinstance(entry, Mapping):
-                stack.extend(reversed(entry.values()))
+                stack.extend(reversed(list(entry.values())))
             elif isinstance(entry, (list, tuple)):
                 stack.extend(reversed(entry))
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from sizewise._asked import watched
 from sizewise._check import check
-from sizewise._errors import ShapeError, SizewiseError
+from sizewise._errors import DataDependentError, ShapeError, SizewiseError
 from sizewise._report import Fix, Report
+from sizewise._shapes import is_shapes_spec
 
 
 def export(
@@ -29,7 +30,8 @@ def export(
 ) -> tuple[Any, Report]:
     """Exports a module with ``torch.export.export`` and checks the program.
 
-    Where torch refuses the spec, the module is exported with `Dim.AUTO` instead, and the spec is checked against that.
+    Where torch refuses a spec of `Dim`, the module is exported with `Dim.AUTO` instead, and the spec is checked against
+    that. Where torch cannot decide a condition on sizes, `assume` finds what the path of the example needs.
 
     Parameters
     ----------
@@ -37,7 +39,8 @@ def export(
         As ``torch.export.export`` takes them.
     fix : bool
         Whether a wrong spec is replaced by a proved fix: the first that loses no shapes that work, or the first if each
-        loses some. A note in ``report.diagnostics`` says which it is, and what it costs.
+        loses some; of a `ShapesSpec`, by the assumptions that `assume` finds. A note in ``report.diagnostics`` says which
+        it is, and what it costs.
 
     Returns
     -------
@@ -49,6 +52,8 @@ def export(
     ------
     ShapeError
         If the spec is wrong and not fixed. The message says what to write.
+    DataDependentError
+        If torch needs a condition that data decide. The message names the line and the ``torch._check`` that settles it.
     """
     from torch.export import export as torch_export
 
@@ -60,13 +65,38 @@ def export(
     try:
         program = attempt(shapes)
     except Exception as refusal:
-        if shapes is None or not concerns_shapes(refusal):
+        if not concerns_shapes(refusal):
+            raise
+        if is_undecided(refusal) or is_shapes_spec(shapes):
+            return _assumed(module, args, kwargs, shapes, strict, options, refusal, fix)
+        if shapes is None:
             raise
         return _repaired(attempt, shapes, refusal, fix)
     report = check(program, shapes)
     if report.verdict != "violated":
         return program, report
     return _fixed(attempt, report, None, fix)
+
+
+def _assumed(
+    module: Any, args: Any, kwargs: Any, shapes: Any, strict: bool, options: Any, refusal: Exception, fix: bool
+) -> tuple[Any, Report]:
+    """The program with the assumptions that torch lacked, or the error that says them."""
+    from sizewise._assume import assume
+
+    try:
+        found = assume(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
+    except DataDependentError:
+        raise
+    except Exception as error:
+        raise refusal from error
+    if fix or not found.assumptions:
+        assumed = "; ".join(found.assumptions)
+        if assumed:
+            found.report.add_note("fix-applied", f"the spec was changed: it assumes {assumed}")
+        return found.program, found.report
+    first = str(refusal).strip().split("\n", 1)[0]
+    raise ShapeError(f"{first}\n\n{found}\n\nWrite instead:\n\n{_indented(found.code)}", found.report) from refusal
 
 
 class _Held(logging.Filter):
@@ -124,6 +154,17 @@ def concerns_shapes(error: BaseException | None) -> bool:
             return True
         text = str(error)
         if ("marked" in text and "dynamic" in text) or "derived min value" in text or "derived max value" in text:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def is_undecided(error: BaseException | None) -> bool:
+    """Whether torch stopped at a condition that it could not decide."""
+    while error is not None:
+        if any(kind.__name__ == "GuardOnDataDependentSymNode" for kind in type(error).__mro__):
+            return True
+        if "data-dependent expression" in str(error):
             return True
         error = error.__cause__ or error.__context__
     return False

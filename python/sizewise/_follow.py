@@ -110,6 +110,10 @@ class follower(decider):
         #: The last question that only data decide.
         self.open: Taken | None = None
 
+    def __enter__(self) -> follower:
+        super().__enter__()
+        return self
+
     def _unanswered(self, shape_env: Any, expr: Any, asker: FrameType) -> Any:
         local = asker.f_locals
         if not self._is_deciding(asker) or local.get("fallback_value") is not None or shape_env.frozen:
@@ -176,7 +180,7 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
             break
         if part is not None and part.startswith(_EXPORTING):
             break
-        if part is None and _is_users(file):
+        if part is None and is_users(file):
             users.append((file, frame.f_lineno, name))
         elif part is not None and not users and not part.startswith(_HANDING_ON):
             if part.startswith("torch/nn/"):
@@ -216,14 +220,14 @@ def _interpreted(modules: list[tuple[str, int, str]]) -> tuple[list[tuple[str, i
     if TracingContext.try_get() is None:
         return [], modules
     lines = [(entry.filename, entry.lineno or 0, entry.name) for entry in reversed(TracingContext.extract_stack())]
-    users = [line for line in lines if _is_users(line[0])]
-    own = [line for line in lines if not _is_users(line[0])]
+    users = [line for line in lines if is_users(line[0])]
+    own = [line for line in lines if not is_users(line[0])]
     inner = own if not users else lines[: lines.index(users[0])]
     return users, [*modules, *inner]
 
 
 @cache
-def _is_users(file: str) -> bool:
+def is_users(file: str) -> bool:
     """Whether a file is neither torch's, this package's nor Python's own. A cell of a notebook counts as one."""
     if file.startswith("<"):
         return file.startswith(("<ipython-input", "<stdin>"))

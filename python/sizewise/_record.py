@@ -14,6 +14,8 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO
 
+from sizewise._asked import asked_of
+from sizewise._events import configured, ends, error_of, place, plain, value_of
 from sizewise._patching import hide, replace, require_tried
 
 if TYPE_CHECKING:
@@ -131,12 +133,12 @@ class record:
             made: Event = {"i": self._next, "e": "env", "env": number}
             self._next += 1
             made.update((name, getattr(shape_env, name, None)) for name in settings)
-            made["backed_size_oblivious"] = _configured("backed_size_oblivious")
+            made["backed_size_oblivious"] = configured("backed_size_oblivious")
             self._waiting.append(made)
             # Its symbols may be older than the block.
             for symbol, known in shape_env.var_to_range.items():
-                hint = _plain(shape_env.backed_var_to_val.get(symbol))
-                old = {"e": "symbol", "env": number, "symbol": str(symbol), "hint": hint, "range": _range(known)}
+                hint = plain(shape_env.backed_var_to_val.get(symbol))
+                old = {"e": "symbol", "env": number, "symbol": str(symbol), "hint": hint, "range": ends(known)}
                 self._waiting.append({"i": self._next, **old})
                 self._next += 1
             for symbol, target in shape_env.replacements.items():
@@ -174,9 +176,9 @@ def _symbol(to: record, shape_env: Any, val: Any, source: Any, *args: Any, **opt
 
     def after(result: Any, error: BaseException | None) -> None:
         policy = args[0] if args else options.get("dynamic_dim")
-        fields = {"source": source.name, "hint": _plain(val), "policy": getattr(policy, "name", "DUCK")}
+        fields = {"source": source.name, "hint": plain(val), "policy": getattr(policy, "name", "DUCK")}
         if error is not None:
-            to._finish(event, {**fields, "error": _error(error)})
+            to._finish(event, {**fields, "error": error_of(error)})
             return
         fields["symbol"] = str(result)
         known = shape_env.var_to_range.get(result)
@@ -184,7 +186,7 @@ def _symbol(to: record, shape_env: Any, val: Any, source: Any, *args: Any, **opt
             assumed = "positive" if result.is_positive else "nonnegative" if result.is_nonnegative else None
             new = len(shape_env.backed_var_to_val) > before
             kind = "int" if result.is_integer else "float"
-            fields.update(new=new, range=_range(known), assume=assumed, type=kind)
+            fields.update(new=new, range=ends(known), assume=assumed, type=kind)
         to._finish(event, fields)
 
     return after
@@ -202,8 +204,8 @@ def _unbacked(to: record, shape_env: Any, *args: Any, **options: Any) -> Any:
             # A truth value is `Eq(u0, 1)`.
             symbol = next(iter(symbol.free_symbols))
         kind = type(result).__name__.removeprefix("Sym").lower()
-        known = _range(shape_env.var_to_range.get(symbol))
-        to._finish(event, {"symbol": str(symbol), "type": kind, "range": known, "at": _at()})
+        known = ends(shape_env.var_to_range.get(symbol))
+        to._finish(event, {"symbol": str(symbol), "type": kind, "range": known, "at": place()})
 
     return after
 
@@ -214,7 +216,7 @@ def _range_update(to: record, shape_env: Any, symbol: Any, *args: Any, **options
     def after(result: Any, error: BaseException | None) -> None:
         known = shape_env.var_to_range.get(symbol)
         if known is not before and known is not None:
-            to._note(shape_env, "range", symbol=str(symbol), range=_range(known))
+            to._note(shape_env, "range", symbol=str(symbol), range=ends(known))
 
     return after
 
@@ -254,11 +256,11 @@ def _evaluation(
     if expr.is_number or str(expr) in ("True", "False"):
         return lambda result, error: to._finish(event, None)
     guards, asserts = len(shape_env.guards), shape_env.num_deferred_runtime_asserts
-    value, at = _value(shape_env, expr), _at()
+    value, at = value_of(shape_env, expr), place()
     suppressed = bool(shape_env._suppress_guards_tls())
 
     def after(result: Any, error: BaseException | None) -> None:
-        fields: Event = {"expr": str(expr), "hint": _plain(hint), "value": value, "result": _plain(result)}
+        fields: Event = {"expr": str(expr), "hint": plain(hint), "value": value, "result": plain(result)}
         unbacked = not expr.free_symbols <= shape_env.backed_var_to_val.keys()
         guard = None
         if error is not None:
@@ -269,7 +271,7 @@ def _evaluation(
             how, guard = "guard", shape_env.guards[guards].expr
         elif shape_env.num_deferred_runtime_asserts > asserts:
             how = "deferred"
-        elif fallback_value is not None and unbacked and _plain(result) is fallback_value:
+        elif fallback_value is not None and unbacked and plain(result) is fallback_value:
             how = "fallback"
         else:
             how = "suppressed" if suppressed else "other"
@@ -281,7 +283,7 @@ def _evaluation(
         if forcing_spec:
             fields["forcing_spec"] = True
         if error is not None:
-            fields["error"] = _error(error)
+            fields["error"] = error_of(error)
         to._finish(event, fields)
 
     return after
@@ -293,11 +295,11 @@ def _assertion(to: record, shape_env: Any, expr: Any, msg: str, fx_node: Any = N
     if str(expr) in ("True", "False") or to._is_repeated(shape_env, (expr, "assert")):
         return lambda result, error: to._finish(event, None)
     guards, asserts = len(shape_env.guards), shape_env.num_deferred_runtime_asserts
-    value, at = _value(shape_env, expr), _at()
+    value, at = value_of(shape_env, expr), place()
     suppressed = bool(shape_env._suppress_guards_tls())
 
     def after(result: Any, error: BaseException | None) -> None:
-        fields: Event = {"expr": str(expr), "value": value, "result": _plain(result)}
+        fields: Event = {"expr": str(expr), "value": value, "result": plain(result)}
         if error is not None:
             how = "error"
         elif event.get("_static"):
@@ -310,7 +312,7 @@ def _assertion(to: record, shape_env: Any, expr: Any, msg: str, fx_node: Any = N
             how = "suppressed" if suppressed else "static"
         fields.update(how=how, msg=str(msg), at=at)
         if error is not None:
-            fields["error"] = _error(error)
+            fields["error"] = error_of(error)
         to._finish(event, fields)
 
     return after
@@ -319,7 +321,7 @@ def _assertion(to: record, shape_env: Any, expr: Any, msg: str, fx_node: Any = N
 def _static(to: record, shape_env: Any, expr: Any, **options: Any) -> Any:
     to._counts["_maybe_evaluate_static"] += 1
     asked = to._open[-1] if to._open else None
-    plain = not any(options.values()) and options.get("axioms") is None
+    usual = not any(options.values()) and options.get("axioms") is None
     if asked is not None:
         # Part of an evaluation, which ends here if this is known.
         def learn(result: Any, error: BaseException | None) -> None:
@@ -327,16 +329,16 @@ def _static(to: record, shape_env: Any, expr: Any, **options: Any) -> Any:
                 asked["_static"] = result is not None
 
         return learn
-    if not (plain or options.get("unbacked_only") or options.get("compute_hint")) or expr.is_number:
+    if not (usual or options.get("unbacked_only") or options.get("compute_hint")) or expr.is_number:
         return lambda result, error: None
     key = (expr, tuple(sorted((name, value) for name, value in options.items() if value)))
     if str(expr) in ("True", "False") or to._is_repeated(shape_env, key):
         return lambda result, error: None
     event = to._begin(shape_env, "static")
-    value, at = _value(shape_env, expr), _at()
+    value, at = value_of(shape_env, expr), place()
 
     def after(result: Any, error: BaseException | None) -> None:
-        fields: Event = {"expr": str(expr), "value": value, "result": _plain(result), "at": at}
+        fields: Event = {"expr": str(expr), "value": value, "result": plain(result), "at": at}
         fields.update((name, True) for name in ("unbacked_only", "compute_hint") if options.get(name))
         to._finish(event, fields if error is None else None)
 
@@ -354,7 +356,7 @@ def _guards(to: record, shape_env: Any, *args: Any, **options: Any) -> Any:
         ]
         fields: Event = {
             "ok": error is None,
-            "ranges": {str(symbol): _range(known) for symbol, known in shape_env.var_to_range.items()},
+            "ranges": {str(symbol): ends(known) for symbol, known in shape_env.var_to_range.items()},
             "replacements": {str(symbol): str(target) for symbol, target in shape_env.replacements.items()},
             "recorded": [str(guard.expr) for guard in shape_env.guards],
             "runtime_asserts": asserts,
@@ -364,10 +366,17 @@ def _guards(to: record, shape_env: Any, *args: Any, **options: Any) -> Any:
             fields["issued"] = list(result[0].exprs) if result else []
         else:
             violated = type(error).__name__ == "ConstraintViolationError"
-            fields.update({"violation": str(error)} if violated else {"error": _error(error)})
+            fields.update({"violation": str(error)} if violated else {"error": error_of(error)})
         to._finish(event, fields)
 
     return after
+
+
+def _asked(to: record, shape_env: Any, prefix: str, condition: Any, *args: Any, **options: Any) -> Any:
+    found = asked_of(shape_env, prefix, condition, sys._getframe())
+    if found is not None:
+        to._note(shape_env, "asked", **found)
+    return lambda result, error: None
 
 
 #: The methods of `ShapeEnv` that are recorded.
@@ -384,58 +393,8 @@ _HOOKS: dict[str, Hook] = {
     "_maybe_evaluate_static": _static,
     "produce_guards_verbose": _guards,
     "freeze": _freeze,
+    "_log_guard": _asked,
 }
-
-
-def _configured(name: str) -> bool:
-    from torch.fx.experimental import _config
-
-    return bool(getattr(_config, name, False))
-
-
-def _plain(value: Any) -> Any:
-    """A value of JSON: a truth value, a number, or a text for anything else."""
-    if value is None or isinstance(value, (bool, int)):
-        return value
-    if str(value) in ("True", "False"):
-        return str(value) == "True"
-    try:
-        return int(value) if getattr(value, "is_integer", False) is True else float(value)
-    except (TypeError, ValueError):
-        return str(value)
-
-
-def _range(known: Any) -> list[int | None]:
-    if known is None:
-        return [None, None]
-    return [int(bound) if getattr(bound, "is_Integer", False) else None for bound in (known.lower, known.upper)]
-
-
-def _value(shape_env: Any, expr: Any) -> Any:
-    """The value in the example; `None` if unbacked symbols leave it open."""
-    try:
-        value = expr.xreplace(shape_env.backed_var_to_val)
-    except Exception:
-        # sympy rejects divisions by zero and the like.
-        return None
-    return None if value.free_symbols else _plain(value)
-
-
-def _at() -> str | None:
-    """The file and the line of the user's code."""
-    import torch
-    from torch._guards import TracingContext
-
-    if stack := TracingContext.extract_stack():
-        return f"{os.path.basename(stack[-1].filename)}:{stack[-1].lineno}"
-    frame, inner = sys._getframe(), tuple(os.path.dirname(file) + os.path.sep for file in (torch.__file__, __file__))
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(inner):
-        frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
-
-
-def _error(error: BaseException) -> list[str]:
-    return [type(error).__name__, str(error)]
 
 
 class _Patch:

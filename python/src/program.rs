@@ -174,7 +174,7 @@ impl Program {
     }
 
     /// Checks it under a spec (JSON), or under its own contract.
-    #[pyo3(signature = (spec=None, operators=vec![], budget=1.0))]
+    #[pyo3(signature = (spec=None, operators=vec![], budget=1.0, trace=None))]
     #[pyo3(name = "check")]
     fn checked(
         &self,
@@ -182,9 +182,14 @@ impl Program {
         spec: Option<String>,
         operators: Declared,
         budget: f64,
+        trace: Option<PathBuf>,
     ) -> PyResult<Report> {
         let subject = self.subject.clone();
         enter(py, move || {
+            let subject = match trace {
+                Some(trace) => traced(&subject, &trace)?,
+                None => subject,
+            };
             let spec = spec.as_deref().map(spec_of).transpose()?;
             let known = self::operators(&operators)?;
             let report = match (&subject, &spec) {
@@ -323,6 +328,18 @@ impl Program {
 }
 
 /// A spec as JSON, and as Python with the containers of a program.
+/// A program with the lines that a trace names.
+fn traced(subject: &Subject, trace: &Path) -> Result<Subject, Refusal> {
+    let failed = |message: String| Refusal(Kind::Program, format!("{}: {message}", trace.display()));
+    let Subject::Exported(checker) = subject else {
+        return Err(failed("an ONNX model has no trace of torch".to_owned()));
+    };
+    let file = File::open(trace).map_err(|error| failed(error.to_string()))?;
+    let asked =
+        sizewise::replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
+    Ok(Subject::Exported(Arc::new(checker.with_asked(asked))))
+}
+
 /// A spec as Python to paste, of a spec in any form that is read.
 #[pyfunction]
 pub fn spec_code(py: Python<'_>, spec: String) -> PyResult<String> {

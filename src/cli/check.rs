@@ -4,6 +4,8 @@ use super::failure::{Failure, Result};
 use super::spec::{self, Form};
 use super::{files, onnx_model, operators, programs, sources};
 use crate::check::{CheckError, Checker, outline};
+use crate::ir::Asked;
+use crate::replay;
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
 };
@@ -23,6 +25,10 @@ pub struct CheckOptions {
     /// program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<PathBuf>,
+    /// The trace that `sizewise.record` wrote while the program was exported: reports then name the lines of the code that
+    /// asked for conditions on sizes.
+    #[arg(long, value_name = "TRACE")]
+    pub trace: Option<PathBuf>,
     /// The operators.
     #[command(flatten)]
     pub operators: Kernels,
@@ -163,7 +169,25 @@ fn check_all(options: &CheckOptions, loaded: &programs::Loaded) -> Result<Vec<(R
     checkers.into_iter().map(|checker| check(options, checker)).collect()
 }
 
+/// The conditions of a trace, with the lines that asked for them.
+fn asked(trace: &Path) -> Result<Vec<Asked>> {
+    let failed = |message: String| Failure::program(format!("{}: {message}", files::shown(trace)));
+    let file = std::fs::File::open(trace).map_err(|error| failed(error.to_string()))?;
+    let found = replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
+    if found.is_empty() {
+        files::complain(&format!(
+            "{}: the trace names no lines of conditions on inputs",
+            files::shown(trace)
+        ));
+    }
+    Ok(found)
+}
+
 fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> {
+    let checker = match &options.trace {
+        Some(trace) => checker.with_asked(asked(trace)?),
+        None => checker,
+    };
     let checker = checker.with_jobs(usize::from(options.jobs));
     let spec = options.spec.as_deref().map(spec::read).transpose()?;
     let operators = operators::load_on(&options.operators)?;

@@ -4,8 +4,8 @@ use super::error::CheckError;
 use super::evaluate::Evaluator;
 use super::summary;
 use crate::spec::Contract;
-use sizewise_ir::Program;
 use sizewise_ir::pt2::{self, ReadOptions};
+use sizewise_ir::{Asked, Program};
 use sizewise_kernels::Operators;
 use std::time::{Duration, Instant};
 
@@ -68,6 +68,12 @@ impl Checker {
     /// Decides conditions on up to this many threads; the reports are the same.
     pub fn with_jobs(self, jobs: usize) -> Checker {
         Checker { jobs, ..self }
+    }
+
+    /// The same program with the lines that asked torch for conditions on its inputs while it was traced.
+    pub fn with_asked(&self, asked: Vec<Asked>) -> Checker {
+        let program = Program { asked, ..self.program.clone() };
+        Checker { path: self.path.clone(), sha256: self.sha256.clone(), program, watch: None, ..*self }
     }
 
     pub(super) fn tell(&self, phase: &'static str, done: usize, total: usize) {

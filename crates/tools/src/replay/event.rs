@@ -137,7 +137,7 @@ impl<'r> Events<'r> {
     }
 
     /// The next line that is not blank.
-    fn json(&mut self) -> Result<Option<Json>, TraceError> {
+    pub fn json(&mut self) -> Result<Option<Json>, TraceError> {
         loop {
             self.line += 1;
             let mut text = Vec::new();

@@ -16,11 +16,39 @@ use environment::Environment;
 use event::{Event, Events, Question};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
+use sizewise_ir::{Asked, AskedBy, Provenance};
 use std::io::BufRead;
 use std::ops::ControlFlow;
 
 /// The most environments of one trace.
 const MAX_ENVIRONMENTS: usize = 10_000;
+
+/// The most conditions of one trace whose lines are kept.
+const MAX_ASKED: usize = 4096;
+
+/// The conditions on inputs that a trace recorded, plain or gzipped, with the lines that asked for them.
+///
+/// # Errors
+/// When the file cannot be read or is no trace, with the line.
+pub fn asked(input: impl BufRead) -> Result<Vec<Asked>, TraceError> {
+    let mut events = Events::open(input)?;
+    let mut found = Vec::new();
+    while let Some(line) = events.json()? {
+        let text = |key: &str| line[key].as_str();
+        let read = |condition: &str, trace: &str, by: &str| {
+            let provenance = Provenance { stack_trace: Some(trace.into()), ..Provenance::default() };
+            Some(Asked { condition: condition.into(), provenance, by: AskedBy::from_name(by)? })
+        };
+        if line["e"] == "asked"
+            && found.len() < MAX_ASKED
+            && let (Some(condition), Some(trace), Some(by)) =
+                (text("condition"), text("stack_trace"), text("by"))
+        {
+            found.extend(read(condition, trace, by));
+        }
+    }
+    Ok(found)
+}
 
 /// Replays a trace, plain or gzipped; `answer` takes the answer to each question as it is found, and may end the
 /// replay.
