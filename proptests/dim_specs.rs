@@ -23,7 +23,11 @@ enum Entry {
     Size(i64),
     Hint(&'static str, Range),
     /// `factor * name + offset`.
-    Dim { name: usize, factor: i64, offset: i64 },
+    Dim {
+        name: usize,
+        factor: i64,
+        offset: i64,
+    },
 }
 
 /// A tensor, or a container of some.
@@ -37,7 +41,10 @@ enum Tree {
 }
 
 fn range() -> impl Strategy<Value = Range> {
-    let ends = (0..6i64, prop_oneof![2 => (0..3i64).prop_map(Some), 1 => (3..1i64 << 40).prop_map(Some), 1 => Just(None)]);
+    let ends = (
+        0..6i64,
+        prop_oneof![2 => (0..3i64).prop_map(Some), 1 => (3..1i64 << 40).prop_map(Some), 1 => Just(None)],
+    );
     (ends, any::<bool>()).prop_map(|((min, length), is_written)| Range {
         min: (min > 0 || is_written).then_some(min),
         max: length.map(|length| min + length),
@@ -62,8 +69,9 @@ fn tree() -> impl Strategy<Value = Tree> {
         .prop_map(|entries| Tree::Some(entries.into_iter().collect()));
     prop_oneof![3 => tensor, 1 => some].prop_recursive(2, 12, 3, |inner| {
         let keys = prop::sample::select(vec!["x", "a b", "it's", "größe", "min"]);
-        let dict = prop::collection::btree_map(keys, inner.clone(), 1..3)
-            .prop_map(|items| Tree::Dict(items.into_iter().map(|(key, item)| (key.to_owned(), item)).collect()));
+        let dict = prop::collection::btree_map(keys, inner.clone(), 1..3).prop_map(|items| {
+            Tree::Dict(items.into_iter().map(|(key, item)| (key.to_owned(), item)).collect())
+        });
         prop_oneof![prop::collection::vec(inner, 1..3).prop_map(Tree::List), dict]
     })
 }
@@ -106,9 +114,12 @@ impl Entry {
                 let mut root = ranges[*name].json();
                 let name = NAMES[*name];
                 root.insert("dim".to_owned(), json!(name));
-                match (factor, offset) {
-                    (1, 0) => Json::Object(root),
-                    _ => json!({"derived": format!("{factor}*{name} + {offset}"), "root": root}),
+                let product = if *factor == 1 { name.to_owned() } else { format!("{factor}*{name}") };
+                match offset {
+                    0 if *factor == 1 => Json::Object(root),
+                    0 => json!({"derived": product, "root": root}),
+                    1.. => json!({"derived": format!("{product} + {offset}"), "root": root}),
+                    _ => json!({"derived": format!("{product} - {}", -offset), "root": root}),
                 }
             }
         }
@@ -123,7 +134,9 @@ impl Entry {
             Entry::Hint(name, Range { min, max }) => hint(name, min.unwrap_or(0), *max),
             Entry::Dim { name, factor, offset } => match ranges[*name].taken(least[*name]) {
                 Taken::Size(size) => (factor * size + offset).to_string(),
-                Taken::Auto(min, max) => hint("AUTO", factor * min + offset, max.map(|max| factor * max + offset)),
+                Taken::Auto(min, max) => {
+                    hint("AUTO", factor * min + offset, max.map(|max| factor * max + offset))
+                }
                 Taken::Dim(min, max) => format!("{factor}*{} + {offset}, in {min}..{max:?}", NAMES[*name]),
             },
         }
@@ -159,7 +172,9 @@ impl Tree {
 fn least(entries: &[&Entry]) -> Vec<i64> {
     let of = |i: usize| {
         let needed = entries.iter().filter_map(move |entry| match entry {
-            Entry::Dim { name, factor, offset } if *name == i => Some((-offset + factor - 1).div_euclid(*factor)),
+            Entry::Dim { name, factor, offset } if *name == i => {
+                Some((-offset + factor - 1).div_euclid(*factor))
+            }
             _ => None,
         });
         needed.max().unwrap_or(0).max(0)
@@ -179,7 +194,8 @@ fn read(json: &Json) -> Json {
         },
         Json::Array(items) => items.iter().map(read).collect(),
         Json::Object(fields) => {
-            let range = |of: &Json| format!("in {}..{:?}", number(&of["min"]).unwrap_or(0), number(&of["max"]));
+            let range =
+                |of: &Json| format!("in {}..{:?}", number(&of["min"]).unwrap_or(0), number(&of["max"]));
             if let Some(Json::String(hint)) = fields.get("hint") {
                 return json!(format!("{hint} {}", range(json)));
             }
