@@ -8,7 +8,10 @@
 //! `n/d * 2^-53`.
 //!
 //! Rounding keeps an order: of numbers that are rounded once, the lesser does not become the greater.
-use rustc_hash::FxHashMap;
+//!
+//! A minimum of an integer and a double, or a choice between them, is the integer itself where that is taken: what is
+//! computed from it rounds it first, and it may lie between a number and the double next to it.
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
 
@@ -42,7 +45,7 @@ enum Real {
 /// integers. A divisor that is zero in `e` is zero in the result, unless the ranges exclude it.
 pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Expr {
     for _ in 0..MAX_ROUNDS {
-        let mut reading = Reading { pool, table, known: FxHashMap::default() };
+        let mut reading = Reading { pool, table, known: FxHashMap::default(), mixed: FxHashSet::default() };
         let replaced = reading.replacements(e);
         if replaced.is_empty() {
             break;
@@ -61,6 +64,8 @@ struct Reading<'a> {
     pool: &'a mut Pool,
     table: &'a mut DomainTable,
     known: FxHashMap<Expr, Real>,
+    /// Among the expressions that count as doubles, those that may be an integer which is none.
+    mixed: FxHashSet<Expr>,
 }
 
 impl Reading<'_> {
@@ -76,6 +81,14 @@ impl Reading<'_> {
                 continue;
             };
             if self.pool.sort(part) == Sort::Float {
+                let taken = match func {
+                    Func::Min | Func::Max | Func::Abs => args.as_slice(),
+                    Func::Ite => &args[1..],
+                    _ => &[],
+                };
+                if !taken.iter().all(|&operand| self.is_double(operand)) {
+                    self.mixed.insert(part);
+                }
                 if let Some(value) = self.number(func, &args) {
                     self.known.insert(part, value);
                 }
@@ -150,6 +163,20 @@ impl Reading<'_> {
         }
     }
 
+    /// Whether every value of an expression is known to be a double.
+    fn is_double(&mut self, e: Expr) -> bool {
+        match self.pool.sort(e) {
+            Sort::Float => !self.mixed.contains(&e),
+            _ => self.pool.as_func(e, Func::Ratio).is_none() && self.fits(e, EXACT_BITS),
+        }
+    }
+
+    /// An operand of double arithmetic by its exact value, where it is not rounded before.
+    fn operand(&mut self, e: Expr) -> Option<Dyadic> {
+        let value = self.exactly(e)?;
+        self.is_double(e).then_some(value)
+    }
+
     /// `e * 2^shift`.
     fn scaled(&mut self, e: Expr, shift: i32) -> Expr {
         let power = self.pool.int(Int::power_of_two(shift.unsigned_abs()));
@@ -171,12 +198,12 @@ impl Reading<'_> {
                 Some(self.nearest(numerator, exponent))
             }
             (Func::FloatMul, &[a, b]) => {
-                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let (a, b) = (self.operand(a)?, self.operand(b)?);
                 let product = self.pool.mul(a.numerator, b.numerator);
                 Some(self.nearest(product, a.exponent + b.exponent))
             }
             (Func::FloatAdd, &[a, b]) => {
-                let numbers = [self.exactly(a)?, self.exactly(b)?];
+                let numbers = [self.operand(a)?, self.operand(b)?];
                 let (numerators, exponent) = self.aligned(&numbers);
                 let sum = self.pool.add(numerators[0], numerators[1]);
                 Some(self.nearest(sum, exponent))
@@ -204,7 +231,7 @@ impl Reading<'_> {
             }
             (Func::IntTrueDiv, &[a, b]) => self.quotient(a, b),
             (Func::FloatTrueDiv, &[a, b]) => {
-                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let (a, b) = (self.operand(a)?, self.operand(b)?);
                 let shift = a.exponent - b.exponent;
                 let (n, d) =
                     (self.scaled(a.numerator, shift.max(0)), self.scaled(b.numerator, (-shift).max(0)));
@@ -289,11 +316,9 @@ impl Reading<'_> {
             Some(Real::Quotient { numerator, denominator } | Real::Rounded { numerator, denominator }) => {
                 Some((numerator, denominator))
             }
-            Some(Real::Exact(number)) => Some(self.fraction_of(number)),
-            // An integer that is no double may lie between a number and the double next to it.
-            None => {
-                let number = self.exactly(e)?;
-                self.fits(number.numerator, EXACT_BITS).then(|| self.fraction_of(number))
+            _ => {
+                let number = self.operand(e)?;
+                Some(self.fraction_of(number))
             }
         }
     }
@@ -364,7 +389,17 @@ mod tests {
             assert!(implied(120, goal), "{goal}");
         }
         // Two integers may be rounded to one double, and one past another integer.
-        for goal in ["ToFloat(s) < ToFloat(s + 1)", "IntTrueDiv(s, s + 1) < 1.0", "ToFloat(s) <= s"] {
+        for goal in [
+            "ToFloat(s) < ToFloat(s + 1)",
+            "IntTrueDiv(s, s + 1) < 1.0",
+            "ToFloat(s) <= s",
+            "Eq(Max(-0.5, s), ToFloat(s))",
+            "Min(-0.5, -s) >= -ToFloat(s + 1)",
+            "Where(s >= 0, s, 0.5) <= ToFloat(s)",
+            "Abs(Max(-0.5, s)) >= ToFloat(s)",
+            "Max(-0.5, s)*1.5 <= IntTrueDiv(3*s, 2)",
+            "Max(-0.5, s) + 1.0 <= ToFloat(s + 1)",
+        ] {
             assert!(!implied(120, goal), "{goal}");
         }
     }
@@ -407,7 +442,12 @@ mod tests {
     fn exponents_are_those_of_doubles() {
         let mut pool = Pool::new();
         let mut table = sizewise_expr::range::DomainTable::new();
-        let mut reading = super::Reading { pool: &mut pool, table: &mut table, known: Default::default() };
+        let mut reading = super::Reading {
+            pool: &mut pool,
+            table: &mut table,
+            known: Default::default(),
+            mixed: Default::default(),
+        };
         let one = sizewise_expr::Expr::ONE;
         for (exponent, is_double) in [(-1074, true), (-1075, false), (971, true), (972, false)] {
             assert_eq!(reading.double(one, exponent).is_some(), is_double, "2^{exponent}");
@@ -425,8 +465,12 @@ mod tests {
         for value in table {
             let mut pool = Pool::new();
             let mut domains = sizewise_expr::range::DomainTable::new();
-            let mut reading =
-                super::Reading { pool: &mut pool, table: &mut domains, known: Default::default() };
+            let mut reading = super::Reading {
+                pool: &mut pool,
+                table: &mut domains,
+                known: Default::default(),
+                mixed: Default::default(),
+            };
             let exact = reading.constant(value).expect("a finite constant");
             let numerator = reading.pool.as_int(exact.numerator).expect("a constant").to_big();
             let power = num_rational::BigRational::from_integer(2.into()).pow(exact.exponent);
