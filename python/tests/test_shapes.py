@@ -174,7 +174,7 @@ def test_random_specs_of_random_modules_agree_with_torch() -> None:
     for seed in itertools.count(2026):
         trial, _ = random_shapes.tried(seed)
         if trial is not None:
-            assert trial.wrong == [], seed
+            assert trial.wrong == [], (seed, trial.said)
             exported += 1
         if exported == 20:
             break
