@@ -114,9 +114,12 @@ impl Entry {
                 let mut root = ranges[*name].json();
                 let name = NAMES[*name];
                 root.insert("dim".to_owned(), json!(name));
-                match (factor, offset) {
-                    (1, 0) => Json::Object(root),
-                    _ => json!({"derived": format!("{factor}*{name} + {offset}"), "root": root}),
+                let product = if *factor == 1 { name.to_owned() } else { format!("{factor}*{name}") };
+                match offset {
+                    0 if *factor == 1 => Json::Object(root),
+                    0 => json!({"derived": product, "root": root}),
+                    1.. => json!({"derived": format!("{product} + {offset}"), "root": root}),
+                    _ => json!({"derived": format!("{product} - {}", -offset), "root": root}),
                 }
             }
         }

@@ -13,7 +13,8 @@ exports the module under the spec, the exported module is run at all small sizes
 - `widest_spec`: it admits what runs, and nothing else;
 - `evaluate`: it accepts what runs, and nothing else.
 
-A line is printed for each difference, with the seed. Exits with status 1 if there is one.
+A line is printed for each difference, and for each spec that is left without a verdict or a fix, with the seed. Exits with status 1 if
+there is a difference.
 """
 import argparse
 import collections
@@ -290,7 +291,7 @@ class Trial:
         self.scalars = [name for name in names if name in drawn.scalars]
         self.tensors = [name for name in names if name not in drawn.scalars]
         self.runs = [(values, self.failure(values)) for values in assignments(drawn)]
-        self.wrong, self.counts = [], collections.Counter()
+        self.said, self.wrong, self.counts = [], [], collections.Counter()
 
     def failure(self, values):
         return outcome(self.run, self.drawn.call(values))
@@ -299,8 +300,13 @@ class Trial:
         return [[evaluated(text, values) for text in of_input] for of_input in self.drawn.places]
 
     def say(self, what, *details):
+        self.left_open(what, *details)
+        self.wrong.append(what)
+
+    def left_open(self, what, *details):
+        """What is said to be unknown is not wrong."""
         self.counts[what] += 1
-        self.wrong.append(": ".join([what, *map(str, details)]))
+        self.said.append(": ".join([what, *map(str, details)]))
 
     def evaluate(self):
         for values, failure in self.runs:
@@ -341,7 +347,7 @@ class Trial:
         elif report.verdict == "violated":
             self.violated(report, inside)
         elif report.verdict == "unknown":
-            self.say("unknown", drawn.assumptions, drawn.ranges, report.diagnostics)
+            self.left_open("unknown", drawn.assumptions, drawn.ranges, report.diagnostics)
         elif report.verdict == "invalid":
             self.say("invalid", drawn.assumptions, drawn.ranges, report.diagnostics)
 
@@ -351,7 +357,7 @@ class Trial:
             if violation.inputs is not None:
                 self.witness(violation.inputs)
         if not report.fixes:
-            self.say("no fix", drawn.assumptions, drawn.ranges, [violation.expr for violation in report.violations])
+            self.left_open("no fix", drawn.assumptions, drawn.ranges, [violation.expr for violation in report.violations])
         for fix in report.fixes:
             texts = fix.assumptions or []
             self.counts["fixes"] += 1
@@ -414,12 +420,11 @@ def main():
         else:
             exported += 1
             counts += trial.counts
-            for line in dict.fromkeys(trial.wrong):
+            for line in dict.fromkeys(trial.said):
                 print(f"{seed}: {line}", flush=True)
-            if options.show or trial.wrong:
+            if options.show or trial.said:
                 print(f"{seed}: {trial.drawn.places} {trial.drawn.container} {'; '.join(statements)}", flush=True)
-            different = bool(trial.wrong)
-            counts["programs that differ"] += different
+            counts["programs that differ"] += bool(trial.wrong)
         seed += 1
     for what, count in sorted(counts.items()):
         print(f"{what}: {count}")

@@ -390,6 +390,27 @@ fn choice(ints: BoxedStrategy<Tree>, doubles: BoxedStrategy<Tree>) -> BoxedStrat
         .boxed()
 }
 
+/// A comparison of an integer where it is a minimum or maximum with a double, or what is computed from it, with the
+/// double next to the integer.
+fn beside_the_nearest() -> BoxedStrategy<Condition> {
+    let mixed = (prop::sample::select(vec!["Min", "Max"]), double(), 0..INTEGERS);
+    let op = prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
+    let then = prop::option::of((prop::sample::select(vec!["+", "*", "FloatTrueDiv"]), double()));
+    (mixed, op, then)
+        .prop_map(|((name, x, i), op, then)| {
+            let sides = [
+                Tree::Call(name, vec![Tree::Float(x), Tree::Symbol(i)]),
+                Tree::Call("ToFloat", vec![Tree::Symbol(i)]),
+            ];
+            let [a, b] = sides.map(|side| match then {
+                Some((name, y)) => Tree::Call(name, vec![side, Tree::Float(y)]),
+                None => side,
+            });
+            Condition::Compare(op, a, b)
+        })
+        .boxed()
+}
+
 /// A condition on integers, doubles, or both; see [`trees`].
 pub fn condition(doubles: bool) -> BoxedStrategy<Condition> {
     let (ints, floats) = trees(doubles);
@@ -401,6 +422,7 @@ pub fn condition(doubles: bool) -> BoxedStrategy<Condition> {
         2 => compare(ints.clone(), ints.clone()),
         4 => compare(floats.clone(), floats.clone()),
         2 => compare(ints, floats),
+        1 => beside_the_nearest(),
     ];
     plain
         .prop_recursive(1, 3, 2, |inner| {

@@ -22,18 +22,18 @@ def spec_from_examples(module: Any, examples: Sequence[Any]) -> Spec:
     """A `ShapesSpec` that the examples show: sizes and integers that differ are variables, all others are static.
 
     - Sizes that are equal in all examples have one variable. (Integers: if they have three different values.)
-    - A size that is ``a*v + c`` in all examples, for three different values of ``v``, is this expression. Where no factor
-      is whole (``3*x == 2*y``), it is an assumption.
+    - A size that is ``a*v + c`` in all examples, for three different values of ``v``, is this expression. Where no
+      factor is whole (``3*x == 2*y``), it is an assumption.
     - A size that is ``u + v``, ``u*v``, or ``u*u`` in all examples, at least three of which differ in ``u`` and ``v``,
       is this expression, if it is the only one.
-    - A size that is ``(v + c) // k`` for four different values of ``v`` is this expression, if ``c`` and ``k`` are the only
-      ones.
+    - A size that is ``(v + c) // k`` for four different values of ``v`` is this expression, if ``c`` and ``k`` are the
+      only ones.
     - A variable that leaves one remainder for a divisor has the assumption ``v % k == c`` with the largest ``k``: three
       different values show it, or four for ``k == 2``, as three are all even or all odd by accident too often.
 
-    With two examples only equal sizes are found, as any two points are on a line. Sizes are 1 or more unless an example has
-    a 0, integers 0 or more unless an example has a negative one; no upper bounds are inferred. A variable is named by the
-    first place that has it: ``x_0`` is dimension 0 of ``x``.
+    With two examples only equal sizes are found, as any two points are on a line. Sizes are 1 or more unless an example
+    has a 0, integers 0 or more unless an example has a negative one; no upper bounds are inferred. A variable is named
+    by the first place that has it: ``x_0`` is dimension 0 of ``x``.
 
     Parameters
     ----------
@@ -147,8 +147,11 @@ class _Reader:
             self.agree(path, values, repr)
             return _STATIC
         self.agree(path, [_keys(value)[1] for value in values], _listed)
-        entries = [(key, self.part([_item(value, kind, key) for value in values], _step(path, kind, key))) for key in keys]
-        part = _Part(kind, list(entries))
+        entries: list[tuple[Any, _Part | int]] = []
+        for key in keys:
+            items = [_item(value, kind, key) for value in values]
+            entries.append((key, self.part(items, _step(path, kind, key))))
+        part = _Part(kind, entries)
         if kind == "other" and not part.is_static:
             raise SpecError(f"{path}: a ShapesSpec has no entry for a {type(first).__name__}, and its sizes differ")
         return part

@@ -89,8 +89,8 @@ class Fix:
     code: str = ""
     #: Whether it rejects shapes that work; `None` if that is not known, or left to the exported module.
     loses: bool | None = None
-    #: The change of a `ShapesSpec` as conditions over the variables of the spec as it was given: added to its assumptions,
-    #: they are the fix. Empty for a fix in `Dim`.
+    #: The change of a `ShapesSpec` as conditions over the variables of the spec as it was given: added to its
+    #: assumptions, they are the fix. Empty for a fix in `Dim`.
     assumptions: list[str] = field(default_factory=list)
 
     @property

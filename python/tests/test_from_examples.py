@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -67,15 +68,18 @@ RELATIONS: list[tuple[str, Callable[..., Any], list[Any], dict[str, Any], list[s
     ("a square", two, [(A(n), A(n * n)) for n in (2, 3, 7)], {"x": ["x_0"], "y": ["x_0*x_0"]}, []),
     ("two pairs show no product", three, [(A(n), A(m), A(n * m)) for n, m in ((2, 9), (3, 4))],
      {"x": ["x_0"], "y": ["y_0"], "z": ["z_0"]}, []),
-    ("a sum in two ways", rest, [(A(a), A(b), A(c), A(a + b), A(a + b - c)) for a, b, c in ((2, 9, 5), (3, 14, 4), (7, 8, 2))],
+    ("a sum in two ways", rest,
+     [(A(a), A(b), A(c), A(a + b), A(a + b - c)) for a, b, c in ((2, 9, 5), (3, 14, 4), (7, 8, 2))],
      {"x": ["x_0"], "*args": [["args_0_0"], ["args_1_0"], ["args_2_0"], ["args_3_0"]]}, []),
     ("half of it", two, [(A(n), A(n // 2)) for n in (4, 7, 10, 15)], {"x": ["x_0"], "y": ["x_0 // 2"]}, []),
-    ("a stride", two, [(A(n), A((n - 3) // 2 + 1)) for n in (4, 7, 10, 15)], {"x": ["x_0"], "y": ["(x_0 - 1) // 2"]}, []),
+    ("a stride", two, [(A(n), A((n - 3) // 2 + 1)) for n in (4, 7, 10, 15)],
+     {"x": ["x_0"], "y": ["(x_0 - 1) // 2"]}, []),
     ("in two ways", two, [(A(n), A(n // 4)) for n in (5, 9, 13, 22)], {"x": ["x_0"], "y": ["y_0"]}, []),
     ("an integer", two, [(A(2), n) for n in (3, 4)], {"x": None, "y": "y"}, []),
     ("an integer that is a size", two, [(A(n), n) for n in (3, 4, 6)], {"x": ["x_0"], "y": "x_0"}, []),
     ("or not", two, [(A(n), n) for n in (3, 4)], {"x": ["x_0"], "y": "y"}, []),
-    ("a sequence", one, [([A(n), {"k": A(m)}],) for n, m in ((2, 3), (4, 4))], {"x": [["x_0_0"], {"k": ["x_1_k_0"]}]}, []),
+    ("a sequence", one, [([A(n), {"k": A(m)}],) for n, m in ((2, 3), (4, 4))],
+     {"x": [["x_0_0"], {"k": ["x_1_k_0"]}]}, []),
     ("a named tuple", one, [(Two(A(n), A(2)),) for n in (2, 3)], {"x": [["x_0_0"], None]}, []),
     ("a dataclass", one, [(Pair(A(n)),) for n in (2, 3)], {"x": {"left": ["x_left_0"]}}, []),
     ("the rest", rest, [((A(n), A(n), 1), {"z": A(n), "w": A(2), "q": A(m)}) for n, m in ((2, 3), (3, 1))],
@@ -87,7 +91,9 @@ RELATIONS: list[tuple[str, Callable[..., Any], list[Any], dict[str, Any], list[s
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "examples", "params", "assumptions"), [row[1:] for row in RELATIONS], ids=[row[0] for row in RELATIONS])
+@pytest.mark.parametrize(
+    ("function", "examples", "params", "assumptions"), [row[1:] for row in RELATIONS], ids=[row[0] for row in RELATIONS]
+)
 def test_relations(function: Any, examples: Any, params: Any, assumptions: Any) -> None:
     spec = spec_from_examples(function, examples)
     assert spec.tree["params"] == params and spec.tree["assumptions"] == assumptions
@@ -112,7 +118,8 @@ def test_names_are_of_their_own() -> None:
 def test_the_text_is_python() -> None:
     spec = spec_from_examples(two, [(A(n), {"k": A(2 * n), 0: m}) for n, m in ((3, -1), (6, 3), (12, 4))])
     assert str(spec) == spec.code == (
-        "from torch.fx.experimental.dynamic_spec import DictSpec, IntVar, ParamsSpec, ShapeVar, ShapesSpec, TensorSpec\n"
+        "from torch.fx.experimental.dynamic_spec import "
+        "DictSpec, IntVar, ParamsSpec, ShapeVar, ShapesSpec, TensorSpec\n"
         "\n"
         "x_0 = ShapeVar('x_0', min=1)\n"
         "y_0 = IntVar('y_0')\n"
@@ -165,6 +172,40 @@ def test_what_cannot_be_compared_is_left_to_the_export() -> None:
     assert spec_from_examples(one, [(Opaque(),), (Opaque(),)]).tree["params"] == {"x": None}
 
 
+def draw_sizes(source: random.Random, count: int) -> list[list[int]]:
+    """Sizes in several examples, of which some are computed from others."""
+    columns = [[source.randint(0, 12) * source.choice([1, 1, 4]) for _ in range(count)] for _ in range(3)]
+    for _ in range(4):
+        a, b, c = source.choice(columns), source.choice(columns), source.randint(1, 3)
+        forms: list[Callable[[int, int], int]] = [
+            lambda x, y: c * x + 1,
+            lambda x, y: x + y,
+            lambda x, y: x * y,
+            lambda x, y: (x + c) // (c + 1),
+            lambda x, y: x,
+        ]
+        form = source.choice(forms)
+        columns.append([form(x, y) for x, y in zip(a, b)])
+    source.shuffle(columns)
+    return columns
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_all_examples_satisfy_what_they_show(seed: int) -> None:
+    source = random.Random(seed)
+    columns = draw_sizes(source, source.randint(1, 7))
+    examples = [(A(*sizes[:5]), *sizes[5:]) for sizes in zip(*columns)]
+    spec = spec_from_examples(three, examples).tree
+    for shape, *numbers in examples:
+        of_x, *of_numbers = (spec["params"][name] for name in "xyz")
+        places = [*zip(of_x or [], shape.shape), *zip(of_numbers, numbers)]
+        at = {text: value for text, value in places if text in spec["vars"]}
+        assert at.keys() == spec["vars"].keys()
+        assert all(value == eval(text, {}, at) for text, value in places if text is not None)
+        assert all(eval(text, {}, at) is True for text in spec["assumptions"])
+        assert all(ends["min"] is None or ends["min"] <= at[name] for name, ends in spec["vars"].items())
+
+
 @pytest.mark.torch
 class TestInTorch:
     """What the examples show exports, and is proved."""
@@ -173,17 +214,18 @@ class TestInTorch:
         torch = pytest.importorskip("torch", exc_type=ImportError)
         pytest.importorskip("torch.fx.experimental.dynamic_spec", exc_type=ImportError)
         ones = torch.ones
-        windows = "windows", lambda x: x.view(x.shape[0] // 4, 4, -1).sum(1), [(ones(n, 3),) for n in (4, 8, 20)]
         cases: list[tuple[str, Any, list[Any]]] = [
-            windows,
+            ("windows", lambda x: x.view(x.shape[0] // 4, 4, -1).sum(1), [(ones(n, 3),) for n in (4, 8, 20)]),
             ("shared", lambda x, y: x + y, [(ones(n, m), ones(n, m)) for n, m in ((2, 3), (4, 7))]),
-            ("cat", lambda x, y, z: torch.cat([x, y]) + z, [(ones(n), ones(m), ones(n + m)) for n, m in ((2, 9), (3, 4), (5, 5))]),
+            ("cat", lambda x, y, z: torch.cat([x, y]) + z,
+             [(ones(n), ones(m), ones(n + m)) for n, m in ((2, 9), (3, 4), (5, 5))]),
             ("flat", lambda x, y: x.reshape(-1) * y, [(ones(n, m), ones(n * m)) for n, m in ((2, 9), (3, 4), (5, 5))]),
             ("doubled", lambda x, y: x.repeat(2) + y[1:], [(ones(n), ones(2 * n + 1)) for n in (3, 4, 7)]),
             ("strided", lambda x, y: x[::2] * y, [(ones(n), ones((n + 1) // 2)) for n in (3, 6, 8, 13)]),
             ("count", lambda x, n: x.new_zeros(n, x.shape[0]), [(ones(3), n) for n in (2, 5)]),
             ("rest", lambda x, *args: x + args[0], [(ones(n), ones(n)) for n in (2, 4)]),
-            ("nested", lambda d, y, *, z: (d["a"][0] + y, z * 2), [(({"a": [ones(n)]}, ones(n)), {"z": ones(m)}) for n, m in ((2, 3), (4, 9))]),
+            ("nested", lambda d, *args, z: (d["a"][0] + args[0], z * 2),
+             [(({"a": [ones(n)]}, ones(n)), {"z": ones(m)}) for n, m in ((2, 3), (4, 9))]),
         ]  # fmt: skip
         for name, function, examples in cases:
             spec = spec_from_examples(function, examples)

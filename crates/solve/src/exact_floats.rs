@@ -8,7 +8,10 @@
 //! `n/d * 2^-53`.
 //!
 //! Rounding keeps an order: of numbers that are rounded once, the lesser does not become the greater.
-use rustc_hash::FxHashMap;
+//!
+//! A minimum of an integer and a double, or a choice between them, is the integer itself where that is taken: what is
+//! computed from it rounds it first, and it may lie between a number and the double next to it.
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
 
@@ -42,7 +45,7 @@ enum Real {
 /// integers. A divisor that is zero in `e` is zero in the result, unless the ranges exclude it.
 pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Expr {
     for _ in 0..MAX_ROUNDS {
-        let mut reading = Reading { pool, table, known: FxHashMap::default() };
+        let mut reading = Reading { pool, table, known: FxHashMap::default(), mixed: FxHashSet::default() };
         let replaced = reading.replacements(e);
         if replaced.is_empty() {
             break;
@@ -61,6 +64,8 @@ struct Reading<'a> {
     pool: &'a mut Pool,
     table: &'a mut DomainTable,
     known: FxHashMap<Expr, Real>,
+    /// Among the expressions that count as doubles, those that may be an integer which is none.
+    mixed: FxHashSet<Expr>,
 }
 
 impl Reading<'_> {
@@ -76,6 +81,14 @@ impl Reading<'_> {
                 continue;
             };
             if self.pool.sort(part) == Sort::Float {
+                let taken = match func {
+                    Func::Min | Func::Max | Func::Abs => args.as_slice(),
+                    Func::Ite => &args[1..],
+                    _ => &[],
+                };
+                if !taken.iter().all(|&operand| self.is_double(operand)) {
+                    self.mixed.insert(part);
+                }
                 if let Some(value) = self.number(func, &args) {
                     self.known.insert(part, value);
                 }
@@ -150,6 +163,20 @@ impl Reading<'_> {
         }
     }
 
+    /// Whether every value of an expression is known to be a double.
+    fn is_double(&mut self, e: Expr) -> bool {
+        match self.pool.sort(e) {
+            Sort::Float => !self.mixed.contains(&e),
+            _ => self.pool.as_func(e, Func::Ratio).is_none() && self.fits(e, EXACT_BITS),
+        }
+    }
+
+    /// An operand of double arithmetic by its exact value, where it is not rounded before.
+    fn operand(&mut self, e: Expr) -> Option<Dyadic> {
+        let value = self.exactly(e)?;
+        self.is_double(e).then_some(value)
+    }
+
     /// `e * 2^shift`.
     fn scaled(&mut self, e: Expr, shift: i32) -> Expr {
         let power = self.pool.int(Int::power_of_two(shift.unsigned_abs()));
@@ -171,12 +198,12 @@ impl Reading<'_> {
                 Some(self.nearest(numerator, exponent))
             }
             (Func::FloatMul, &[a, b]) => {
-                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let (a, b) = (self.operand(a)?, self.operand(b)?);
                 let product = self.pool.mul(a.numerator, b.numerator);
                 Some(self.nearest(product, a.exponent + b.exponent))
             }
             (Func::FloatAdd, &[a, b]) => {
-                let numbers = [self.exactly(a)?, self.exactly(b)?];
+                let numbers = [self.operand(a)?, self.operand(b)?];
                 let (numerators, exponent) = self.aligned(&numbers);
                 let sum = self.pool.add(numerators[0], numerators[1]);
                 Some(self.nearest(sum, exponent))
@@ -204,7 +231,7 @@ impl Reading<'_> {
             }
             (Func::IntTrueDiv, &[a, b]) => self.quotient(a, b),
             (Func::FloatTrueDiv, &[a, b]) => {
-                let (a, b) = (self.exactly(a)?, self.exactly(b)?);
+                let (a, b) = (self.operand(a)?, self.operand(b)?);
                 let shift = a.exponent - b.exponent;
                 let (n, d) =
                     (self.scaled(a.numerator, shift.max(0)), self.scaled(b.numerator, (-shift).max(0)));
@@ -289,11 +316,9 @@ impl Reading<'_> {
             Some(Real::Quotient { numerator, denominator } | Real::Rounded { numerator, denominator }) => {
                 Some((numerator, denominator))
             }
-            Some(Real::Exact(number)) => Some(self.fraction_of(number)),
-            // An integer that is no double may lie between a number and the double next to it.
-            None => {
-                let number = self.exactly(e)?;
-                self.fits(number.numerator, EXACT_BITS).then(|| self.fraction_of(number))
+            _ => {
+                let number = self.operand(e)?;
+                Some(self.fraction_of(number))
             }
         }
     }
@@ -312,153 +337,4 @@ impl Reading<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Budget, Facts, Verdict, decide};
-    use sizewise_expr::range::ValueRange;
-    use sizewise_expr::{Int, Pool, Value, text};
-
-    /// Whether the goal follows for every `s` from 0 to `2^bits`.
-    fn implied(bits: u32, goal: &str) -> bool {
-        let mut pool = Pool::new();
-        let mut facts = Facts::new();
-        let s = pool.symbol("s");
-        let s = pool.as_symbol(s).expect("a symbol");
-        let top = Int::from(2).pow(bits, 128).expect("a power");
-        facts.declare(&mut pool, s, ValueRange::between(Int::from(0), top));
-        let goal = text::read::expression(&mut pool, goal, &mut |_| None).expect("a goal").expr;
-        matches!(decide(&mut pool, &mut facts, goal, &Budget::default()).verdict, Verdict::Implied { .. })
-    }
-
-    #[test]
-    fn arithmetic_that_needs_no_rounding_is_that_of_integers() {
-        let table = [
-            "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)",
-            "Eq(TruncToInt(1.25*ToFloat(s)), (5*s)//4)",
-            "Eq(FloorToInt(0.5*ToFloat(s) - 3.0), (s - 6)//2)",
-            "Eq(CeilToInt(FloatTrueDiv(0.5*ToFloat(s) - 0.0, 0.25)), 2*s)",
-            "Eq(CeilToInt(IntTrueDiv(s, 3)), (s + 2)//3)",
-            "Eq(TruncToInt(FloatTrueDiv(ToFloat(s), 7.0)), s//7)",
-            "ToFloat(s) < ToFloat(s) + 0.5",
-            "IntTrueDiv(s + 1, s + 1) == 1.0",
-            "IntTrueDiv(s, s + 7) <= 1.0",
-            "ToFloat(s)*0.7 <= ToFloat(s)",
-        ];
-        for goal in table {
-            assert!(implied(40, goal), "{goal}");
-        }
-        // The last integer up to which each one is a double.
-        assert!(implied(53, "TruncToInt(ToFloat(s)) == s") && !implied(54, "TruncToInt(ToFloat(s)) == s"));
-    }
-
-    #[test]
-    fn rounding_keeps_the_order() {
-        for goal in [
-            "ToFloat(s) <= ToFloat(s)",
-            "Not(ToFloat(s) < ToFloat(s))",
-            "ToFloat(s) <= ToFloat(s + 1)",
-            "Not(ToFloat(s + 1) < ToFloat(s))",
-            "IntTrueDiv(s, 3) <= ToFloat(s)",
-            "IntTrueDiv(s, s + 1) <= 1.0",
-            "ToFloat(s)*1.5 >= 0.0",
-        ] {
-            assert!(implied(120, goal), "{goal}");
-        }
-        // Two integers may be rounded to one double, and one past another integer.
-        for goal in ["ToFloat(s) < ToFloat(s + 1)", "IntTrueDiv(s, s + 1) < 1.0", "ToFloat(s) <= s"] {
-            assert!(!implied(120, goal), "{goal}");
-        }
-    }
-
-    #[test]
-    fn what_is_replaced_has_the_same_value() {
-        let expressions = [
-            "TruncToInt(2.5*ToFloat(s) - 7.0)",
-            "FloorToInt(FloatTrueDiv(ToFloat(s - 1000), 7.0))",
-            "CeilToInt(IntTrueDiv(s - 5000, 12))",
-            "TruncToInt(IntTrueDiv(100 - s, 3))",
-            "CeilToInt(FloatTrueDiv(0.75*ToFloat(s) - 0.5, 0.125))",
-            "FloorToInt(FloatTrueDiv(ToFloat(s), ToFloat(s + 1)))",
-            "TruncToInt(1.25*ToFloat(s)) + TruncToInt(0.1*ToFloat(s))",
-            "ToFloat(s) <= 0.5*ToFloat(s + 3)",
-        ];
-        let top = Int::from(2).pow(46, 128).expect("a power");
-        for text in expressions {
-            let mut pool = Pool::new();
-            let mut facts = Facts::new();
-            let s = pool.symbol("s");
-            let s = pool.as_symbol(s).expect("a symbol");
-            facts.declare(&mut pool, s, ValueRange::between(Int::from(0), top.clone()));
-            let e = text::read::expression(&mut pool, text, &mut |_| None).expect("an expression").expr;
-            let table = facts.table(&pool);
-            let replaced = super::exact(&mut pool, table, e);
-            assert_ne!(replaced, e, "{text}");
-            // All small sizes, and odd ones near every power of two.
-            let large = (0..46).flat_map(|k| [(1i64 << k) - 1, (1 << k) + 1, 3 * (1 << k) / 2]);
-            for v in (0..3000).chain(large).filter(|&v| v <= 1 << 46) {
-                let at = |_| Some(Value::Int(Int::from(v)));
-                let (before, after) =
-                    (pool.eval(e, at).expect("a value"), pool.eval(replaced, at).expect("a value"));
-                assert_eq!(before, after, "{text} at {v}");
-            }
-        }
-    }
-
-    #[test]
-    fn exponents_are_those_of_doubles() {
-        let mut pool = Pool::new();
-        let mut table = sizewise_expr::range::DomainTable::new();
-        let mut reading = super::Reading { pool: &mut pool, table: &mut table, known: Default::default() };
-        let one = sizewise_expr::Expr::ONE;
-        for (exponent, is_double) in [(-1074, true), (-1075, false), (971, true), (972, false)] {
-            assert_eq!(reading.double(one, exponent).is_some(), is_double, "2^{exponent}");
-        }
-        // Numerators of 53 bits, and of one more.
-        let (fits, not) = (reading.pool.int((1i64 << 53) - 1), reading.pool.int((1i64 << 53) + 1));
-        assert!(reading.double(fits, 0).is_some() && reading.double(not, 0).is_none());
-    }
-
-    #[test]
-    fn constants_of_every_magnitude_are_what_they_are() {
-        let least = f64::from_bits(1);
-        let table =
-            [0.0, 1.0, -0.75, 1e-6, -1e-300, 1e300, least, -least, f64::MIN_POSITIVE, f64::MAX, f64::MIN];
-        for value in table {
-            let mut pool = Pool::new();
-            let mut domains = sizewise_expr::range::DomainTable::new();
-            let mut reading =
-                super::Reading { pool: &mut pool, table: &mut domains, known: Default::default() };
-            let exact = reading.constant(value).expect("a finite constant");
-            let numerator = reading.pool.as_int(exact.numerator).expect("a constant").to_big();
-            let power = num_rational::BigRational::from_integer(2.into()).pow(exact.exponent);
-            let expected = num_rational::BigRational::from_float(value).expect("finite");
-            assert_eq!(num_rational::BigRational::from_integer(numerator) * power, expected, "{value:e}");
-        }
-    }
-
-    #[test]
-    fn thresholds_of_every_magnitude_decide_as_they_should() {
-        let table = [
-            ("ToFloat(s) < 1e-300", false),
-            ("ToFloat(s) >= 5e-324", false),
-            ("ToFloat(s) + 1.0 >= 1e-20", true),
-            ("0.5*ToFloat(s) - 8.0 <= 1e-6", false),
-            ("ToFloat(s) <= 1e300", true),
-            ("ToFloat(s)*1e-300 <= 1e-280", true),
-            ("1.0 / (ToFloat(s) + 1.0) > 5e-324", true),
-            ("Eq(s, ToFloat(s))", true),
-            ("Max(s, 2.5) >= 2.5", true),
-            ("RoundToInt(0.5*ToFloat(2*s)) == s", true),
-        ];
-        for (goal, holds) in table {
-            assert_eq!(implied(20, goal), holds, "{goal}");
-        }
-    }
-
-    #[test]
-    fn beyond_53_bits_rounding_shows() {
-        assert!(!implied(60, "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)"));
-        assert!(!implied(60, "Eq(TruncToInt(IntTrueDiv(s, 3)), s//3)"));
-        // One tenth is not a double, and ten times the nearest double is a little too much.
-        assert!(!implied(40, "Eq(CeilToInt(0.1*ToFloat(s)), (s + 9)//10)"));
-    }
-}
+mod tests;

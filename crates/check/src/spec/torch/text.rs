@@ -5,9 +5,10 @@ use std::fmt::Write;
 /// Names that the text of a spec needs itself.
 const TAKEN: [&str; 3] = ["Dim", "dynamic_shapes", "torch"];
 
-/// The name of a variable for a dimension.
+/// The name of a variable for a dimension: another one for each.
 pub(in crate::spec) fn variable(name: &str) -> String {
-    if TAKEN.contains(&name) || is_python_keyword(name) { format!("{name}_") } else { name.to_owned() }
+    let stem = name.trim_end_matches('_');
+    if TAKEN.contains(&stem) || is_python_keyword(stem) { format!("{name}_") } else { name.to_owned() }
 }
 
 /// `Dim('b', min=2, max=8)`; a missing bound is left out.
