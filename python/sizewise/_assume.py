@@ -136,7 +136,7 @@ class _Export:
                 return exported
             shapes = as_shapes(shapes, self.module, self.args, self.kwargs)
         given = _coerce_to_shapes_spec(shapes)
-        names = _Names(given)
+        names = _Names(given, self.values(given))
         program, taken = self.follow(given)
         report = check(program, given, budget=self.budget)
         conditions, alone = list(report.conditions), True
@@ -158,7 +158,7 @@ class _Export:
             conditions += report.conditions
         else:
             raise ShapeError(str(report), report)
-        branches = _Branches(names, self.values(given), found).of(taken, conditions)
+        branches = _Branches(names, found).of(taken, conditions)
         return Assumed(program, found, spec, code, report, branches, alone)
 
     def with_dims(self, shapes: Any) -> Assumed | None:
@@ -213,9 +213,9 @@ class _Export:
                         exports[answer] = False
             said = {True: "exports", False: "does not export"}
             message += f"; the module {said[exports[True]]} where it is true, and {said[exports[False]]} where it is false"
-        advice = _checks_of(error)
-        if advice:
-            message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
+        known = f"torch._check({open.condition})", f"torch._check(torch.sym_not({open.condition}))"
+        advice = _checks_of(error) or [f"{check}  # in torch's symbols" for check in known]
+        message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
         file, line = (place.file, place.line) if place else (None, None)
         return DataDependentError(message, str(open.condition), file, line, exports)
 
@@ -277,14 +277,14 @@ def _checks_of(error: Exception) -> list[str]:
 
 
 class _Names:
-    """A spec with the names of its variables."""
+    """A spec with the names of its variables, and their values in the example."""
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Any, values: dict[Any, int]) -> None:
         import sympy
 
         writer = Writer()
         self.spec = writer.spec(given)
-        self.variables = writer.names
+        self.example = {writer.names[symbol]: value for symbol, value in values.items()}
         self._symbols = {symbol: sympy.Symbol(name) for symbol, name in writer.names.items()}
         self._env = _native.Env()
 
@@ -297,13 +297,17 @@ class _Names:
         return self._env.python(self._env.read(text)) or text
 
     def lacking(self, report: Report) -> list[str]:
-        """The conditions on the variables that a report found broken."""
+        """The conditions on the variables that a report found broken.
+
+        Where a ShapesSpec cannot say one, as a condition on the root of a size, its variables are as in the example.
+        """
         found = []
         for condition in report.violations:
             with contextlib.suppress(ExpressionError):
-                text = self.python(condition.expr)
-                if set(self._env.symbols_of(self._env.read(condition.expr))) <= self.spec["vars"].keys():
-                    found.append(text)
+                read = self._env.read(condition.expr)
+                about, text = self._env.symbols_of(read), self._env.python(read)
+                if set(about) <= self.example.keys():
+                    found += [text] if text is not None else [f"{name} == {self.example[name]}" for name in about]
         return found
 
     def code(self, assumptions: list[str]) -> str:
@@ -315,9 +319,8 @@ class _Names:
 class _Branches:
     """Traces assumptions back to the lines that need them."""
 
-    def __init__(self, names: _Names, values: dict[Any, int], found: list[str]) -> None:
-        self.found, self.names = found, names
-        self.example = {names.variables[symbol]: value for symbol, value in values.items()}
+    def __init__(self, names: _Names, found: list[str]) -> None:
+        self.found, self.names, self.example = found, names, names.example
         self.facts = Env()
         for name, known in names.spec["vars"].items():
             self.facts.symbol(name, min=known["min"], max=known["max"])

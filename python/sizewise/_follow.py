@@ -42,6 +42,9 @@ _MAX_PATH = 32
 #: Where torch runs the code of a module, not the other way round: what is further out is not the module's.
 _EXPORTING = "torch/export/"
 
+#: What runs an operator in strict mode.
+_OF_OPERATORS = ("torch/_dynamo/utils.py", "run_node")
+
 #: The interpreter of strict mode.
 _INTERPRETER = "torch/_dynamo/symbolic_convert.py"
 
@@ -174,6 +177,10 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
     while frame is not None and len(users) < _MAX_PATH:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         part = _part(file)
+        if part == "torch/__init__.py" and name.startswith("_check"):
+            asserts = True
+        if part == _OF_OPERATORS[0] and name == _OF_OPERATORS[1] and not asserts and not modules:
+            asking.append((part, name))
         if part == _INTERPRETER:
             if not users:
                 users, modules = _interpreted(modules)
