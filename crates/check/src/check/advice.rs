@@ -21,8 +21,8 @@ pub(super) fn advise(report: &mut Report) {
     if report.verdict != Outcome::Violated {
         return;
     }
-    let mut help: Vec<String> = std::mem::take(&mut report.help);
-    if report.fixes.is_empty() && help.is_empty() {
+    let mut help: Vec<String> = Vec::new();
+    if report.fixes.is_empty() {
         help.push(format!("no fix: {}", why_none(report)));
     } else if report.fixes.iter().any(|fix| !fix.proved) {
         help.push(format!("{} to have the fix proved", declare(report)));

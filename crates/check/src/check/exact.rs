@@ -45,11 +45,6 @@ impl Session<'_> {
                 proved = Some(examined.report.verdict == Outcome::Ok);
                 break;
             }
-            if examined.report.verdict == Outcome::Invalid {
-                let none = "no fix: no sizes that the spec allows satisfy all that the program needs";
-                first.report.help.push(none.to_owned());
-                return Ok(None);
-            }
             let Some(more) = needed(&mut examined, budget) else { return Ok(None) };
             texts.extend(more);
         }
