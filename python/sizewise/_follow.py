@@ -237,7 +237,7 @@ def _interpreted(modules: list[tuple[str, int, str]]) -> tuple[list[tuple[str, i
 def is_users(file: str) -> bool:
     """Whether a file is neither torch's, this package's nor Python's own. A cell of a notebook counts as one."""
     if file.startswith("<"):
-        return file.startswith(("<ipython-input", "<stdin>"))
+        return file.startswith(("<ipython-input", "<stdin>", "<doctest"))
     is_standard = file.startswith(_STANDARD) and "-packages" not in file[len(_STANDARD) :]
     return _part(file) is None and not is_standard
 

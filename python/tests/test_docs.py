@@ -13,7 +13,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize(
-    ("page", "torch"), [("python/README.md", False), ("docs/python.md", True), ("docs/torch.md", True)]
+    ("page", "torch"),
+    [("python/README.md", False), ("docs/python.md", True), ("docs/torch.md", True), ("docs/failed_exports.md", True)],
 )
 def test_pages(page: str, torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if torch:
