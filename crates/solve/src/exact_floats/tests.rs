@@ -1,3 +1,4 @@
+//! Double arithmetic that is exact, and where it is not.
 use super::super::{Budget, Facts, Verdict, decide};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Int, Pool, Value, text};
