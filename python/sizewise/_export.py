@@ -57,6 +57,8 @@ def export(
     """
     from torch.export import export as torch_export
 
+    from sizewise._assume import assume
+
     def attempt(shapes: Any) -> Any:
         with errors_held(), watched():
             return torch_export(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
@@ -68,7 +70,7 @@ def export(
         if not concerns_shapes(refusal):
             raise
         if is_undecided(refusal) or is_shapes_spec(shapes):
-            return _assumed(module, args, kwargs, shapes, strict, options, refusal, fix)
+            return _assumed(lambda: assume(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options), refusal, fix)
         if shapes is None:
             raise
         return _repaired(attempt, shapes, refusal, fix)
@@ -78,22 +80,18 @@ def export(
     return _fixed(attempt, report, None, fix)
 
 
-def _assumed(
-    module: Any, args: Any, kwargs: Any, shapes: Any, strict: bool, options: Any, refusal: Exception, fix: bool
-) -> tuple[Any, Report]:
+def _assumed(assumed: Callable[[], Any], refusal: Exception, fix: bool) -> tuple[Any, Report]:
     """The program with the assumptions that torch lacked, or the error that says them."""
-    from sizewise._assume import assume
-
     try:
-        found = assume(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options)
+        found = assumed()
     except DataDependentError:
         raise
     except Exception as error:
         raise refusal from error
     if fix or not found.assumptions:
-        assumed = "; ".join(found.assumptions)
-        if assumed:
-            found.report.add_note("fix-applied", f"the spec was changed: it assumes {assumed}")
+        if found.assumptions:
+            said = "; ".join(found.assumptions)
+            found.report.add_note("fix-applied", f"the spec was changed: it assumes {said}")
         return found.program, found.report
     first = str(refusal).strip().split("\n", 1)[0]
     raise ShapeError(f"{first}\n\n{found}\n\nWrite instead:\n\n{_indented(found.code)}", found.report) from refusal

@@ -9,7 +9,11 @@ You have an exported program and want to know which sizes it serves:
     sizewise spec init model.pt2                  the spec that the program has, to edit
     sizewise spec widen model.pt2                 the widest spec that is proved to work
 
-torch.export.export itself failed with your dynamic_shapes (\"Constraints violated\"):
+torch.export.export itself failed (\"Constraints violated\", \"Could not guard on data-dependent expression\"):
+
+        print(sizewise.assume(model, args, dynamic_shapes=spec))
+
+    in Python exports along the path of the example, and says what that path needs and which line needs it. Or:
 
  1. Export once more and let torch infer the sizes; this succeeds wherever the model can be traced:
 
