@@ -21,6 +21,7 @@ class Call:
     operands: list
     attributes: dict = dataclasses.field(default_factory=dict)
     wanted: list = dataclasses.field(default_factory=lambda: [True])
+    domain: str = ""
 
 
 FAMILIES = []

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 import numpy
+import onnx.helper
 
 # Messages of onnxruntime that say nothing of the model: memory of this machine.
 NOT_JUDGED = ("Failed to allocate", "bad_alloc", "bad allocation", "out of memory")
@@ -95,10 +96,13 @@ def sizes_of(value):
 def questions(inputs):
     """The sizes and the elements of inputs as `eval` takes them; None where it cannot be asked."""
     shapes, values = {}, {}
-    for name, (value, _) in inputs.items():
+    for name, (value, kind) in inputs.items():
         if not isinstance(value, numpy.ndarray) or value.dtype.kind not in "biuf":
             return None
         shapes[name] = list(value.shape)
+        if kind is not None:
+            # The bits of a type that numpy lacks.
+            value = value.view(onnx.helper.tensor_dtype_to_np_dtype(kind)).astype(numpy.float64)
         if value.dtype.kind == "f" and not numpy.isfinite(value).all():
             return None
         if value.size:

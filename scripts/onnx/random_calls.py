@@ -13,6 +13,7 @@ import sys
 import call_families
 import numpy
 import onnx
+import tree_calls  # noqa: F401, its families are drawn too
 from judge import Onnxruntime, Tally, evaluated, outcome
 from onnx import TensorProto, helper, numpy_helper
 
@@ -52,7 +53,7 @@ def model_of(rng, call):
         names.pop()
     results = [f"y{at}" if wanted else "" for at, wanted in enumerate(call.wanted)]
     attributes = {name: value for name, value in call.attributes.items() if value != []}
-    nodes.append(helper.make_node(call.op, names, results, **attributes))
+    nodes.append(helper.make_node(call.op, names, results, domain=call.domain, **attributes))
     kinds = onnx.TypeProto()
     outputs = []
     for result in filter(None, results):
@@ -61,7 +62,9 @@ def model_of(rng, call):
         info.type.CopyFrom(kinds)
         outputs.append(info)
     graph = helper.make_graph(nodes, "g", infos, outputs, weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", call.version)], ir_version=10)
+    versions = {"": 13, call.domain: call.version}
+    imports = [helper.make_opsetid(domain, version) for domain, version in versions.items()]
+    model = helper.make_model(graph, opset_imports=imports, ir_version=10)
     return model, given
 
 

@@ -270,7 +270,7 @@ impl Check<'_> {
                 }
                 let because = guard.clause.name().to_owned();
                 let condition = self.condition_on(guard.origin.0 as usize, simple, because);
-                if is_branch(guard.clause.name()) {
+                if is_branch(&guard) {
                     self.decide_branch(condition, simple);
                     continue;
                 }

@@ -266,8 +266,12 @@ fn misstated(model: &Model, given: &FxHashMap<String, Vec<i64>>, walk: &Walk) ->
 fn of_another_type(model: &Model, made: &[Value]) -> Option<Refused> {
     model.graph.output.iter().zip(made).find_map(|(message, made)| {
         let output = declared(&message.name, message.r#type.as_ref());
-        let (stated, made) = output.dtype.filter(|_| output.is_tensor).zip(made.tensor())?;
-        let (name, stated, made) = (&output.name, stated.name(), made.dtype.name());
+        let made = match made {
+            Value::Tensor(tensor) => output.is_tensor.then_some(tensor.dtype),
+            Value::Sequence(sequence) => output.is_sequence.then_some(sequence.dtype),
+            _ => None,
+        };
+        let (name, stated, made) = (&output.name, output.dtype?.name(), made?.name());
         (stated != made)
             .then(|| refused(format!("the output `{name}` is {made}, where the model says {stated}")))
     })
@@ -366,6 +370,7 @@ fn filled_tensor(env: &mut ShapeEnv, mut tensor: Tensor, filled: Option<&Filled>
     tensor.elements = match filled {
         None => filling(&env.pool, dtype).map(Elements::Fill),
         Some(Filled::All(number)) => Some(Elements::Fill(element(env, *number))),
+        _ if tensor.count() == Some(0) => Some(Elements::List([].into())),
         Some(Filled::List(list)) if list.is_empty() => None,
         Some(Filled::List(list)) => match tensor.count().and_then(|count| usize::try_from(count).ok()) {
             Some(count) if count <= MAX_ELEMENTS => {

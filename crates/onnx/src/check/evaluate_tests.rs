@@ -1,5 +1,5 @@
 //! What onnxruntime runs although its operators' specification, or a first look, says otherwise.
-use super::{evaluate, evaluate_fully};
+use super::{Filled, evaluate, evaluate_fully};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 
@@ -156,6 +156,167 @@ fn rows_of_a_loop_have_as_many_elements_and_the_shape_of_the_first() {
     ] {
         let found = evaluated(&graph, &[("x", sizes)]);
         assert_eq!(found, expected.map_err(str::to_owned), "{graph}");
+    }
+}
+
+#[test]
+fn no_round_of_a_loop_makes_more_bytes_than_64_bits_count() {
+    let doubled = |rounds: i64, kind: &str| {
+        format!(
+            "({kind}[a] x) => (v) {{ n = Constant<value_int = {rounds}>() v = Loop(n, , x)<body = b (int64 i, bool c, \
+             {kind}[k] p) => (bool d, {kind}[l] o) {{ d = Identity(c) o = Concat<axis = 0>(p, p) }}> }}"
+        )
+    };
+    let open = "rounds make other sizes, and there are more than are followed";
+    for (rounds, kind, sizes, expected) in [
+        (3, "float", 2, Ok(vec![16])),
+        (60, "float", 1, Ok(vec![1 << 60])),
+        (61, "float", 1, Err("schema.S6")),
+        (62, "uint8", 1, Ok(vec![1 << 62])),
+        (63, "uint8", 1, Err("schema.S6")),
+        (100, "float", 2, Err("schema.S6")),
+        // Nothing stays nothing.
+        (100, "float", 0, Ok(vec![0])),
+        (1_000_000_000, "float", 2, Err(open)),
+        (1_000_000_000, "float", 0, Ok(vec![0])),
+    ] {
+        let found = evaluated(&doubled(rounds, kind), &[("x", &[sizes])]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{rounds} {kind} {sizes}");
+    }
+}
+
+#[test]
+fn control_flow_takes_the_types_of_its_version() {
+    let branch = |version: i64, kind: &str, to: i64| {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\" : {version}]>\ng (float[2] x, bool c) => (y) {{ h = Cast<to = {to}>(x) \
+             z = If(c)<then_branch = t () => ({kind} a) {{ a = Identity(h) }}, else_branch = e () => ({kind} b) \
+             {{ b = Identity(h) }}> y = Cast<to = 1>(z) }}"
+        );
+        let model = Model::read(text.into_bytes()).expect(kind);
+        let sizes = FxHashMap::from_iter([("x".to_owned(), vec![2]), ("c".to_owned(), vec![])]);
+        evaluate(&model, &sizes, &FxHashMap::default()).map(drop).map_err(|refused| refused.expr)
+    };
+    for (version, kind, to, is_taken) in [
+        (13, "float[2]", 1, true),
+        (11, "bfloat16[2]", 16, false),
+        (13, "bfloat16[2]", 16, true),
+        (19, "float8e5m2[2]", 19, true),
+        (21, "uint4[2]", 21, false),
+    ] {
+        assert_eq!(branch(version, kind, to).is_ok(), is_taken, "{version} {kind}");
+    }
+    // Sequences from version 13 on.
+    for (version, is_taken) in [(11, false), (13, true)] {
+        let text = format!(
+            "<ir_version: 10, opset_import: [\"\" : {version}]>\ng (float[2] x, bool c) => (z) {{ z = If(c)<then_branch = t () \
+             => (seq(float[2]) a) {{ a = SequenceConstruct(x) }}, else_branch = e () => (seq(float[2]) b) \
+             {{ b = SequenceConstruct(x) }}> }}"
+        );
+        let model = Model::read(text.into_bytes()).expect("a model");
+        let sizes = FxHashMap::from_iter([("x".to_owned(), vec![2]), ("c".to_owned(), vec![])]);
+        let found = evaluate(&model, &sizes, &FxHashMap::default());
+        assert_eq!(found.is_ok(), is_taken, "{version} {found:?}");
+    }
+}
+
+#[test]
+fn an_empty_operand_of_concat_has_the_sizes_that_are_declared_of_the_others() {
+    let graph =
+        |x: &str, w: &str| format!("(float[{x}] x, float[{w}] w) => (y) {{ y = Concat<axis = 0>(x, w) }}");
+    for (x, w, expected) in [
+        ("a,b", "c,d", Ok(vec![4, 2])),
+        ("a,0", "c,d", Ok(vec![4, 2])),
+        ("a,b", "2,2", Ok(vec![4, 2])),
+        ("a,0", "2,2", Err("Concat.C2")),
+        ("2,0", "c,2", Err("Concat.C2")),
+    ] {
+        let found = evaluated(&graph(x, w), &[("x", &[2, 0]), ("w", &[2, 2])]);
+        assert_eq!(found, expected.map_err(str::to_owned), "[{x}] and [{w}]");
+    }
+}
+
+#[test]
+fn a_sequence_is_of_the_type_that_is_declared_of_the_output() {
+    for (kind, is_made) in [("float", true), ("bool", false)] {
+        let text = format!(
+            "<ir_version: 8, opset_import: [\"\" : 18]>\ng ({kind}[3] x) => (seq(float[]) y) {{ y = SplitToSequence(x) }}"
+        );
+        let model = Model::read(text.into_bytes()).expect(kind);
+        let sizes = FxHashMap::from_iter([("x".to_owned(), vec![3])]);
+        assert_eq!(evaluate(&model, &sizes, &FxHashMap::default()).is_ok(), is_made, "{kind}");
+    }
+}
+
+#[test]
+fn no_elements_are_known_elements() {
+    let text = "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[a,b] x, int64[0] axes) => (y) { y = ReduceSum(x, axes) }";
+    let model = Model::read(text.as_bytes().to_vec()).expect(text);
+    let sizes = FxHashMap::from_iter([("x".to_owned(), vec![2, 3]), ("axes".to_owned(), vec![0])]);
+    let given = FxHashMap::from_iter([("axes".to_owned(), Filled::List(Vec::new()))]);
+    for filled in [FxHashMap::default(), given] {
+        let made = evaluate(&model, &sizes, &filled).expect("sizes").outputs.remove(0).expect("a tensor");
+        let numbers: Vec<_> = made.iter().map(super::ShownSize::number).collect();
+        assert_eq!(numbers, [Some(1), Some(1)]);
+    }
+}
+
+#[test]
+fn grams_that_are_counted_differ_and_have_a_weight_each() {
+    for (attributes, expected) in [
+        ("pool_int64s = [1, 2, 1, 2, 3, 4], ngram_counts = [0, 2]", Ok(vec![4])),
+        ("pool_int64s = [1, 1, 1, 2, 3, 4], ngram_counts = [0, 2]", Err("TfIdfVectorizer.C3")),
+        ("pool_int64s = [1, 2, 3, 4, 3, 4], ngram_counts = [0, 2]", Err("TfIdfVectorizer.C3")),
+        ("pool_strings = [\"a\", \"a\", \"b\", \"c\"], ngram_counts = [0, 2]", Err("TfIdfVectorizer.C3")),
+        (
+            "pool_int64s = [1, 2, 1, 2, 3, 4], ngram_counts = [0, 2], weights = [1.0, 2.0, 3.0, 4.0]",
+            Ok(vec![4]),
+        ),
+        (
+            "pool_int64s = [1, 2, 1, 2, 3, 4], ngram_counts = [0, 2], weights = [1.0, 2.0]",
+            Err("TfIdfVectorizer.C2"),
+        ),
+    ] {
+        let kind = if attributes.contains("strings") { "string" } else { "int64" };
+        let graph = format!(
+            "({kind}[n] x) => (y) {{ y = TfIdfVectorizer<mode = \"TF\", min_gram_length = 1, max_gram_length = 2, \
+             max_skip_count = 0, ngram_indexes = [0, 1, 2, 3], {attributes}>(x) }}"
+        );
+        let found = evaluated(&graph, &[("x", &[5])]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{attributes}");
+    }
+}
+
+#[test]
+fn loops_of_very_many_rounds_end() {
+    let graph = "(float[a] x) => (v) { n = Constant<value_int = 1000000000>() v = Loop(n, , x)<body = b (int64 i, bool c, \
+                 float[k] p) => (bool d, float[l] o) { d = Identity(c) o = Loop(n, , p)<body = e (int64 j, bool f, \
+                 float[m] q) => (bool g, float[r] s) { g = Identity(f) s = STEP }> }> }";
+    for (step, expected) in [("Abs(q)", Ok(vec![2])), ("Concat<axis = 0>(q, x)", Err("Concat"))] {
+        let found = evaluated(&graph.replace("STEP", step), &[("x", &[2])]);
+        let found =
+            found.map_err(|message| if message.contains("followed") { "Concat" } else { "another refusal" });
+        assert_eq!(found, expected, "{step}");
+    }
+}
+
+#[test]
+fn a_scan_has_an_axis_and_a_direction_for_each_input_and_output() {
+    for (attributes, expected) in [
+        ("", Ok(vec![3])),
+        (", scan_input_axes = [0], scan_output_directions = [1]", Ok(vec![3])),
+        (", scan_input_axes = [0, 0]", Err("Scan.C7")),
+        (", scan_input_directions = [0, 1]", Err("Scan.C7")),
+        (", scan_input_directions = [2]", Err("Scan.C7")),
+        (", scan_output_axes = [0, 1]", Err("Scan.C7")),
+        (", scan_output_directions = [-1]", Err("Scan.C7")),
+    ] {
+        let graph = format!(
+            "(float[3] s, float[n,3] x) => (y, z) {{ y, z = Scan<num_scan_inputs = 1{attributes}, body = b \
+             (float[3] p, float[3] e) => (float[3] q, float[3] r) {{ q = Add(p, e) r = Identity(q) }}>(s, x) }}"
+        );
+        let found = evaluated(&graph, &[("s", &[3]), ("x", &[2, 3])]);
+        assert_eq!(found, expected.map_err(str::to_owned), "{attributes}");
     }
 }
 

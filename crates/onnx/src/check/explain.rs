@@ -56,7 +56,7 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
         let mut restrictions: Vec<(Expr, Condition)> = Vec::new();
         for (guard, simple) in walk.env.guards().iter().zip(&simple) {
             let &Some(simple) = simple else { continue };
-            if is_branch(guard.clause.name()) {
+            if is_branch(guard) {
                 continue;
             }
             if !pool.free_symbols(&[guard.condition]).iter().any(|symbol| own.contains(symbol)) {

@@ -75,7 +75,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         left_open: Vec::new(),
         not_followed: walk.unknown.len(),
     };
-    let required = walk.env.guards().iter().filter(|guard| !is_branch(guard.clause.name()));
+    let required = walk.env.guards().iter().filter(|guard| !is_branch(guard));
     unexplained(model, &symbolic, &required.map(|guard| guard.condition).collect::<Vec<_>>())?;
     let mut sizes = Vec::new();
     for (input, of_input) in symbolic.sizes.iter().filter(|(input, _)| input.is_tensor) {
@@ -93,7 +93,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     let mut conditions: Vec<Expr> = symbolic.conditions();
     conditions.extend(fitting);
     for guard in walk.env.guards() {
-        match known(guard.condition) && !is_branch(guard.clause.name()) {
+        match known(guard.condition) && !is_branch(guard) {
             true if !conditions.contains(&guard.condition) => conditions.push(guard.condition),
             true => {}
             // Only data decide it, or it is a way that was not walked.

@@ -9,9 +9,8 @@ use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
-/// No dimension is longer: 2 to the power of 31, and no input has more elements than memory has addresses.
+/// Of integers that are computed from them, no dimension is longer.
 const MOST_SIZE: i64 = i32::MAX as i64;
-const MOST_ELEMENTS: i64 = 1 << 47;
 /// The most conditions that are decided.
 const MAX_DECIDED: usize = 100;
 /// Of more conditions it is not asked which follow from others.
@@ -34,11 +33,7 @@ pub(super) fn within_memory(symbolic: &Symbolic, walk: &Walk) -> ShapeEnv {
         let fits = env.pool.le(size, most);
         env.assume(fits);
     }
-    for (_, sizes) in symbolic.sizes.iter().filter(|(_, sizes)| sizes.len() > 1) {
-        let (count, most) = (env.product(sizes.iter().copied()), env.pool.int(MOST_ELEMENTS));
-        let fits = env.pool.le(count, most);
-        env.assume(fits);
-    }
+    assume_existing(symbolic, &mut env);
     env
 }
 

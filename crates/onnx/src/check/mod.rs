@@ -43,6 +43,8 @@ mod symbolic;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tree_tests;
+#[cfg(test)]
 mod typed_tests;
 mod ways;
 mod written;

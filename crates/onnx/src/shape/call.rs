@@ -109,15 +109,20 @@ impl<'c, 'a> Checked<'c, 'a> {
     }
 
     /// (S4) Whether onnxruntime's CPU provider has a kernel that makes outputs of these types, where attributes decide them.
+    /// Where onnxruntime casts an input from `f16`, for a kernel of `f32`, it casts outputs back.
     pub(super) fn has_kernel_for(&self, outputs: &[Value]) -> bool {
         let version = self.call.version;
+        let is_half = |value: &Value| value.tensor().is_some_and(|tensor| tensor.dtype == Dtype::F16);
+        let casts = self.bound.iter().any(|(_, value)| is_half(value));
         let makes = |(constraint, types): &(usize, Types)| {
             let is_given = self.bound.iter().any(|(known, _)| known == constraint);
             is_given
                 || outputs.iter().enumerate().all(|(at, output)| {
                     let formal = self.schema.outputs.formal(at);
                     let is_own = formal.is_some_and(|formal| formal.constraint == Some(*constraint));
-                    !is_own || !self.wants(at) || matches!(output, Value::Unknown) || types.allow(output)
+                    let is_cast = casts && is_half(output) && types.allow_tensor(Dtype::F32);
+                    let is_open = !self.wants(at) || matches!(output, Value::Unknown);
+                    !is_own || is_open || is_cast || types.allow(output)
                 })
         };
         let has = |kernel: &CpuTypes| {
@@ -135,6 +140,15 @@ impl<'c, 'a> Checked<'c, 'a> {
             |(at, allowed): &(usize, Types)| types.get(*at).is_none_or(|&dtype| allowed.allow_tensor(dtype));
         let kernels = schema.and_then(|schema| schema.cpu.as_ref());
         kernels.is_none_or(|kernels| kernels.iter().any(|kernel| kernel.types.iter().all(takes)))
+    }
+
+    /// Whether onnxruntime's CPU provider has a kernel of the operator for a type in an earlier version, where a body stands
+    /// for it in this one.
+    pub fn has_kernel_since(&self, version: i64, dtype: Dtype) -> bool {
+        let schema = super::schema::find(self.call.domain, self.call.op, version);
+        let kernels = schema.and_then(|schema| schema.cpu.as_ref());
+        let takes = |kernel: &CpuTypes| kernel.types.iter().all(|(_, types)| types.allow_tensor(dtype));
+        kernels.is_none_or(|kernels| kernels.iter().any(takes))
     }
 
     fn counts(&self) -> Result<(), KernelError> {

@@ -20,7 +20,7 @@ mod value;
 pub use call::{Attribute, Call, Checked, SizesAtLoad};
 pub use dtype::Dtype;
 pub use elements::stacked;
-pub use kernels::graphs_left_out;
+pub use kernels::{graphs_left_out, is_way};
 #[cfg(test)]
 pub(crate) use run_time::conditions_on_elements;
 pub use run_time::{RunTime, is_drawn_at_random, left_to_run_time};
@@ -63,6 +63,34 @@ pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {
     let checked = schema.and_then(|schema| Checked::new(call, schema).ok());
     let value = |at: usize| checked.as_ref().map_or(Value::Unknown, |checked| checked.unknown_output(at));
     call.outputs.iter().enumerate().map(|(at, asked)| asked.then(|| value(at))).collect()
+}
+
+/// The refusal of what a node of control flow is given or makes. (S2) Its version takes values of these types. (S4) onnxruntime
+/// has a kernel for them; of several that share a constraint, it looks at the first.
+pub fn untaken(
+    (op, version): (&str, i64),
+    inputs: &[Option<&Value>],
+    results: &[Value],
+    backend: Backend,
+) -> Option<KernelError> {
+    let schema = schema::find("", op, version)?;
+    let inputs =
+        inputs.iter().enumerate().filter_map(|(at, value)| Some((schema.inputs.formal(at)?, (*value)?)));
+    let results =
+        results.iter().enumerate().filter_map(|(at, value)| Some((schema.outputs.formal(at)?, value)));
+    let known: Vec<_> = inputs.chain(results).filter(|(_, value)| !matches!(value, Value::Unknown)).collect();
+    if let Some((formal, value)) = known.iter().find(|(formal, value)| !formal.types.allow(value)) {
+        let message = format!("{op}-{version} takes no {} as `{}`", value.type_name(), formal.name);
+        return Some(KernelError::invalid("schema.S2", message));
+    }
+    let first = |constraint: usize| known.iter().find(|(formal, _)| formal.constraint == Some(constraint));
+    let runs = schema.cpu.as_ref().is_none_or(|kernels| {
+        kernels.iter().any(|kernel| {
+            kernel.types.iter().all(|(at, types)| first(*at).is_none_or(|(_, value)| types.allow(value)))
+        })
+    });
+    let message = || format!("onnxruntime's CPU provider has no kernel of {op} for these types");
+    (!runs && backend == Backend::Cpu).then(|| KernelError::invalid("schema.S4", message()))
 }
 
 /// The values of the outputs of a call; `None` for an output that is not asked for.

@@ -49,16 +49,21 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+/// A name where no type may stand, in quotes if it is no identifier.
+fn identifier(name: &str) -> String {
+    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_plain = starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    if is_plain { name.to_owned() } else { quoted(name) }
+}
+
 /// A name, in quotes if it is no identifier, or would be read as a type.
 fn name(name: &str) -> String {
-    let starts = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-    let plain = starts && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     let is_type = || element_type(name).is_some();
     let is_word = || {
         ["seq", "map", "optional", "sparse_tensor", "inf", "infinity", "nan"]
             .contains(&name.to_ascii_lowercase().as_str())
     };
-    if plain && !is_type() && !is_word() { name.to_owned() } else { quoted(name) }
+    if is_type() || is_word() { quoted(name) } else { identifier(name) }
 }
 
 fn imports(list: &[OperatorSetIdProto]) -> String {
@@ -231,9 +236,9 @@ impl Printer {
         }
         self.add(&format!("{} = ", values(&node.output)));
         for part in node.domain.split('.').filter(|part| !part.is_empty()) {
-            self.add(&format!("{}.", name(part)));
+            self.add(&format!("{}.", identifier(part)));
         }
-        self.add(&name(&node.op_type));
+        self.add(&identifier(&node.op_type));
         if !node.overload.is_empty() {
             self.add(&format!(":{}", name(&node.overload)));
         }

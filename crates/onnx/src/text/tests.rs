@@ -49,6 +49,16 @@ fn what_is_written_reads_back_as_the_same_model() {
 }
 
 #[test]
+fn operators_are_written_without_quotes_whatever_else_they_name() {
+    for node in
+        ["y = Optional (x)", "y = local.map.Seq (x)", "y = float (\"float\")", "y = Foo:two (\"optional\")"]
+    {
+        let text = print(&read(&format!("g (float[N] x) => (float[N] y) {{ {node} }}")));
+        assert!(text.contains(&format!("   {node}\n")), "{node}\n{text}");
+    }
+}
+
+#[test]
 fn the_text_is_that_of_the_printer_of_onnx() {
     let model = read("g (float[N,4] x) => (float[N,4] y) { [n] y = Foo<a=1, b=[1.5]>(x, , x) }");
     let expected = "<\n   ir_version: 10,\n   opset_import: [\"\" : 17, \"local\" : 1]\n>\n\

@@ -3,7 +3,7 @@ use super::untracked::{are_sizes, mark};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::names_before;
-use crate::shape::{Element, Elements, Sequence, Tensor, Value};
+use crate::shape::{Element, Elements, Sequence, Tensor, Value, untaken};
 use rustc_hash::FxHashSet;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::Expr;
@@ -39,6 +39,22 @@ impl<'m> Walk<'m> {
 
     /// The results of a node of control flow, which [`is_control`] says it is.
     pub(super) fn control(
+        &mut self,
+        node: &'m NodeProto,
+        inputs: &[Option<&Value>],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let step = self.steps.len() - 1;
+        let results = self.controlled(node, inputs, scope, frame)?;
+        let version = self.version("", frame).unwrap_or_default();
+        if let Some(error) = untaken((&node.op_type, version), inputs, &results, self.model.backend) {
+            self.failed(step, error)?;
+        }
+        Ok(results)
+    }
+
+    fn controlled(
         &mut self,
         node: &'m NodeProto,
         inputs: &[Option<&Value>],

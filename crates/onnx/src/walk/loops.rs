@@ -379,6 +379,10 @@ impl<'m> Walk<'m> {
                     let of = known_of.number && are_sizes(&results[at]);
                     rows.push(marked(&stacked(count, &row), of));
                 }
+                if !stays && self.stops && counts.trips.is_some_and(|trips| trips.as_inline().is_some()) {
+                    let reason = "rounds make other sizes, and there are more than are followed";
+                    self.unsupported.get_or_insert((step, reason.to_owned()));
+                }
                 let kept = carried.iter().zip(&known_of.carried).map(|(value, &of)| marked(value, of));
                 let kept: Vec<Value> =
                     if stays { kept.collect() } else { vec![Value::Unknown; carried.len()] };

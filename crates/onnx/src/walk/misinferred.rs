@@ -12,7 +12,7 @@ fn attribute<'a>(call: &'a Call, name: &str) -> Option<&'a Attribute> {
     call.attributes.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
-fn int(call: &Call, name: &str) -> Option<i64> {
+pub(super) fn int(call: &Call, name: &str) -> Option<i64> {
     if let Some(Attribute::Int(value)) = attribute(call, name) { Some(*value) } else { None }
 }
 

@@ -341,7 +341,7 @@ impl<'m> Walk<'m> {
         let is_filler = matches!((domain, op), ("", "Constant" | "ConstantOfShape"));
         let operator = if frame.depth == 0 { self.model.links.operator(at) } else { 0 };
         let asked = Asked { node, operator, version, inputs, outputs };
-        let may_repeat = frame.depth == 0 && is_known && !is_filler && !compares_at_load(op);
+        let may_repeat = frame.depth == 0 && is_known && !is_filler && !compares_at_load(op, inputs);
         let hash = if may_repeat { self.repeatable(&asked) } else { None };
         if let Some(made) = hash.and_then(|hash| self.made_before(hash, &asked)) {
             return Ok(made);

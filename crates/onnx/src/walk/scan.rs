@@ -30,6 +30,7 @@ impl<'m> Walk<'m> {
             return self.missing(node, "scan inputs");
         };
         self.expect_outputs(node, graph, 0)?;
+        self.expect_lists(node, scans, node.output.len().saturating_sub(states))?;
         let axes = |name: &str| attribute(node, name).map(|a| a.ints.clone()).unwrap_or_default();
         let (in_axes, out_axes) = (axes("scan_input_axes"), axes("scan_output_axes"));
         let step = self.steps.len() - 1;
@@ -114,6 +115,22 @@ impl<'m> Walk<'m> {
             });
         }
         Ok(outputs)
+    }
+
+    /// (Scan.C7) Axes and directions are given of all inputs that are scanned, or of all outputs that are put together, or of
+    /// none; a direction is 0 or 1.
+    fn expect_lists(&mut self, node: &NodeProto, scans: usize, rows: usize) -> Result<(), Ended> {
+        for (side, count) in [("input", scans), ("output", rows)] {
+            let list = |of: &str| attribute(node, &format!("scan_{side}_{of}")).map(|a| a.ints.as_slice());
+            let (axes, directions) = (list("axes"), list("directions"));
+            let fits = [axes, directions].iter().flatten().all(|list| list.len() == count);
+            let is_known = directions.unwrap_or_default().iter().all(|direction| (0..=1).contains(direction));
+            if !fits || !is_known {
+                let message = format!("axes or directions of its {count} scan {side}s are wrong");
+                self.failed(self.steps.len() - 1, KernelError::invalid("Scan.C7", message))?;
+            }
+        }
+        Ok(())
     }
 
     /// (Scan.C4) onnxruntime writes scan outputs in place, so that a node of the body has to make each, for one output

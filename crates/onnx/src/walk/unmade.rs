@@ -3,31 +3,80 @@ use super::control::Results;
 use super::known_sizes::both;
 use super::load::is_sized;
 use super::loading::address;
+use super::misinferred::int;
 use super::stated::{declared_and_made, shown, stated_row};
 use super::untracked::without_elements;
 use super::{Frame, Scope, Walk};
 use crate::read::message::GraphProto;
 use crate::shape::{Call, Tensor, Value};
+use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
 
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
 
+/// Operators of which the inference of shapes follows elements, from version 13 on.
+const FOLLOWED: &[&str] = &[
+    "Add",
+    "Cast",
+    "Concat",
+    "Gather",
+    "Identity",
+    "Mul",
+    "Shape",
+    "Size",
+    "Slice",
+    "Squeeze",
+    "Sub",
+    "Unsqueeze",
+];
+
 /// The sizes of a value that are numbers.
 fn stated_sizes(value: &Value) -> Option<Vec<Option<i64>>> {
     Some(value.tensor()?.shape.as_ref()?.iter().map(|size| size.as_inline()).collect())
 }
 
+fn is_empty(value: &Value) -> bool {
+    value.tensor().and_then(|tensor| tensor.shape.as_ref()).is_some_and(|shape| shape.contains(&Expr::ZERO))
+}
+
 /// Whether sizes that are known when the model loads are compared with those of a run.
-pub(super) fn compares_at_load(op: &str) -> bool {
-    COMPARED.contains(&op)
+pub(super) fn compares_at_load(op: &str, inputs: &[Option<&Value>]) -> bool {
+    COMPARED.contains(&op) || op == "Concat" && inputs.iter().flatten().any(|value| is_empty(value))
+}
+
+/// The refusal of a `Concat` of sizes beside the axis that differ: its kernel leaves out what is empty, and the inference of
+/// shapes does not.
+fn joined_at_load(call: &Call) -> Option<KernelError> {
+    let rows: Vec<_> = call.inputs.iter().map(|value| value.and_then(stated_sizes)).collect::<Option<_>>()?;
+    let rank = rows.first()?.len();
+    let axis = int(call, "axis").unwrap_or(1);
+    let axis = if axis < 0 { axis + rank as i64 } else { axis };
+    let mut is_open = false;
+    for dim in (0..rank).filter(|dim| *dim as i64 != axis) {
+        let of = |is_meant: fn(Option<bool>) -> bool| -> FxHashSet<i64> {
+            let known = rows.iter().enumerate().filter(|(at, _)| is_meant((call.sizes_at_load)(*at, dim)));
+            known.filter_map(|(_, row)| *row.get(dim)?).collect()
+        };
+        if of(|is_known| is_known == Some(true)).len() > 1 {
+            return Some(KernelError::invalid(
+                "Concat.C2",
+                "Concat: declared sizes beside the axis disagree",
+            ));
+        }
+        is_open |= of(|is_known| is_known != Some(false)).len() > 1;
+    }
+    let message = "Concat: sizes beside the axis disagree, if onnxruntime knows them";
+    is_open.then(|| KernelError::Unsupported(message.to_owned()))
 }
 
 impl<'m> Walk<'m> {
-    /// Takes from results the elements that are not known when the model loads.
-    pub(super) fn forget_elements(&self, values: &mut [Option<Value>]) {
-        if self.finding.is_none() {
+    /// Takes from results the elements that are not known when the model loads. It may be that onnxruntime follows those that
+    /// are computed of sizes.
+    pub(super) fn forget_elements(&self, call: &Call, values: &mut [Option<Value>]) {
+        let is_followed = call.domain.is_empty() && call.version >= 13 && FOLLOWED.contains(&call.op);
+        if self.finding.is_none() || is_followed {
             return;
         }
         for value in values.iter_mut().flatten() {
@@ -39,8 +88,11 @@ impl<'m> Walk<'m> {
 
     /// The refusal of a call of which sizes disagree that are known when the model loads, where those of a run do.
     pub(super) fn disagreement_at_load(&self, call: &Call) -> Option<KernelError> {
-        if self.keeps || !call.domain.is_empty() || !compares_at_load(call.op) {
+        if self.keeps || !call.domain.is_empty() || !compares_at_load(call.op, call.inputs) {
             return None;
+        }
+        if call.op == "Concat" {
+            return joined_at_load(call).filter(|_| self.model.backend == Backend::Cpu);
         }
         let row = |at: usize| call.inputs.get(at).copied().flatten().and_then(stated_sizes);
         let (scores, labels) = (row(0)?, row(1)?);

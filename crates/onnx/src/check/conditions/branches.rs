@@ -13,9 +13,7 @@ impl Check<'_> {
         let mut evaluator = Evaluator::new(&self.symbolic.env.pool, number);
         let own = self.as_walked(broken);
         let others = self.walk.env.guards().iter().filter(|guard| guard.condition != own).take(MAX_FOLDED);
-        others
-            .filter(|guard| !is_branch(guard.clause.name()))
-            .all(|guard| evaluator.truth(guard.condition) != Ok(false))
+        others.filter(|guard| !is_branch(guard)).all(|guard| evaluator.truth(guard.condition) != Ok(false))
     }
 
     /// Looks at the other way that a node takes: sizes that lead there and are refused, or make another output than is

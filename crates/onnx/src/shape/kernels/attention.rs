@@ -143,7 +143,7 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     // Where there is no kernel, onnxruntime runs the body, which multiplies queries, keys and values, and adds the masks.
     let (own, values) = (call.given(0)?.dtype, call.given(2)?.dtype);
     let mask = call.tensor(3).map(|mask| mask.dtype).filter(|dtype| *dtype != Dtype::Bool);
-    let is_added = call.int("is_causal", 0) != 0 || call.since() > 23;
+    let is_added = call.int("is_causal", 0) != 0 || call.has(6);
     let is_mixed = values != own || is_added && mask.is_some_and(|mask| mask != own);
     policy::onnxruntime_checks(cx, own != Dtype::BF16 && !is_mixed, "Attention.C6", || {
         "onnxruntime has no attention of these types".to_owned()
@@ -153,12 +153,12 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
 /// (C5) of [`attention`]: the last size may be shorter than that of the products.
 fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelError> {
     let mask = call.shape(3)?.to_vec();
-    call.check((2..=4).contains(&mask.len()), "Attention.C5", || {
-        format!("the mask has rank {}", mask.len())
-    })?;
-    let (rows, columns) =
-        (cx.eq(mask[mask.len() - 2], products[2]), cx.eq(mask[mask.len() - 1], products[3]));
-    let whole = cx.all(&[rows, columns]);
+    let rank = mask.len();
+    call.check((1..=4).contains(&rank), "Attention.C5", || format!("the mask has rank {rank}"))?;
+    policy::onnxruntime_checks(cx, rank >= 2, "Attention.C6", || "the mask has rank 1".to_owned())?;
+    let ends: Vec<Expr> =
+        mask.iter().rev().zip(products.iter().rev()).take(2).map(|(&size, &of)| cx.eq(size, of)).collect();
+    let whole = cx.all(&ends);
     policy::onnxruntime(cx, whole, "Attention.C6", |cx| {
         format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(products))
     })?;
@@ -304,6 +304,7 @@ fn padding(
     let mask = call.shape(at)?.to_vec();
     match mask.len() {
         1 => {
+            gather::not_negative(call, at, "Attention.C4")?;
             let (two, three) = (cx.mul(batch, 2), cx.mul(batch, 3));
             let three = cx.add(three, 2);
             let conditions: Vec<Expr> =

@@ -1,5 +1,5 @@
 //! Operators on each element: one tensor, or several whose shapes meet by broadcasting.
-use super::Family;
+use super::{Family, policy};
 use crate::shape::call::Attribute;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::dtype::Dtype;
@@ -282,7 +282,8 @@ fn choose(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// `min(max(x, low), high)`. (C1) The bounds, which are inputs since version 11, are scalars.
+/// `min(max(x, low), high)`. (C1) The bounds, which are inputs since version 11, are scalars. (C2) For onnxruntime they are
+/// of a type of which it has a kernel: the body compares no others.
 fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in 1..call.count() {
         if call.has(at) {
@@ -293,6 +294,10 @@ fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     let x = call.given(0)?;
+    let is_bounded = call.since() >= 13 && (call.has(1) || call.has(2));
+    policy::onnxruntime_checks(cx, !is_bounded || call.has_kernel_since(12, x.dtype), "Clip.C2", || {
+        format!("onnxruntime's body of Clip does not compare {}", x.dtype.name())
+    })?;
     let result = call.output(0, call.shape(0)?.to_vec())?;
     let dtype = result.dtype;
     let bound = |at: usize| call.tensor(at).map(|bound| bound.single().unwrap_or(Element::Open));

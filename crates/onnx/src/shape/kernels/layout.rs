@@ -24,6 +24,9 @@ pub(super) const KERNELS: Family = &[
     ("Unsqueeze", unsqueeze),
 ];
 
+/// Conditions that decide what a node makes, and require nothing.
+pub(super) const WAYS: &[&str] = &["Squeeze.C3"];
+
 /// The sizes of the input from `start` to `end`, both clamped.
 fn shape(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?;

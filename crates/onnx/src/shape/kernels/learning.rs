@@ -22,9 +22,6 @@ pub(super) const KERNELS: Family = &[
     ("SVMClassifier", svm_classifier),
     ("SVMRegressor", svm_regressor),
     ("Scaler", scaler),
-    ("TreeEnsemble", tree_ensemble),
-    ("TreeEnsembleClassifier", tree_classifier),
-    ("TreeEnsembleRegressor", tree_regressor),
     ("ZipMap", zip_map),
 ];
 
@@ -33,7 +30,7 @@ fn same(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The number of rows of `[features]` or `[rows, features]`. (C1) It has 1 or 2 dimensions.
-fn rows(call: &Checked) -> Result<(Expr, Expr), KernelError> {
+pub(super) fn rows(call: &Checked) -> Result<(Expr, Expr), KernelError> {
     match call.shape(0)? {
         [features] => Ok((Expr::ONE, *features)),
         [rows, features] => Ok((*rows, *features)),
@@ -182,14 +179,14 @@ fn named_right(call: &Checked) -> Result<(), KernelError> {
 }
 
 /// The type of classes and their number.
-fn classes(call: &Checked, ints: &str, strings: &str) -> (Dtype, usize) {
+pub(super) fn classes(call: &Checked, ints: &str, strings: &str) -> (Dtype, usize) {
     match call.length(strings) {
         0 => (Dtype::I64, call.length(ints)),
         count => (Dtype::Str, count),
     }
 }
 
-fn classified(cx: &mut Cx, call: &Checked, dtype: Dtype, count: usize, rows: Expr) -> Outcome {
+pub(super) fn classified(cx: &mut Cx, call: &Checked, dtype: Dtype, count: usize, rows: Expr) -> Outcome {
     call.check(count > 0, "Classifier.C2", || "there is no class".to_owned())?;
     let scores = vec![rows, cx.int(count as i64)];
     Ok(vec![Tensor::new(dtype, vec![rows]).into(), Tensor::new(Dtype::F32, scores).into()])
@@ -327,99 +324,6 @@ fn scaler(cx: &mut Cx, call: &Checked) -> Outcome {
         cx.require_eq(features, scale, "Scaler.C1", "features and scales")?;
     }
     Ok(vec![Tensor::new(Dtype::F32, sizes).into()])
-}
-
-/// (C1) The input has 2 dimensions. (C2) Leaves have a target and a weight each. (C3) The features that nodes test
-/// exist. (C4) Splits and weights have the input's type.
-fn tree_ensemble(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() == 2, "TreeEnsemble.C1", || format!("the input has rank {}", sizes.len()))?;
-    let of = |name: &str| match call.attribute(name) {
-        Some(crate::shape::Attribute::Tensor(tensor)) => Some(tensor),
-        _ => None,
-    };
-    let own = call.given(0)?.dtype;
-    for name in ["nodes_splits", "leaf_weights"] {
-        let fits = of(name).is_none_or(|tensor| tensor.dtype == own);
-        call.check(fits, "TreeEnsemble.C4", || format!("{name} is of another type than the input"))?;
-    }
-    let weights = of("leaf_weights").and_then(Tensor::count);
-    let targets = call.length("leaf_targetids") as u64;
-    call.check(weights.is_none_or(|count| count == targets), "TreeEnsemble.C2", || {
-        format!("{targets} leaves have a target")
-    })?;
-    if let Some(&most) = call.ints("nodes_featureids").unwrap_or_default().iter().max() {
-        has_feature(cx, sizes[1], most)?;
-    }
-    let shape = vec![sizes[0], cx.int(call.int("n_targets", 1))];
-    call.one(shape)
-}
-
-fn tree_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (rows, features) = rows(call)?;
-    let (dtype, count) = classes(call, "classlabels_int64s", "classlabels_strings");
-    one_length(call, &["class_ids", "class_nodeids", "class_treeids", "class_weights"])?;
-    tested_features(cx, call, features)?;
-    classified(cx, call, dtype, count, rows)
-}
-
-/// (C1) The input has 2 dimensions from version 3 on. (C2) Targets are positive.
-fn tree_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (rows, features) = rows(call)?;
-    let targets = call.int("n_targets", 1);
-    call.check(targets > 0, "TreeEnsembleRegressor.C2", || format!("there are {targets} targets"))?;
-    matrix(call)?;
-    one_length(call, &["target_ids", "target_nodeids", "target_treeids", "target_weights"])?;
-    tested_features(cx, call, features)?;
-    let shape = vec![rows, cx.int(targets)];
-    Ok(vec![Tensor::new(Dtype::F32, shape).into()])
-}
-
-/// (C1) of trees from version 3 on.
-fn matrix(call: &Checked) -> Result<(), KernelError> {
-    let rank = call.shape(0)?.len();
-    call.check(call.since() < 3 || rank == 2, "TreeEnsemble.C1", || {
-        format!("the input has 2 dimensions, not {rank}")
-    })
-}
-
-/// (C4) Lists that describe the same nodes have one length.
-fn one_length(call: &Checked, leaves: &[&str]) -> Result<(), KernelError> {
-    let nodes = [
-        "nodes_falsenodeids",
-        "nodes_featureids",
-        "nodes_modes",
-        "nodes_nodeids",
-        "nodes_treeids",
-        "nodes_truenodeids",
-    ];
-    for lists in [nodes.as_slice(), leaves] {
-        let count = call.length(lists[0]);
-        for name in lists {
-            let length = call.length(name);
-            call.check(length == count, "TreeEnsemble.C4", || {
-                format!("{} has {count} entries, {name} {length}", lists[0])
-            })?;
-        }
-    }
-    Ok(())
-}
-
-/// (C3) The features that nodes test exist.
-fn tested_features(cx: &mut Cx, call: &Checked, features: Expr) -> Result<(), KernelError> {
-    let Some(crate::shape::Attribute::Texts(modes)) = call.attribute("nodes_modes") else { return Ok(()) };
-    let tested = call.ints("nodes_featureids").unwrap_or_default();
-    let most =
-        tested.iter().zip(modes).filter(|(_, mode)| *mode != "LEAF").map(|(&feature, _)| feature).max();
-    most.map_or(Ok(()), |most| has_feature(cx, features, most))
-}
-
-fn has_feature(cx: &mut Cx, features: Expr, most: i64) -> Result<(), KernelError> {
-    let most = cx.int(most);
-    let there = cx.gt(features, most);
-    cx.require(there, "TreeEnsemble.C3", |cx| {
-        format!("a node tests feature {} of {}", cx.show(most), cx.show(features))
-    })
 }
 
 fn zip_map(_: &mut Cx, call: &Checked) -> Outcome {

@@ -43,6 +43,7 @@ mod signal;
 mod slicing;
 mod sorting;
 mod strings;
+mod trees;
 
 #[cfg(test)]
 mod decoder_tests;
@@ -94,7 +95,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
             strings::KERNELS,
         ],
     ),
-    (LEARNING, &[learning::KERNELS]),
+    (LEARNING, &[learning::KERNELS, trees::KERNELS]),
     (
         MICROSOFT,
         &[
@@ -124,6 +125,11 @@ const FAMILIES: &[(&str, &[Family])] = &[
         ],
     ),
 ];
+
+/// Whether a condition decides which way a node takes, and requires nothing, as its operator says.
+pub fn is_way(clause: &str) -> bool {
+    layout::WAYS.contains(&clause)
+}
 
 /// The shape function of an operator. It is looked for once: a schema keeps it.
 pub(super) fn kernel(domain: &str, op: &str) -> Option<Kernel> {

@@ -1,10 +1,13 @@
 //! Strings.
 use super::{Family, policy};
 use crate::shape::Dtype;
-use crate::shape::call::{Checked, Outcome};
+use crate::shape::call::{Attribute, Checked, Outcome};
 use crate::shape::value::{Element, Tensor};
+use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use std::hash::Hash;
+use std::ops::RangeInclusive;
 
 pub(super) const KERNELS: Family = &[
     ("RegexFullMatch", matches_all),
@@ -151,13 +154,17 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(counts.len() as i64 >= most && !indexes.is_empty(), "TfIdfVectorizer.C2", || {
         "there are too few counts or indexes".to_owned()
     })?;
+    let weights = call.length("weights");
+    call.check(weights == 0 || weights == indexes.len(), "TfIdfVectorizer.C2", || {
+        format!("{weights} weights for {} indexes", indexes.len())
+    })?;
     call.check(indexes.iter().all(|&index| index >= 0), "TfIdfVectorizer.C2", || {
         "an index is negative".to_owned()
     })?;
     call.check((1..=2).contains(&sizes.len()), "TfIdfVectorizer.C1", || {
         format!("it takes 1 or 2 dimensions, not {}", sizes.len())
     })?;
-    whole_grams(call, counts)?;
+    whole_grams(call, counts, least..=most)?;
     if let [batch, _] = sizes[..] {
         let some = cx.gt(batch, 0);
         cx.require(some, "TfIdfVectorizer.C1", |_| "the batch is empty".to_owned())?;
@@ -169,8 +176,8 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// (C3) of [`tf_idf`]: the pool has whole n-grams of each length.
-/// (TfIdfVectorizer.C3) The pool has whole n-grams of each length.
-fn whole_grams(call: &Checked, counts: &[i64]) -> Result<(), KernelError> {
+/// (TfIdfVectorizer.C3) The pool has whole n-grams of each length; those that are counted differ.
+fn whole_grams(call: &Checked, counts: &[i64], counted: RangeInclusive<i64>) -> Result<(), KernelError> {
     let items = call.length("pool_int64s").max(call.length("pool_strings")) as i64;
     for (at, &start) in counts.iter().enumerate() {
         let end = counts.get(at + 1).copied().unwrap_or(items);
@@ -178,6 +185,24 @@ fn whole_grams(call: &Checked, counts: &[i64]) -> Result<(), KernelError> {
         call.check(whole, "TfIdfVectorizer.C3", || {
             format!("from {start} to {end} are no whole {}-grams", at + 1)
         })?;
+        let differ = match call.attribute("pool_strings") {
+            Some(Attribute::Texts(pool)) => {
+                differ(pool.get(start as usize..end as usize).unwrap_or_default(), at + 1)
+            }
+            _ => {
+                let pool = call.ints("pool_int64s").unwrap_or_default();
+                differ(pool.get(start as usize..end as usize).unwrap_or_default(), at + 1)
+            }
+        };
+        call.check(differ || !counted.contains(&(at as i64 + 1)), "TfIdfVectorizer.C3", || {
+            format!("a {}-gram is there twice", at + 1)
+        })?;
     }
     Ok(())
+}
+
+/// Whether no n-gram of a list is there twice.
+fn differ<T: Eq + Hash>(list: &[T], length: usize) -> bool {
+    let mut seen = FxHashSet::default();
+    list.chunks(length).all(|gram| seen.insert(gram))
 }
