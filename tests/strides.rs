@@ -162,3 +162,22 @@ fn programs_that_run_at_a_batch_of_1_are_proved_there() {
         }
     }
 }
+
+#[test]
+fn a_tensor_without_gaps_is_viewed_in_any_sizes_of_as_many_elements() {
+    // Whether its strides count a size of 0 as 1 matters to empty tensors only, and these are viewed in all sizes.
+    let question = |stride: Json| {
+        serde_json::json!({"id": 1, "op": "aten.view.default", "symbols": {"u0": {"min": 0}, "u1": {"min": 0}},
+            "args": [{"tensor": {"shape": ["u0", "u1"], "dtype": "float32", "stride": stride}}, {"ints": ["u0", 4, "u1//4"]}]})
+    };
+    let asked = |stride: Json| {
+        let Json::Object(request) = question(stride) else { unreachable!() };
+        let answer = sizewise::query::infer::answer(&Operators::new(), &request);
+        answer.map(Json::Object).map_err(|refusal| refusal.kind)
+    };
+    for stride in [serde_json::json!(["u1", 1]), serde_json::json!(["Max(1, u1)", 1])] {
+        let answer = asked(stride.clone()).unwrap_or_else(|kind| panic!("{stride}: {kind}"));
+        assert_eq!(answer["returns"][0]["tensor"]["shape"][1], 4, "{stride}: {answer}");
+    }
+    assert_eq!(asked(serde_json::json!(["2*u1", 1])).err(), Some("data_dependent"));
+}

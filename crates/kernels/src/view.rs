@@ -83,7 +83,7 @@ impl Cx<'_> {
     fn view_strides(&mut self, tensor: &Tensor, sizes: &[Expr]) -> Viewing {
         let always = self.env.pool.bool(true);
         // One chunk without gaps, whatever the sizes are.
-        if self.contiguous_strides(&tensor.sizes) == tensor.strides {
+        if self.is_packed(tensor) {
             return Viewing::Possible(always, self.contiguous_strides(sizes));
         }
         let numel = self.numel(tensor);
@@ -110,6 +110,20 @@ impl Cx<'_> {
                 Viewing::Impossible(self.all(&path))
             }
         }
+    }
+
+    /// Whether the elements of a tensor, if it has any, are one chunk without gaps in the order of the dimensions. A
+    /// stride is the product of the sizes within; some count sizes of 0 as 1, which matters to empty tensors only.
+    fn is_packed(&mut self, tensor: &Tensor) -> bool {
+        let counted = self.contiguous_strides(&tensor.sizes);
+        let mut product = Expr::ONE;
+        for (i, &size) in tensor.sizes.iter().enumerate().rev() {
+            if tensor.strides[i] != counted[i] && tensor.strides[i] != product {
+                return false;
+            }
+            product = self.mul(product, size);
+        }
+        true
     }
 
     /// The chunks of a tensor that is not empty, innermost first. With `by_hint`, what holds only at the hints counts
