@@ -166,7 +166,9 @@ fn data_that_an_export_froze_are_warned_of() {
     let [warning] = warnings.as_slice() else { panic!("{:?}", report.diagnostics) };
     assert_eq!((warning.level, report.verdict), (Level::Warning, Outcome::Unknown));
     assert!(
-        warning.message.starts_with("this program only runs where max(lengths) == 8: data decide max(lengths) (u1)"),
+        warning
+            .message
+            .starts_with("this program only runs where max(lengths) == 8: data decide max(lengths) (u1)"),
         "{}",
         warning.message
     );

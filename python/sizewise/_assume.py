@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,7 +65,7 @@ class Assumed:
     report: Report
     #: Where the assumptions come from.
     branches: list[Branch] = field(default_factory=list)
-    #: Whether torch exports it alone. Otherwise the export needs ``with sizewise.decider():``.
+    #: Whether torch exports it alone. Otherwise the export needs ``with sizewise.decider():``, or this call.
     by_torch_alone: bool = True
 
     def __str__(self) -> str:
@@ -78,7 +77,7 @@ class Assumed:
                 sizes = ", ".join(f"{name} = {value}" for name, value in (branch.other_example or {}).items())
                 lines.append(f"  the other side: {branch.other}" + (f", for example {sizes}" if sizes else ""))
         if not self.by_torch_alone:
-            lines.append("torch alone does not see that this suffices: export it within sizewise.decider()")
+            lines.append("torch alone does not see that this suffices: export it within sizewise.decider(), or by this call")
         return "\n".join(lines)
 
 
@@ -140,16 +139,20 @@ class _Export:
         program, taken = self.follow(given)
         report = check(program, given, budget=self.budget)
         conditions, alone = list(report.conditions), True
-        found: list[str] = []
+        found = [text for one in taken if not one.asserted for text in names.stated(str(one.condition.xreplace(names.symbols)))]
         code = _native.spec_code(json.dumps(names.spec)).rstrip("\n")
+        if found:
+            code = names.code(found)
+            report = check(program, to_objects(code), budget=self.budget)
         for _ in range(_MAX_ROUNDS):
             if report.verdict == "violated":
                 fix = _exact(report)
                 more = fix.assumptions if fix else names.lacking(report)
                 if set(more) <= set(found):
                     raise ShapeError(str(report), report)
-                found = list(dict.fromkeys([*found, *more]))
-                code = fix.code if fix else names.code(found)
+                code = fix.code if fix and not found else ""
+                found = names.weakest([*found, *more])
+                code = code or names.code(found)
             spec = to_objects(code)
             program, alone = self.attempt(spec)
             report = check(program, spec, budget=self.budget)
@@ -226,7 +229,14 @@ class _Export:
         except Exception as error:
             if not is_undecided(error):
                 raise
-        with decider(budget=2 * self.budget):
+        try:
+            with decider(budget=2 * self.budget):
+                return self.torch(spec), False
+        except Exception as error:
+            if not is_undecided(error):
+                raise
+        # What the assumptions say of floating point is beyond the decider.
+        with follower(self.values(spec), budget=2 * self.budget):
             return self.torch(spec), False
 
     def torch(self, spec: Any) -> Any:
@@ -285,30 +295,52 @@ class _Names:
         writer = Writer()
         self.spec = writer.spec(given)
         self.example = {writer.names[symbol]: value for symbol, value in values.items()}
-        self._symbols = {symbol: sympy.Symbol(name) for symbol, name in writer.names.items()}
+        self.symbols = {symbol: sympy.Symbol(name) for symbol, name in writer.names.items()}
         self._env = _native.Env()
 
     def text(self, condition: Any) -> str:
         """A condition over the variables, as Python where Python has its operators."""
-        return self.python(str(condition.xreplace(self._symbols)))
+        return self.python(str(condition.xreplace(self.symbols)))
 
     def python(self, text: str) -> str:
         """A condition as Python where Python has its operators."""
         return self._env.python(self._env.read(text)) or text
 
     def lacking(self, report: Report) -> list[str]:
-        """The conditions on the variables that a report found broken.
+        """The conditions on the variables that a report found broken."""
+        return [text for condition in report.violations for text in self.stated(condition.expr)]
 
-        Where a ShapesSpec cannot say one, as a condition on the root of a size, its variables are as in the example.
+    def stated(self, condition: str) -> list[str]:
+        """What a ShapesSpec can say of a condition; nothing if it is on something else, too.
+
+        Where it cannot say it, as a condition on the root of a size, its variables are as in the example.
         """
-        found = []
-        for condition in report.violations:
-            with contextlib.suppress(ExpressionError):
-                read = self._env.read(condition.expr)
-                about, text = self._env.symbols_of(read), self._env.python(read)
-                if set(about) <= self.example.keys():
-                    found += [text] if text is not None else [f"{name} == {self.example[name]}" for name in about]
-        return found
+        try:
+            read = self._env.read(condition)
+        except ExpressionError:
+            return []
+        about, text = self._env.symbols_of(read), self._env.python(read)
+        if not set(about) <= self.example.keys():
+            return []
+        return [text] if text is not None else [f"{name} == {self.example[name]}" for name in about]
+
+    def facts(self) -> Env:
+        """What the spec says."""
+        env = Env()
+        for name, known in self.spec["vars"].items():
+            env.symbol(name, min=known["min"], max=known["max"])
+        env.assume(*self.spec["assumptions"])
+        return env
+
+    def weakest(self, assumptions: list[str]) -> list[str]:
+        """Assumptions without those that follow from the spec and the others."""
+        kept = list(dict.fromkeys(assumptions))
+        for assumption in list(kept):
+            others = self.facts()
+            others.assume(*(other for other in kept if other != assumption))
+            if others.implies(assumption):
+                kept.remove(assumption)
+        return kept
 
     def code(self, assumptions: list[str]) -> str:
         """The spec with more assumptions, as Python."""
@@ -321,10 +353,7 @@ class _Branches:
 
     def __init__(self, names: _Names, found: list[str]) -> None:
         self.found, self.names, self.example = found, names, names.example
-        self.facts = Env()
-        for name, known in names.spec["vars"].items():
-            self.facts.symbol(name, min=known["min"], max=known["max"])
-        self.facts.assume(*names.spec["assumptions"])
+        self.facts = names.facts()
 
     def of(self, taken: list[Taken], conditions: list[Condition]) -> list[Branch]:
         """The branches that were taken, and the operators that need assumptions which no branch needs."""

@@ -88,6 +88,8 @@ class Taken:
     #: What the example answers: a truth value, or the number that a size was read as; `None` if data decide.
     value: bool | int | None
     place: Place | None
+    #: Whether the program asserts it. torch has no assertions on floating point.
+    asserted: bool = True
 
 
 class follower(decider):
@@ -136,11 +138,24 @@ class follower(decider):
         else:
             expr, value = found
         held = expr if value is sympy.true else sympy.Not(expr) if value is sympy.false else sympy.Eq(expr, value)
+        asserted = self._assert(shape_env, held)
         if found is not None:
             answer = int(value) if value.is_Integer else value is sympy.true
-            self.taken.append(Taken(held.xreplace(self._variables(shape_env)), answer, place))
-        shape_env.guard_or_defer_runtime_assert(held, f"assumed: {held}")
+            self.taken.append(Taken(held.xreplace(self._variables(shape_env)), answer, place, asserted))
         return value
+
+    def _assert(self, shape_env: Any, held: Any) -> bool:
+        """Makes a condition a runtime assertion of the program; whether torch takes it."""
+        from sympy import Float, preorder_traversal
+
+        if any(isinstance(part, Float) or "Float" in type(part).__name__ for part in preorder_traversal(held)):
+            return False
+        try:
+            shape_env.guard_or_defer_runtime_assert(held, f"assumed: {held}")
+        except Exception:
+            # torch's ranges of large products contradict themselves.
+            return False
+        return True
 
     def _variables(self, shape_env: Any) -> dict[Any, Any]:
         """The variables of the spec by the symbols of the environment that stand for them."""

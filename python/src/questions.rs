@@ -150,9 +150,10 @@ impl State {
         let premise = |premise: &Premise| match premise {
             Premise::Fact(id) => {
                 let i = id.0 as usize;
-                let e = conditions.get(i).or_else(|| smaller.equations.get(i.checked_sub(conditions.len())?));
-                let printed = || e.map(|&e| print::expression(&self.pool, e)).unwrap_or_default();
-                text_of(i).map_or_else(printed, str::to_string)
+                let said = smaller.said.get(i);
+                let printed = || said.map(|&e| print::expression(&self.pool, e)).unwrap_or_default();
+                let given = text_of(i).filter(|_| said == conditions.get(i));
+                given.map_or_else(printed, str::to_string)
             }
             other => self.premise(other),
         };

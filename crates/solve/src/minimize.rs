@@ -21,8 +21,11 @@ pub struct Minimized {
     /// The remaining guards, each simplified.
     pub kept: Vec<Expr>,
     /// Guards (by their position) that the kept guards and the ranges imply, with premises that suffice.
-    /// [`Premise::Fact`] is a position in the list of guards, followed by `equations`.
+    /// [`Premise::Fact`] is a position in `said`.
     pub dropped: Vec<(usize, Vec<Premise>)>,
+    /// The guards, followed by `equations`, as premises: those that are kept in their simplest form, which may say more than
+    /// the guard did, as it was simplified under others.
+    pub said: Vec<Expr>,
     /// Equations such as `Eq(s, 16)` that the guards imply together, and that may stand for several of them.
     pub equations: Vec<Expr>,
 }
@@ -60,13 +63,16 @@ pub fn minimize_traced(
     let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, ORDERS) else {
         return Minimized { kept: vec![pool.bool(false)], ..Minimized::default() };
     };
-    let facts = facts_of(pool, ranges, &guards, |_| true);
+    let forms = guards.iter().zip(&simple).zip(&alive);
+    let said: Vec<Expr> =
+        forms.map(|((&guard, &simple), &alive)| if alive { simple } else { guard }).collect();
+    let facts = facts_of(pool, ranges, &said, |_| true);
     let usable: Vec<Premise> = facts
         .all_premises(pool)
         .into_iter()
         .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
         .collect();
-    let mut smaller = Minimized { equations, ..Minimized::default() };
+    let mut smaller = Minimized { equations, said, ..Minimized::default() };
     for i in 0..guards.len() {
         if !alive[i] && i >= given {
             continue;

@@ -34,9 +34,12 @@ pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fi
         .iter()
         .map(|(i, because)| {
             let text = |p: &Premise| match p {
-                Premise::Fact(f) if f.0 as usize >= guards.len() => {
-                    let equation = smaller.equations.get(f.0 as usize - guards.len());
-                    equation.map_or(Value::Null, |&e| print::expression(&pool, e).into())
+                Premise::Fact(f) => {
+                    let (said, given) = (smaller.said.get(f.0 as usize), guards.get(f.0 as usize));
+                    match (said, said == given) {
+                        (Some(said), false) => print::expression(&pool, *said).into(),
+                        _ => premises.premise(&pool, *p),
+                    }
                 }
                 p => premises.premise(&pool, *p),
             };

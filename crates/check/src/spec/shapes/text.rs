@@ -40,13 +40,19 @@ fn written(
 
 /// Whether a text has only what torch defines on symbols.
 fn is_python(text: &str) -> bool {
-    let word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
-    let words = text.split(|c| !word(c)).filter(|word| !word.is_empty());
-    let is_call = |name: &str| text.contains(&format!("{name}("));
+    let is_word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
     let known = ["max", "min", "abs", "torch.sym_max", "torch.sym_min", "torch.sym_not"];
-    words.into_iter().all(|word| {
-        !["and", "or", "not", "if", "else"].contains(&word) && (known.contains(&word) || !is_call(word))
-    }) && !text.starts_with('<')
+    let mut rest = text;
+    while let Some(start) = rest.find(is_word) {
+        let (word, after) =
+            rest[start..].split_at(rest[start..].find(|c| !is_word(c)).unwrap_or(rest.len() - start));
+        let is_call = after.starts_with('(');
+        if ["and", "or", "not", "if", "else"].contains(&word) || (is_call && !known.contains(&word)) {
+            return false;
+        }
+        rest = after;
+    }
+    !text.starts_with('<')
 }
 
 /// The text with `torch.sym_max` for `max`: of two operands each.
@@ -116,6 +122,8 @@ mod tests {
     fn conditions_are_written_as_torch_takes_them() {
         for (text, torch, plain) in [
             ("a % 2 == 0", "a % 2 == 0", "a % 2 == 0"),
+            ("Min(n, x) >= 3", "torch.sym_min(n, x) >= 3", "min(n, x) >= 3"),
+            ("Abs(n - s) >= 4", "abs(n - s) >= 4", "abs(n - s) >= 4"),
             ("(a == 2) | (a % 5 == 0)", "(a == 2) | (a % 5 == 0)", "(a == 2) | (a % 5 == 0)"),
             ("Max(a, b, 3) <= c", "c >= torch.sym_max(torch.sym_max(3, a), b)", "c >= max(3, a, b)"),
             (

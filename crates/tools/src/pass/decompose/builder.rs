@@ -275,6 +275,14 @@ impl<'t, 'o> Builder<'t, 'o> {
         Ok(all)
     }
 
+    /// Whether a view of other sizes would have the sizes of the tensor itself, whatever these are.
+    pub fn keeps_sizes(&mut self, proxy: Proxy, shape: &[Size]) -> Result<bool, TraceError> {
+        let given = [("self", proxy.into()), ("shape", sizes(shape))];
+        let Ok(values) = self.tracer.foreseen("aten.reshape.default", &given) else { return Ok(false) };
+        let kept = self.tensor(proxy)?;
+        Ok(matches!(values.first(), Some(Value::Tensor(tensor)) if tensor.sizes == kept.sizes))
+    }
+
     /// Whether all sizes and strides are numbers.
     pub fn is_static(&self, proxy: Proxy) -> Result<bool, TraceError> {
         let tensor = self.tensor(proxy)?;

@@ -138,9 +138,10 @@ pub fn viewed(b: &mut Builder<'_, '_>, x: Proxy, shape: &[Size]) -> Result<Proxy
     b.one("view.default", &[x.into(), sizes(shape)])
 }
 
-/// A view where memory allows it for all sizes, else a view of a copy.
+/// A view where memory allows it for all sizes, else a view of a copy. What has the sizes already keeps its strides: a later
+/// view may need them.
 pub fn reshaped(b: &mut Builder<'_, '_>, x: Proxy, shape: &[Size]) -> Result<Proxy, TraceError> {
-    if b.is_contiguous(x)? {
+    if b.is_contiguous(x)? || b.keeps_sizes(x, shape)? {
         return viewed(b, x, shape);
     }
     if b.is_static(x)?
