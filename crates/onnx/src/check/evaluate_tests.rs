@@ -1,5 +1,5 @@
 //! What onnxruntime runs although its operators' specification, or a first look, says otherwise.
-use super::{Filled, evaluate, evaluate_fully};
+use super::{Filled, Verdict, check, evaluate, evaluate_fully};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 
@@ -264,6 +264,8 @@ fn a_sequence_is_of_the_type_that_is_declared_of_the_output() {
         let model = Model::read(text.into_bytes()).expect(kind);
         let sizes = FxHashMap::from_iter([("x".to_owned(), vec![3])]);
         assert_eq!(evaluate_fully(&model, &sizes, &FxHashMap::default()).is_ok(), is_made, "{kind}");
+        let expected = if is_made { Verdict::Ok } else { Verdict::Unknown };
+        assert_eq!(check(&model).verdict, expected, "{kind}");
     }
 }
 
