@@ -23,6 +23,8 @@ NUMBERS = {
 }
 # The newest version of ai.onnx that onnxruntime loads.
 NEWEST = 26
+# Operators with graphs within.
+CONTROL = ("If", "Loop", "Scan")
 # Operators whose body stands for their kernels where those lack a type, and which take one tensor and return one of its
 # type, or two.
 BODIES = {
@@ -73,12 +75,13 @@ def loads(domain, op, version, kind):
     return True
 
 
-def limits(of, allowed):
-    """What kernels limit of the types that a schema allows; None where one limits nothing."""
+def limits(of, allowed, is_control):
+    """What kernels limit of the types that a schema allows; None where one limits nothing. The outputs of control flow may
+    have types that its schema does not allow, so that all types of its kernels count."""
     rows = []
     for types in of:
         limited = [name for name in types if name in allowed and not allowed[name] <= types[name]]
-        row = {name: types[name] & allowed[name] for name in limited}
+        row = {name: types[name] if is_control else types[name] & allowed[name] for name in limited}
         if not row: return None
         if row not in rows: rows.append(row)
     names = {name for row in rows for name in row}
@@ -133,7 +136,7 @@ def main():
             rows.append("|".join(fields))
             continue
         elif has_body(domain, op, since) or fields[7] == "deprecated" or domain == "com.microsoft" and (domain, op) not in of: found = None
-        else: found = limits(fit, allowed) if fit else []
+        else: found = limits(fit, allowed, op in CONTROL) if fit else []
         if found is not None:
             alternatives = (",".join(f"{name}={number(row[name])}" for name in sorted(row)) for row in found)
             fields.append(";".join(alternatives) if found else "none")

@@ -212,7 +212,7 @@ fn evaluated(
     }
     match results {
         Some(results) => {
-            let size = |e: &Expr| match e.as_inline() {
+            let size = |e: &Expr| match walk.env.pool.as_int(*e).and_then(|size| size.to_i64()) {
                 Some(size) => ShownSize::Number(size),
                 None => ShownSize::Open(Some(print::expression(&walk.env.pool, *e))),
             };

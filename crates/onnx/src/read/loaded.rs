@@ -23,6 +23,26 @@ pub struct Loaded {
     pub is_misstated: bool,
     /// The graphs within nodes, with the first refusal that sizes of inputs do not change.
     pub graphs: FxHashMap<usize, Option<KernelError>>,
+    /// Whether numbers that are computed of sizes are followed.
+    pub follows: bool,
+}
+
+impl Loaded {
+    /// Leaves open what another walk finds otherwise.
+    pub fn agree_with(&mut self, other: &Loaded) {
+        for (own, others) in [(&mut self.rows, &other.rows), (&mut self.results, &other.results)] {
+            for (place, rows) in own {
+                let others = others.get(place).map(Vec::as_slice).unwrap_or_default();
+                let pairs = rows.iter_mut().enumerate();
+                let differ = pairs.filter(|(at, row)| others.get(*at) != Some(&**row));
+                differ.for_each(|(_, row)| *row = None);
+            }
+        }
+        for (_, error) in self.merges.iter_mut().filter(|(place, _)| !other.merges.contains_key(place)) {
+            let message = "If: its branches make other sizes, if onnxruntime follows their numbers";
+            *error = KernelError::Unsupported(message.to_owned());
+        }
+    }
 }
 
 /// What is found when a model loads, once that was asked. A copy of the model has its nodes elsewhere, so it asks anew.

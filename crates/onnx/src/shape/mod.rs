@@ -65,8 +65,9 @@ pub fn unknown_outputs(call: &Call) -> Vec<Option<Value>> {
     call.outputs.iter().enumerate().map(|(at, asked)| asked.then(|| value(at))).collect()
 }
 
-/// The refusal of what a node of control flow is given or makes. (S2) Its version takes values of these types. (S4) onnxruntime
-/// has a kernel for them; of several that share a constraint, it looks at the first.
+/// The refusal of what a node of control flow is given or makes. (S2) Its version takes inputs of these types; onnxruntime
+/// does not ask that of outputs. (S4) onnxruntime has a kernel for them; of several that share a constraint, it looks at
+/// the first.
 pub fn untaken(
     (op, version): (&str, i64),
     inputs: &[Option<&Value>],
@@ -74,15 +75,18 @@ pub fn untaken(
     backend: Backend,
 ) -> Option<KernelError> {
     let schema = schema::find("", op, version)?;
-    let inputs =
-        inputs.iter().enumerate().filter_map(|(at, value)| Some((schema.inputs.formal(at)?, (*value)?)));
-    let results =
-        results.iter().enumerate().filter_map(|(at, value)| Some((schema.outputs.formal(at)?, value)));
-    let known: Vec<_> = inputs.chain(results).filter(|(_, value)| !matches!(value, Value::Unknown)).collect();
+    let is_known = |(_, value): &(_, &Value)| !matches!(value, Value::Unknown);
+    let given = inputs.iter().enumerate();
+    let mut known: Vec<_> = given
+        .filter_map(|(at, value)| Some((schema.inputs.formal(at)?, (*value)?)))
+        .filter(is_known)
+        .collect();
     if let Some((formal, value)) = known.iter().find(|(formal, value)| !formal.types.allow(value)) {
         let message = format!("{op}-{version} takes no {} as `{}`", value.type_name(), formal.name);
         return Some(KernelError::invalid("schema.S2", message));
     }
+    let made = results.iter().enumerate();
+    known.extend(made.filter_map(|(at, value)| Some((schema.outputs.formal(at)?, value))).filter(is_known));
     let first = |constraint: usize| known.iter().find(|(formal, _)| formal.constraint == Some(constraint));
     let runs = schema.cpu.as_ref().is_none_or(|kernels| {
         kernels.iter().any(|kernel| {

@@ -61,7 +61,7 @@ impl Walk<'_> {
         if let Some(error) = self.leave_out_large(&mut values) {
             self.failed(step, error)?;
         }
-        self.forget_elements(call, &mut values);
+        self.forget_elements(&mut values);
         Ok(values.into_iter().map(|value| value.unwrap_or(Value::Unknown)).collect())
     }
 

@@ -14,10 +14,21 @@ use sizewise_kernels::{Cx, KernelError};
 /// The example of a size that is not a number when a model loads.
 const EXAMPLE: i64 = 4;
 
-/// Walks a model over symbols for sizes: elements are followed only if they are constants, and every graph is walked.
+/// What is found when a model loads. Which numbers onnxruntime follows there, and folds, differs by operator and by how
+/// much it optimizes: what depends on that is left open.
 fn loaded(model: &Model) -> Loaded {
+    let mut found = walked(model, true);
+    if !found.results.is_empty() || !found.rows.is_empty() {
+        found.agree_with(&walked(model, false));
+    }
+    found
+}
+
+/// Walks a model over symbols for sizes: every graph is walked. Elements are followed if they are constants, or if they are
+/// numbers and that is asked for.
+fn walked(model: &Model, follows: bool) -> Loaded {
     let mut walk = Walk::new(model, ShapeEnv::new(), false);
-    walk.finding = Some(Loaded::default());
+    walk.finding = Some(Loaded { follows, ..Loaded::default() });
     let mut named: FxHashMap<String, Expr> = FxHashMap::default();
     let (mut values, mut count) = (Vec::new(), 0);
     for input in inputs(model) {

@@ -8,7 +8,7 @@ use super::stated::{declared_and_made, shown, stated_row};
 use super::untracked::without_elements;
 use super::{Frame, Scope, Walk};
 use crate::read::message::GraphProto;
-use crate::shape::{Call, Tensor, Value};
+use crate::shape::{Call, Element, Elements, Tensor, Value};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
@@ -16,21 +16,20 @@ use sizewise_kernels::{Backend, KernelError};
 /// Operators of which the inference of shapes compares sizes that the kernel does not.
 const COMPARED: &[&str] = &["NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"];
 
-/// Operators of which the inference of shapes follows elements, from version 13 on.
-const FOLLOWED: &[&str] = &[
-    "Add",
-    "Cast",
-    "Concat",
-    "Gather",
-    "Identity",
-    "Mul",
-    "Shape",
-    "Size",
-    "Slice",
-    "Squeeze",
-    "Sub",
-    "Unsqueeze",
-];
+/// Whether every element is a number.
+fn has_numbers(tensor: &Tensor) -> bool {
+    let is_number = |element: &Element| match element {
+        Element::Int(number) => number.as_inline().is_some(),
+        Element::Bool(condition) => condition.as_literal_bool().is_some(),
+        Element::Float(_) => true,
+        _ => false,
+    };
+    match &tensor.elements {
+        Some(Elements::List(list)) => list.iter().all(is_number),
+        Some(Elements::Fill(element)) => is_number(element),
+        None => false,
+    }
+}
 
 /// The sizes of a value that are numbers.
 fn stated_sizes(value: &Value) -> Option<Vec<Option<i64>>> {
@@ -72,15 +71,12 @@ fn joined_at_load(call: &Call) -> Option<KernelError> {
 }
 
 impl<'m> Walk<'m> {
-    /// Takes from results the elements that are not known when the model loads. It may be that onnxruntime follows those that
-    /// are computed of sizes.
-    pub(super) fn forget_elements(&self, call: &Call, values: &mut [Option<Value>]) {
-        let is_followed = call.domain.is_empty() && call.version >= 13 && FOLLOWED.contains(&call.op);
-        if self.finding.is_none() || is_followed {
-            return;
-        }
+    /// Takes from results the elements that are not known when the model loads: of those that are computed of sizes,
+    /// onnxruntime follows at most lists in which all are numbers.
+    pub(super) fn forget_elements(&self, values: &mut [Option<Value>]) {
+        let Some(found) = &self.finding else { return };
         for value in values.iter_mut().flatten() {
-            if !value.tensor().is_some_and(|tensor| tensor.constant) {
+            if !value.tensor().is_some_and(|tensor| tensor.constant || found.follows && has_numbers(tensor)) {
                 *value = without_elements(value);
             }
         }

@@ -5,6 +5,7 @@ use crate::check::evaluate::evaluate_for_any_data;
 use crate::check::findings::{DATA_DECIDE, Data, WrongOutput};
 use crate::check::names;
 use crate::check::plain::plain;
+use crate::shape::{Dtype, Value};
 use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::print;
@@ -44,6 +45,15 @@ impl Check<'_> {
         self.lower(Verdict::Unknown);
     }
 
+    /// Notes that a list is of another type than is declared: onnxruntime does not load such a model.
+    fn not_of_type(&mut self, output: &str, (declared, derived): (Dtype, Dtype)) {
+        let shown = format!("{output}: seq({})", declared.name());
+        let because = format!("the model declares {shown}");
+        let condition = Condition { expr: shown.clone(), shown, because, ..Condition::default() };
+        self.pending.push((condition, format!("it is computed as seq({})", derived.name())));
+        self.lower(Verdict::Unknown);
+    }
+
     /// Sees to it that a verdict which is open has a reason.
     pub(super) fn said(&mut self) {
         let is_said = !self.report.undecided.is_empty() || !self.report.unknown.is_empty();
@@ -53,7 +63,7 @@ impl Check<'_> {
     }
 
     /// Compares the outputs with what is declared of them.
-    pub(super) fn outputs(&mut self, results: &[crate::shape::Value]) {
+    pub(super) fn outputs(&mut self, results: &[Value]) {
         let model = self.model;
         let mut named = self.symbolic.names.clone();
         for (at, (message, value)) in model.graph.output.iter().zip(results).enumerate() {
@@ -64,6 +74,13 @@ impl Check<'_> {
             {
                 let types = (stated.name().to_owned(), tensor.dtype.name().to_owned());
                 self.wrong_anywhere(&output.name, Declared::Type(tensor.dtype), types);
+                continue;
+            }
+            if let (Some(stated), Value::Sequence(sequence)) = (output.dtype, value)
+                && output.is_sequence
+                && stated != sequence.dtype
+            {
+                self.not_of_type(&output.name, (stated, sequence.dtype));
                 continue;
             }
             let Some(sizes) = &output.shape else { continue };
