@@ -307,3 +307,29 @@ fn the_manual_shows_what_the_commands_print() {
         "docs/dim_or_shapes.md is stale: SIZEWISE_WRITE_DOCS=1 cargo test --test tests shapes"
     );
 }
+
+#[test]
+fn a_number_in_a_spec_is_the_one_size_that_it_allows() {
+    // The program records symbols for both sizes, and no example; `x.view(-1, 4)`-like needs `x % 4 == 0` and `y == x // 4`.
+    let checker =
+        Checker::read("rows", &std::fs::read("examples/rows.pt2").expect("a program")).expect("a program");
+    for (x, y, expected) in [
+        (json!(8), json!(2), Outcome::Ok),
+        (json!(6), json!(1), Outcome::Violated),
+        (json!(8), json!(3), Outcome::Violated),
+        (json!(1), json!(0), Outcome::Violated),
+        (json!(8), json!("n"), Outcome::Violated),
+        (json!("n"), json!(2), Outcome::Violated),
+    ] {
+        let spec = json!({"vars": {"n": {"min": 0, "max": 99}}, "params": {"x": [x, null], "y": [y, null]}});
+        let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
+        let report = checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report");
+        assert_eq!(report.verdict, expected, "x {x}, y {y}: {:?}", report.diagnostics);
+        for guard in report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated) {
+            let Some(inputs) = &guard.inputs else { continue };
+            for (name, size) in [("x", &x), ("y", &y)] {
+                assert!(!size.is_number() || inputs[name][0] == *size, "{name} is {size}: {inputs:?}");
+            }
+        }
+    }
+}

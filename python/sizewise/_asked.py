@@ -21,6 +21,9 @@ _RECORDING = ("eval", "runtime_assert")
 #: The most conditions of one program whose lines are kept.
 _MAX_ASKED = 4096
 
+#: The most inputs by which one condition is named.
+_MAX_SOURCES = 4
+
 #: The conditions of each `ShapeEnv` that was watched, with their lines.
 _WATCHED: weakref.WeakKeyDictionary[Any, list[tuple[Any, Place]]] = weakref.WeakKeyDictionary()
 
@@ -83,8 +86,8 @@ def _keep(shape_env: Any, prefix: str, condition: Any, frame: Any) -> None:
 def asked_of(shape_env: Any, prefix: str, condition: Any, frame: Any) -> dict[str, str] | None:
     """A condition on inputs that torch is about to record, with the line that asks for it."""
     place = place_of(frame, asserts=prefix == "runtime_assert") if prefix in _RECORDING else None
-    text = _over_sources(shape_env, condition) if place is not None else None
-    return None if place is None or text is None else _entry(text, place)
+    found = _over_sources(shape_env, condition) if place is not None else []
+    return None if place is None or not found else _entry(found[0], place)
 
 
 def _entry(text: str, place: Place) -> dict[str, str]:
@@ -97,24 +100,24 @@ def asked_json(shape_env: Any) -> str:
     found = _WATCHED.get(shape_env) or list(_recorded(shape_env))
     texts = []
     for condition, place in found:
-        text = _over_sources(shape_env, condition)
-        if text is not None:
-            texts.append(_entry(text, place))
+        texts += [_entry(text, place) for text in _over_sources(shape_env, condition)]
     return json.dumps(texts)
 
 
-def _over_sources(shape_env: Any, condition: Any) -> str | None:
-    """A condition over the inputs as guards name them; `None` if it is on something else, too."""
+def _over_sources(shape_env: Any, condition: Any) -> list[str]:
+    """A condition over the inputs as guards name them, once for each of a few inputs that have a size.
+
+    There is none if the condition is on something else, too.
+    """
     import sympy
 
-    names = {}
-    for symbol in condition.free_symbols:
-        sources = shape_env.var_to_sources.get(symbol)
-        if not sources:
-            return None
-        name = sources[0].name
-        names[symbol] = sympy.Symbol(name if isinstance(name, str) else name())
-    return str(condition.xreplace(names))
+    found: list[dict[Any, Any]] = [{}]
+    for symbol in sorted(condition.free_symbols, key=str):
+        equal = [symbol, *(other for other, target in shape_env.replacements.items() if target == symbol)]
+        sources = [source for one in equal for source in shape_env.var_to_sources.get(one, ())][:_MAX_SOURCES]
+        names = [source.name if isinstance(source.name, str) else source.name() for source in sources]
+        found = [{**known, symbol: sympy.Symbol(name)} for known in found for name in names][:_MAX_SOURCES]
+    return [str(condition.xreplace(names)) for names in found]
 
 
 def _recorded(shape_env: Any) -> Iterator[tuple[Any, Place]]:

@@ -13,7 +13,7 @@ from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
-from sizewise._errors import DataDependentError, ExpressionError, ShapeError
+from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError
 from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
 from sizewise._follow import Taken, follower
 from sizewise._report import Condition, Fix, Report
@@ -77,7 +77,9 @@ class Assumed:
                 sizes = ", ".join(f"{name} = {value}" for name, value in (branch.other_example or {}).items())
                 lines.append(f"  the other side: {branch.other}" + (f", for example {sizes}" if sizes else ""))
         if not self.by_torch_alone:
-            lines.append("torch alone does not see that this suffices: export it within sizewise.decider(), or by this call")
+            lines.append(
+                "torch alone does not see that this suffices: export it within sizewise.decider(), or by this call"
+            )
         return "\n".join(lines)
 
 
@@ -139,7 +141,12 @@ class _Export:
         program, taken = self.follow(given)
         report = check(program, given, budget=self.budget)
         conditions, alone = list(report.conditions), True
-        found = [text for one in taken if not one.asserted for text in names.stated(str(one.condition.xreplace(names.symbols)))]
+        found = [
+            text
+            for one in taken
+            if not one.asserted
+            for text in names.stated(str(one.condition.xreplace(names.symbols)))
+        ]
         code = _native.spec_code(json.dumps(names.spec)).rstrip("\n")
         if found:
             code = names.code(found)
@@ -152,6 +159,7 @@ class _Export:
                     raise ShapeError(str(report), report)
                 code = fix.code if fix and not found else ""
                 found = names.weakest([*found, *more])
+                names.check_example(found)
                 code = code or names.code(found)
             spec = to_objects(code)
             program, alone = self.attempt(spec)
@@ -165,7 +173,7 @@ class _Export:
         return Assumed(program, found, spec, code, report, branches, alone)
 
     def with_dims(self, shapes: Any) -> Assumed | None:
-        """The program under a spec of `Dim`, or under such a fix of it that loses no shapes that work, if there is one."""
+        """The program under a spec of `Dim`, or under such a fix of it, if one loses no shapes that work."""
         try:
             program = self.torch(shapes)
         except Exception as error:
@@ -215,7 +223,9 @@ class _Export:
                     except Exception:
                         exports[answer] = False
             said = {True: "exports", False: "does not export"}
-            message += f"; the module {said[exports[True]]} where it is true, and {said[exports[False]]} where it is false"
+            message += (
+                f"; the module {said[exports[True]]} where it is true, and {said[exports[False]]} where it is false"
+            )
         known = f"torch._check({open.condition})", f"torch._check(torch.sym_not({open.condition}))"
         advice = _checks_of(error) or [f"{check}  # in torch's symbols" for check in known]
         message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
@@ -304,7 +314,12 @@ class _Names:
 
     def python(self, text: str) -> str:
         """A condition as Python where Python has its operators."""
-        return self._env.python(self._env.read(text)) or text
+        written = self._env.python(self._env.read(text))
+        try:
+            return text if written is None else (self._env.read(written), written)[1]
+        except ExpressionError:
+            # Not all of Python is read back.
+            return text
 
     def lacking(self, report: Report) -> list[str]:
         """The conditions on the variables that a report found broken."""
@@ -313,7 +328,8 @@ class _Names:
     def stated(self, condition: str) -> list[str]:
         """What a ShapesSpec can say of a condition; nothing if it is on something else, too.
 
-        Where it cannot say it, as a condition on the root of a size, its variables are as in the example.
+        Where it cannot say it, as a condition on the root of a size, its variable is in a range about the example, or
+        its variables are as in the example.
         """
         try:
             read = self._env.read(condition)
@@ -322,7 +338,36 @@ class _Names:
         about, text = self._env.symbols_of(read), self._env.python(read)
         if not set(about) <= self.example.keys():
             return []
-        return [text] if text is not None else [f"{name} == {self.example[name]}" for name in about]
+        if text is not None:
+            try:
+                self.code([text])
+                return [text]
+            except SpecError:
+                # Not all of Python is read back.
+                pass
+        return (
+            self.range_about(condition, about[0])
+            if len(about) == 1
+            else [f"{name} == {self.example[name]}" for name in about]
+        )
+
+    def range_about(self, condition: str, name: str) -> list[str]:
+        """The largest range about the example in which a condition on one variable is proved to hold."""
+        value, env = self.example[name], self.facts()
+        env.assume(f"Not({condition})")
+        stated = []
+        for side, end, first in (("<=", "max", 1), (">=", "min", -1)):
+            beyond = env.branch()
+            beyond.assume(f"{name} {side} {value}")
+            try:
+                nearest = getattr(beyond.bounds(name), end)
+            except ValueError:
+                continue
+            if nearest is not None:
+                stated.append(f"{name} {'>=' if first > 0 else '<='} {nearest + first}")
+        within = self.facts()
+        within.assume(*stated)
+        return stated if within.implies(condition) else [f"{name} == {value}"]
 
     def facts(self) -> Env:
         """What the spec says."""
@@ -341,6 +386,16 @@ class _Names:
             if others.implies(assumption):
                 kept.remove(assumption)
         return kept
+
+    def check_example(self, assumptions: list[str]) -> None:
+        """Refuses assumptions that the example does not satisfy: it is not on the path that torch traced."""
+        for assumption in assumptions:
+            read = self._env.read(assumption)
+            values = {name: self.example[name] for name in self._env.symbols_of(read) if name in self.example}
+            if self._env.evaluate(read, values) is False:
+                sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
+                message = f"the program that torch traces needs {assumption}, and the example has {sizes}"
+                raise ShapeError(f"{message}: leave that size static in the spec, or trace with another example")
 
     def code(self, assumptions: list[str]) -> str:
         """The spec with more assumptions, as Python."""
@@ -381,13 +436,22 @@ class _Branches:
         return branches
 
     def other_side(self, path: Env, condition: str) -> dict[str, int] | None:
-        """Values of the variables where a condition fails after what was assumed before it: as near to the example as can be."""
-        for changed in self.example:
+        """Values of the variables, near the example, where a condition fails after what was assumed before it."""
+        for changed in sorted(self.example, key=lambda name: name not in condition):
+            value = self.example[changed]
             near = path.branch()
-            near.assume(*(f"Eq({name}, {value})" for name, value in self.example.items() if name != changed))
-            witness = near.implies(condition).witness
-            if witness is not None:
-                return witness
+            near.assume(*(f"Eq({name}, {size})" for name, size in self.example.items() if name != changed))
+            near.assume(f"Not({condition})")
+            above, below = near.branch(), near.branch()
+            above.assume(f"{changed} >= {value}")
+            below.assume(f"{changed} < {value}")
+            for side, end in ((above, "min_at"), (below, "max_at")):
+                try:
+                    found: dict[str, int] | None = getattr(side.bounds(changed), end)
+                except ValueError:
+                    continue
+                if found is not None:
+                    return {**self.example, **found}
         return path.implies(condition).witness
 
     def needed_for(self, condition: str) -> list[str]:

@@ -51,9 +51,14 @@ class _Dims:
     def by_parameter(self, shapes: Any) -> dict[str, Any]:
         if shapes is None:
             return {}
-        if isinstance(shapes, Mapping):
-            return dict(shapes)
         names = list(self.bound.arguments)
+        if isinstance(shapes, Mapping):
+            collected = [value for value in self.bound.arguments.values() if isinstance(value, dict)]
+            known = {*names, *(key for value in collected for key in value)}
+            for name in shapes:
+                if name not in known:
+                    raise SpecError(f"dynamic_shapes: there is no argument {name!r}; there are {', '.join(names)}")
+            return dict(shapes)
         if not isinstance(shapes, (list, tuple)) or len(shapes) > len(names):
             raise SpecError(f"dynamic_shapes: expected entries for {', '.join(names)}")
         return dict(zip(names, shapes))
@@ -79,6 +84,9 @@ class _Dims:
             return None
         if hasattr(value, "shape"):
             sizes = entry if isinstance(entry, Mapping) else dict(enumerate(entry))
+            beyond = [dim for dim in sizes if not -len(value.shape) <= dim < len(value.shape)]
+            if beyond:
+                raise SpecError(f"{path}: a tensor of {len(value.shape)} dimensions has no dimension {beyond[0]}")
             return TensorSpec([self.size(sizes.get(i), f"{path}_{i}") for i in range(len(value.shape))])
         if isinstance(value, (list, tuple)):
             return SeqSpec([self.part(e, v, f"{path}_{i}") for i, (e, v) in enumerate(zip(entry, value))])

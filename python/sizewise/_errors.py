@@ -99,7 +99,16 @@ class InternalError(SizewiseError, RuntimeError):
 
 #: The exceptions by their codes.
 CODES: dict[str, type[SizewiseError]] = {
-    kind.code: kind for kind in (ShapeError, DataDependentError, SpecError, ProgramError, ExpressionError, Unsupported, InternalError)
+    kind.code: kind
+    for kind in (
+        ShapeError,
+        DataDependentError,
+        SpecError,
+        ProgramError,
+        ExpressionError,
+        Unsupported,
+        InternalError,
+    )
 }
 
 # They are shown, and pickled, by the name under which they are imported.

@@ -39,8 +39,8 @@ def export(
         As ``torch.export.export`` takes them.
     fix : bool
         Whether a wrong spec is replaced by a proved fix: the first that loses no shapes that work, or the first if each
-        loses some; of a `ShapesSpec`, by the assumptions that `assume` finds. A note in ``report.diagnostics`` says which
-        it is, and what it costs.
+        loses some; of a `ShapesSpec`, by the assumptions that `assume` finds. A note in ``report.diagnostics`` says
+        which it is, and what it costs.
 
     Returns
     -------
@@ -53,7 +53,8 @@ def export(
     ShapeError
         If the spec is wrong and not fixed. The message says what to write.
     DataDependentError
-        If torch needs a condition that data decide. The message names the line and the ``torch._check`` that settles it.
+        If torch needs a condition that data decide. The message names the line and the ``torch._check`` that settles
+        it.
     """
     from torch.export import export as torch_export
 
@@ -70,7 +71,9 @@ def export(
         if not concerns_shapes(refusal):
             raise
         if is_undecided(refusal) or is_shapes_spec(shapes):
-            return _assumed(lambda: assume(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options), refusal, fix)
+            return _assumed(
+                lambda: assume(module, args, kwargs, dynamic_shapes=shapes, strict=strict, **options), refusal, fix
+            )
         if shapes is None:
             raise
         return _repaired(attempt, shapes, refusal, fix)

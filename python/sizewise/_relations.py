@@ -212,10 +212,20 @@ class _Search:
             for slot in number.slots:
                 expressions[slot] = number.expression or self.names[id(number)]
         variables = {}
+        assumptions = list(self.assumptions)
+        for number in self.numbers:
+            # torch takes expressions for sizes only: an integer argument is a variable of its own.
+            integers = [slot for slot in number.slots if not self.slots[slot].is_size]
+            if number.expression is not None and integers:
+                name = self.names[id(number)]
+                for slot in integers:
+                    expressions[slot] = name
+                variables[name] = Variable(False, self.least(number, False))
+                assumptions.append(f"{name} == {number.expression}")
         for number in self.free():
             is_size = any(self.slots[slot].is_size for slot in number.slots)
             variables[self.names[id(number)]] = Variable(is_size, self.least(number, is_size))
-        return Relations(expressions, variables, self.assumptions)
+        return Relations(expressions, variables, assumptions)
 
     @staticmethod
     def least(number: _Number, is_size: bool) -> int | None:

@@ -69,7 +69,7 @@ def windows2(self, x):
 
 def cache(self, k, p):
     if p.shape[1] + k.shape[1] > 32:
-        p = p[:, -(32 - k.shape[1]):]
+        p = p[:, -(32 - k.shape[1]) :]
     return torch.cat([p, k], 1)
 
 
@@ -248,10 +248,21 @@ CASES: list[tuple[str, Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("windows", window, (randn(2, 8, 3),), {"x": ["b", "t", 3]}, "t % 4 == 0"),
     ("padded windows", windows2, (randn(2, 7, 9),), {"x": ["b", "h", "w"]}, "h % 4 != 0"),
     ("whole windows", windows2, (randn(2, 8, 8),), {"x": ["b", "h", "w"]}, "h % 4 == 0 and w % 4 == 0"),
-    ("a cache with room", cache, (randn(2, 3, 4), randn(2, 7, 4)), {"k": ["b", "t", 4], "p": ["b", "p", 4]}, "p + t <= 32"),
+    (
+        "a cache with room",
+        cache,
+        (randn(2, 3, 4), randn(2, 7, 4)),
+        {"k": ["b", "t", 4], "p": ["b", "p", 4]},
+        "p + t <= 32",
+    ),
     ("a full cache", cache, (randn(2, 3, 4), randn(2, 31, 4)), {"k": ["b", "t", 4], "p": ["b", "p", 4]}, "p + t > 32"),
-    ("the mask of a cache", cachemask, (randn(2, 3, 4), randn(2, 5, 4), randn(2, 8)),
-     {"q": ["b", "t", 4], "p": ["b", "p", 4], "m": ["b", "m"]}, "m == p + t"),
+    (
+        "the mask of a cache",
+        cachemask,
+        (randn(2, 3, 4), randn(2, 5, 4), randn(2, 8)),
+        {"q": ["b", "t", 4], "p": ["b", "p", 4], "m": ["b", "m"]},
+        "m == p + t",
+    ),
     ("broadcasting", broadcast, (randn(5, 3), randn(5, 3)), {"x": ["a", "c"], "y": ["b", "d"]}, "a == b and c == d"),
     ("sizes of a product", matmul, (randn(5, 3), randn(3, 4)), {"x": ["a", "c"], "y": ["b", "d"]}, "b == c"),
     ("rows of a table", table, (randn(2, 7),), {"x": ["b", "t"]}, "t <= 16"),

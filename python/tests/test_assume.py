@@ -10,16 +10,16 @@ import pytest
 
 dynamic_spec = pytest.importorskip("torch.fx.experimental.dynamic_spec", exc_type=ImportError)
 
-import torch  # noqa: E402
-from torch import nn, randn  # noqa: E402
-from torch.export import Dim  # noqa: E402
-from torch.fx.experimental.dynamic_spec import IntVar, ParamsSpec, ShapesSpec, ShapeVar, TensorSpec  # noqa: E402
+import torch
+from torch import nn, randn
+from torch.export import Dim
+from torch.fx.experimental.dynamic_spec import IntVar, ParamsSpec, ShapesSpec, ShapeVar, TensorSpec
 
-import sizewise  # noqa: E402
-from sizewise import _native  # noqa: E402
+import sizewise
+from sizewise import _native
 
-from branching import CASES  # isort: skip  # noqa: E402
-from programs import module  # isort: skip  # noqa: E402
+from branching import CASES  # isort: skip
+from programs import module  # isort: skip
 
 pytestmark = pytest.mark.torch
 
@@ -90,7 +90,9 @@ def test_each_branch_names_its_line(strict: bool) -> None:
             if branch.cause == "branch":
                 assert branch.line is not None and branch.file == __file__.replace("test_assume", "branching"), name
                 assert lines[branch.line - first].strip() == branch.source, name
-                assert any(word in branch.source for word in ("if ", "while ", "range(", "int(", "len(", "assert ")), branch
+                assert any(word in branch.source for word in ("if ", "while ", "range(", "int(", "len(", "assert ")), (
+                    branch
+                )
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -101,7 +103,10 @@ def test_the_other_side_has_sizes_to_trace_it_with(strict: bool) -> None:
         return x
 
     found = sizewise.assume(
-        module(forward), (randn(8, 2),), dynamic_shapes=ShapesSpec({"x": TensorSpec([ShapeVar("b"), None])}), strict=strict
+        module(forward),
+        (randn(8, 2),),
+        dynamic_shapes=ShapesSpec({"x": TensorSpec([ShapeVar("b"), None])}),
+        strict=strict,
     )
     (branch,) = found.branches
     assert found.assumptions == ["b >= 6"] == branch.assumptions
@@ -194,7 +199,9 @@ def test_export_says_what_to_assume_and_assumes_it() -> None:
         return x
 
     spec = ShapesSpec({"x": TensorSpec([ShapeVar("b", max=64)])})
-    with pytest.raises(sizewise.ShapeError, match=r"(?s)Could not guard.*if x.shape\[0\] > 5.*b = ShapeVar\('b', min=6"):
+    with pytest.raises(
+        sizewise.ShapeError, match=r"(?s)Could not guard.*if x.shape\[0\] > 5.*b = ShapeVar\('b', min=6"
+    ):
         sizewise.export(module(forward), (randn(8),), dynamic_shapes=spec)
     program, report = sizewise.export(module(forward), (randn(8),), dynamic_shapes=spec, fix=True)
     assert report.verdict == "ok" and "it assumes b >= 6" in str(report)

@@ -78,7 +78,13 @@ pub fn bounds_traced(
     prepare(pool, facts, budget);
     let upper = end(pool, facts, e, budget, trace);
     let negated = pool.neg(e);
-    let lower = end(pool, facts, negated, budget, trace);
+    let mut lower = end(pool, facts, negated, budget, trace);
+    // The negative of a choice between a double and an integer rounds the integer: then the least value is not known.
+    if let Some(at) = &lower.at
+        && value_at(pool, e, at) != lower.value.as_ref().map(|value| -value)
+    {
+        lower = End::default();
+    }
     Bounds {
         min: lower.value.map(|v| -v),
         max: upper.value,

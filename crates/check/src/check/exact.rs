@@ -13,7 +13,7 @@ use crate::spec::{Assumptions, Containers, Spec};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::read;
 use sizewise_expr::{Expr, Pool, Symbol, is_cancelled};
-use sizewise_solve::{Budget, Verdict, decide, minimize, simplify};
+use sizewise_solve::{Budget, Verdict, decide, minimize, requirements, simplify};
 
 /// What is said of a fix of a Dim spec in the other language.
 const AS_SHAPES: &str = "a ShapesSpec can say it exactly; its sizes are unbacked (docs/dim_or_shapes.md)";
@@ -120,7 +120,16 @@ fn needed(examined: &mut Examined, budget: &Budget) -> Option<Vec<String>> {
     };
     let (pool, facts) = examined.assumptions.env.facts();
     let mut texts: Vec<String> = Vec::new();
+    let mut with_divisors = Vec::new();
     for condition in conditions {
+        // An assumption that divides by zero is none: torch's module raises an error there.
+        let defined = requirements(pool, &[condition]);
+        let is_open =
+            |&e: &Expr| !decide(pool, &mut facts.clone(), e, budget).verdict.is_implied();
+        with_divisors.extend(defined.into_iter().filter(is_open));
+        with_divisors.push(condition);
+    }
+    for condition in with_divisors {
         let simple = simplify(pool, &mut facts.clone(), condition, &Budget { rlimit: 0, ..budget.clone() });
         let text = text(pool, simple, &names).or_else(|| text(pool, condition, &names))?;
         if !texts.contains(&text) {

@@ -186,7 +186,8 @@ impl<'p> Examination<'_, 'p> {
         let expr = text::print::expression(&base.pool, obligation.condition);
         let witness = proof.witness.as_ref().map(|witness| witness_json(base, witness));
         let mut report = guard_report(run, base, obligation, proof, (expr, shown), witness);
-        if report.code.is_none()
+        // The nodes of assertions have the line of whatever came next.
+        if (report.code.is_none() || report.kind != ConditionKind::Precondition)
             && let Some((_, asked)) = self.asked.iter().find(|(asked, _)| *asked == obligation.condition)
         {
             place::place_asked(&mut report, asked);

@@ -267,9 +267,10 @@ impl<'p> Binder<'_, 'p> {
     fn allowed(&mut self, place: &Place) -> Result<Expr, SpecError> {
         let recorded_is_static = self.env.pool.is_constant(place.recorded);
         Ok(match &place.entry {
-            Entry::Static | Entry::Size(_) => match &place.example {
-                Some(example) => self.env.pool.int(example.clone()),
-                None => place.recorded,
+            Entry::Static | Entry::Size(_) => match (&place.example, &place.entry) {
+                (Some(example), _) => self.env.pool.int(example.clone()),
+                (None, Entry::Size(size)) => self.env.pool.int(size.clone()),
+                (None, _) => place.recorded,
             },
             Entry::Dim(dim) => self.dims.get(&dim.name).and_then(|d| d.variable).unwrap_or(place.recorded),
             Entry::Sum { .. } => place.recorded,
