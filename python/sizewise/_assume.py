@@ -138,6 +138,7 @@ class _Export:
             shapes = as_shapes(shapes, self.module, self.args, self.kwargs)
         given = _coerce_to_shapes_spec(shapes)
         names = _Names(given, self.values(given))
+        names.check_given()
         program, taken = self.follow(given)
         report = check(program, given, budget=self.budget)
         conditions, alone = list(report.conditions), True
@@ -277,10 +278,24 @@ def _exact(report: Report) -> Fix | None:
 def _of_conditions(report: Report) -> list[Branch]:
     """What a spec of `Dim` lacks, in its names, without what follows from the rest."""
     return [
-        Branch(one.expr, [one.expr], one.kind, one.file, one.line, one.source, None, None)
+        Branch(one.expr, [one.expr], one.cause, one.file, one.line, one.source, _opposite(one), None)
         for one in report.violations
         if not one.follows
     ]
+
+
+def _opposite(condition: Condition) -> str | None:
+    """What holds on the other side of a branch."""
+    if condition.cause != "branch":
+        return None
+    env = Env()
+    try:
+        native = _native.Env()
+        for name in native.symbols_of(native.read(condition.expr)):
+            env.symbol(name)
+        return str(env.simplify(f"Not({condition.expr})"))
+    except ExpressionError:
+        return None
 
 
 def _checks_of(error: Exception) -> list[str]:
@@ -386,6 +401,20 @@ class _Names:
             if others.implies(assumption):
                 kept.remove(assumption)
         return kept
+
+    def check_given(self) -> None:
+        """Refuses a spec that the example does not satisfy, of which torch says nothing."""
+        for name, known in self.spec["vars"].items():
+            value = self.example.get(name)
+            low, high = known["min"], known["max"]
+            if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
+                raise SpecError(f"{name}: the example has {value}, which is not between {low} and {high}")
+        for assumption in self.spec["assumptions"]:
+            read = self._env.read(assumption)
+            values = {name: self.example[name] for name in self._env.symbols_of(read) if name in self.example}
+            if self._env.evaluate(read, values) is False:
+                sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
+                raise SpecError(f"the spec assumes {self.python(assumption)}, and the example has {sizes}")
 
     def check_example(self, assumptions: list[str]) -> None:
         """Refuses assumptions that the example does not satisfy: it is not on the path that torch traced."""

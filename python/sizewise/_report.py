@@ -46,6 +46,9 @@ class Condition:
     inputs: dict[str, Any] | None
     #: Values of the symbols there.
     witness: dict[str, int] | None
+    #: What gave rise to it: "branch", "operator", "layout" (torch's check of strides), "assertion", "record" (a recorded
+    #: size or range) and others.
+    cause: str
     #: What follows from: the facts of a proof.
     because: list[str]
     node: str | None
@@ -260,6 +263,7 @@ class Report:
             clause=guard["clause"],
             inputs=guard["inputs"],
             witness=guard["witness"],
+            cause=guard["cause"],
             because=guard["because"],
             node=guard["node"],
             op=guard["op"],

@@ -260,3 +260,48 @@ def test_the_modules_of_torch_are_exported_along_the_example() -> None:
         found = sizewise.assume(model, example, dynamic_shapes=spec)
         assert found.report.verdict == "ok" and found.assumptions == expected, str(found)
     del m
+
+
+def test_what_does_not_fit_the_example_is_refused() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        return x.squeeze(0)
+
+    def assumed(shapes: Any, size: int = 8) -> Any:
+        return sizewise.assume(module(forward), (randn(size, 2),), dynamic_shapes=shapes)
+
+    n = ShapeVar("n", max=4)
+    for shapes, message in (
+        (ShapesSpec({"x": TensorSpec([n, None])}), "the example has 8, which is not between 0 and 4"),
+        (
+            ShapesSpec({"x": TensorSpec([b := ShapeVar("b"), None])}, assumptions=[b % 3 == 0]),
+            "b % 3 == 0, and .* b = 8",
+        ),
+        ({"y": {0: Dim("m")}}, "there is no argument 'y'"),
+        ({"x": {3: Dim("m")}}, "2 dimensions has no dimension 3"),
+    ):
+        with pytest.raises(sizewise.SpecError, match=message):
+            assumed(shapes)
+    # torch traces the path on which nothing is squeezed, whatever the example is.
+    with pytest.raises(sizewise.ShapeError, match="needs n != 1, and the example has n = 1"):
+        assumed(ShapesSpec({"x": TensorSpec([n, None])}), 1)
+
+
+def test_conditions_on_floating_point_are_stated_as_ranges_or_as_in_the_example() -> None:
+    def half(self: Any, x: Any) -> Any:
+        return x[: int(x.shape[0] * 0.5)]
+
+    def ratio(self: Any, x: Any) -> Any:
+        return x + 1 if x.shape[0] / x.shape[1] > 1.5 else x
+
+    for forward, expected in ((half, ["n >= 4", "n <= 5"]), (ratio, ["m == 7", "n == 5"])):
+        spec = ShapesSpec({"x": TensorSpec([ShapeVar("n", max=64), ShapeVar("m", max=64)])})
+        found = sizewise.assume(module(forward), (randn(5, 7),), dynamic_shapes=spec)
+        assert sorted(found.assumptions) == sorted(expected) and found.report.verdict == "ok"
+
+
+def test_names_that_end_as_functions_do_are_names() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        return x + 1 if min(x.shape[0], x.shape[1]) > 2 else x
+
+    spec = ShapesSpec({"x": TensorSpec([ShapeVar("n"), ShapeVar("m")])})
+    assert sizewise.assume(module(forward), (randn(5, 7),), dynamic_shapes=spec).assumptions == ["min(m, n) >= 3"]

@@ -2,7 +2,8 @@
 use crate::check::{Filled, check, evaluate, shapes};
 use crate::read::Model;
 use crate::read::message::{
-    AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, ValueInfoProto,
+    AttributeProto, ElementType, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
+    TensorType, TypeProto, TypeValue, ValueInfoProto,
 };
 use prost::Message;
 use rustc_hash::FxHashMap;
@@ -239,5 +240,29 @@ fn files_that_are_no_models_are_refused() {
             }
         }
         let _ = Model::read(whole[..at].to_vec()).map(|model| shapes(&model));
+    }
+}
+
+#[test]
+fn inputs_of_undefined_element_types_are_refused() {
+    let tensor = |elem_type| TypeProto {
+        value: Some(TypeValue::Tensor(TensorType { elem_type, ..TensorType::default() })),
+    };
+    let of = |inner: TypeProto| Box::new(ElementType { elem_type: Some(Box::new(inner)) });
+    let sequence = |elem_type| TypeProto { value: Some(TypeValue::Sequence(of(tensor(elem_type)))) };
+    let optional = |elem_type| TypeProto { value: Some(TypeValue::Optional(of(sequence(elem_type)))) };
+    for (kind, is_read) in [
+        (tensor(1), true),
+        (tensor(0), false),
+        (sequence(0), false),
+        (optional(0), false),
+        (optional(7), true),
+    ] {
+        let input = ValueInfoProto { name: "x".into(), r#type: Some(kind.clone()) };
+        let output = ValueInfoProto { name: "x".into(), ..ValueInfoProto::default() };
+        let graph = GraphProto { input: vec![input], output: vec![output], ..GraphProto::default() };
+        let opset_import = vec![OperatorSetIdProto { version: 18, ..OperatorSetIdProto::default() }];
+        let message = ModelProto { ir_version: 8, graph: Some(graph), opset_import, ..ModelProto::default() };
+        assert_eq!(Model::read(message.encode_to_vec()).is_ok(), is_read, "{kind:?}");
     }
 }

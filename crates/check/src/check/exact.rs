@@ -124,8 +124,7 @@ fn needed(examined: &mut Examined, budget: &Budget) -> Option<Vec<String>> {
     for condition in conditions {
         // An assumption that divides by zero is none: torch's module raises an error there.
         let defined = requirements(pool, &[condition]);
-        let is_open =
-            |&e: &Expr| !decide(pool, &mut facts.clone(), e, budget).verdict.is_implied();
+        let is_open = |&e: &Expr| !decide(pool, &mut facts.clone(), e, budget).verdict.is_implied();
         with_divisors.extend(defined.into_iter().filter(is_open));
         with_divisors.push(condition);
     }

@@ -5,14 +5,14 @@ use crate::propagate::{Run, Step};
 use crate::report::{Diagnostic, Level, Outcome};
 use rustc_hash::FxHashSet;
 use sizewise_expr::{Expr, Func, Int, Symbol};
-use sizewise_ir::{Graph, ValueId};
+use sizewise_ir::{Dtype, Graph, Meta, ValueId};
 
 /// Computations are written up to this depth; what is further down goes by its name.
 const MAX_DEPTH: usize = 4;
 
 impl Examination<'_, '_> {
-    /// Warns of assertions that leave a number that data decide a single value. Such a program does not run on every
-    /// input that the spec allows, and no spec can say on which it does: the verdict is unknown at best.
+    /// Warns of assertions that leave a number that data decide a single value. Where the program reads that number, it
+    /// does not run on every input that the spec allows, and no spec can say on which it does: the verdict is unknown at best.
     pub fn frozen_data(&mut self, run: &Run) {
         let graph = &self.evaluator.contract().program.graph;
         let mut seen: FxHashSet<Symbol> = FxHashSet::default();
@@ -27,6 +27,8 @@ impl Examination<'_, '_> {
                 }
                 let symbol = run.env.pool.symbol_name(symbol);
                 let read = run.step(assert.origin).and_then(|step| read_by(graph, run, step));
+                let is_number =
+                    read.is_some() && !run.step(assert.origin).is_some_and(|step| is_truth(graph, step));
                 let (name, known) = match read {
                     Some(computed) => (computed, format!(" ({symbol})")),
                     None => (symbol.to_string(), String::new()),
@@ -35,7 +37,10 @@ impl Examination<'_, '_> {
                     "this program only runs where {name} == {value}: data decide {name}{known}, and the trace kept the \
                      value that it had in the example, or the code asserts it; no spec can say so"
                 );
-                self.report.verdict = self.report.verdict.max(Outcome::Unknown);
+                // A number that is read, and no size or truth value, is one that the code needs to trace on.
+                if is_number {
+                    self.report.verdict = self.report.verdict.max(Outcome::Unknown);
+                }
                 let mut warning = Diagnostic::new("frozen-data", Level::Warning, message);
                 if let Some(step) = run.step(assert.origin) {
                     place::note(&mut warning, step);
@@ -51,6 +56,13 @@ fn read_by(graph: &Graph, run: &Run, step: &Step) -> Option<String> {
     let reads = matches!(step.op().as_str(), "aten.item.default" | "aten._local_scalar_dense.default");
     let read = (reads && !step.is_nested()).then(|| inputs(step))?;
     Some(computed(graph, run, *read.first()?, MAX_DEPTH))
+}
+
+/// Whether a step reads a truth value: what a condition on data is.
+fn is_truth(graph: &Graph, step: &Step) -> bool {
+    let of = inputs(step);
+    let read = of.first().map(|&value| graph.meta(value));
+    matches!(read, Some(Meta::Tensor(tensor)) if tensor.dtype == Dtype::Bool)
 }
 
 /// A value as calls of operators on inputs.

@@ -180,6 +180,23 @@ pub struct ValueInfoProto {
     pub r#type: Option<TypeProto>,
 }
 
+impl ValueInfoProto {
+    /// Whether it is a tensor, or a list or an optional of one, whose element type is left undefined.
+    pub fn lacks_element_type(&self) -> bool {
+        let mut next: Option<&TypeProto> = self.r#type.as_ref();
+        while let Some(kind) = next.take().and_then(|message| message.value.as_ref()) {
+            match kind {
+                TypeValue::Tensor(tensor) => return tensor.elem_type == 0,
+                TypeValue::Sequence(element) | TypeValue::Optional(element) => {
+                    next = element.elem_type.as_deref();
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
 #[derive(Clone, PartialEq, Message)]
 pub struct TypeProto {
     #[prost(oneof = "TypeValue", tags = "1, 4, 5, 8, 9")]

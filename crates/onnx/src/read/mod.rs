@@ -215,6 +215,9 @@ impl Model {
         if graph.output.is_empty() {
             return Err(wrong("graph", "it has no outputs"));
         }
+        if let Some(input) = graph.input.iter().find(|input| input.lacks_element_type()) {
+            return Err(wrong(format!("input {}", input.name), "its element type is undefined"));
+        }
         let links = order::graph(&mut graph, None)?;
         initialized(&graph)?;
         filled(&graph)?;

@@ -28,7 +28,7 @@ use super::tracer::{Edit, Proxy, Step, TraceError, Tracer, retrace_graphs};
 use super::{dead_code, derive};
 use crate::verify::is_core_or_excepted;
 use builder::Builder;
-use sizewise_ir::{Argument, Dialect, Graph, Program, Target};
+use sizewise_ir::{Argument, Dialect, Graph, GraphInput, Node, Program, Target};
 use sizewise_kernels::Operators;
 pub use table::operators as decomposed_operators;
 
@@ -50,6 +50,12 @@ pub fn decompose(program: &Program, operators: &Operators) -> Result<Program, Pa
         );
         return Err(PassError::failed(NAME, message));
     }
+    if let Some(name) = reads_memory(&program.graph) {
+        let message = format!(
+            "{name} reads memory as its operand lies there, and decompositions may lay the operand out otherwise"
+        );
+        return Err(PassError::failed(NAME, message));
+    }
     let source = with_graph(program, with_numbers_read(&program.graph));
     let mut left = Vec::new();
     let traced = retrace_graphs(&source, operators, &mut |tracer, step| edited(tracer, step, &mut left))
@@ -65,7 +71,28 @@ pub fn decompose(program: &Program, operators: &Operators) -> Result<Program, Pa
     rename_results(&mut made, &outputs);
     let clean = dead_code::run(&made, operators)?;
     // Strides of what follows an operator whose decomposition lies otherwise in memory.
-    Ok(derive::run(&clean, operators).unwrap_or(clean))
+    match derive::run(&clean, operators) {
+        Err(error) if derive::run(program, operators).is_ok() => {
+            let message =
+                format!("a decomposition lies otherwise in memory than its operator's result: {error}");
+            Err(PassError::failed(NAME, message))
+        }
+        derived => Ok(derived.unwrap_or(clean)),
+    }
+}
+
+/// A node that takes elements by their distances in memory from what an operator made.
+fn reads_memory(graph: &Graph) -> Option<&str> {
+    let given =
+        |id| graph.inputs().iter().any(|input| matches!(input, GraphInput::Value(known) if *known == id));
+    let of_made = |node: &Node| {
+        let mut made = false;
+        node.inputs.iter().take(1).for_each(|input| input.arg.for_each_value(&mut |id| made |= !given(id)));
+        made
+    };
+    let by_distance =
+        |node: &Node| matches!(node.target.op(), Some(("aten", op, _)) if op.starts_with("as_strided"));
+    graph.nodes().iter().find(|node| by_distance(node) && of_made(node)).map(|node| &*node.name)
 }
 
 /// Numbers are read from tensors by the core operator, whose symbols are the same.
