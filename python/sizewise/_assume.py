@@ -139,7 +139,8 @@ class _Export:
         given = _coerce_to_shapes_spec(shapes)
         names = _Names(given, self.values(given))
         names.check_given()
-        program, taken = self.follow(given)
+        program, path = self.follow(given)
+        taken = path.taken
         report = check(program, given, budget=self.budget)
         conditions, alone = list(report.conditions), True
         found = [
@@ -152,6 +153,9 @@ class _Export:
         if found:
             code = names.code(found)
             report = check(program, to_objects(code), budget=self.budget)
+        if not (taken or path.stats.errors_rescued) and report.verdict != "violated":
+            # Nothing was answered without which torch stops: that is the export.
+            return Assumed(program, [], given, code, report)
         for _ in range(_MAX_ROUNDS):
             if report.verdict == "violated":
                 fix = _exact(report)
@@ -200,11 +204,11 @@ class _Export:
                     return Assumed(program, [one.condition for one in branches], spec, fix.code, again, branches)
         return None
 
-    def follow(self, spec: Any) -> tuple[Any, list[Taken]]:
+    def follow(self, spec: Any) -> tuple[Any, follower]:
         """The program on the path of the example, and what was assumed on it."""
         with follower(self.values(spec), budget=2 * self.budget) as path:
             try:
-                return self.torch(spec), path.taken
+                return self.torch(spec), path
             except Exception as error:
                 if path.open is None or not is_undecided(error):
                     raise

@@ -11,7 +11,6 @@ use super::shapes::{Node, Shapes, Variable, identifier, in_python};
 use crate::records::range;
 use indexmap::IndexMap;
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 use sizewise_ir::PathStep;
 use sizewise_solve::{Budget, without_redundant};
@@ -51,7 +50,7 @@ impl Variables {
         }
         let name = |s: Symbol| self.names.iter().find(|(known, _)| *known == s).map(|(_, name)| name.clone());
         let name = |s: Symbol| name(s).unwrap_or_default();
-        Some(in_python(pool, e, &name, false).unwrap_or_else(|| print::renamed(pool, e, &name)))
+        in_python(pool, e, &name, false)
     }
 
     fn add(&mut self, wanted: &str, variable: Variable) -> String {
