@@ -92,7 +92,7 @@ def asked_of(shape_env: Any, prefix: str, condition: Any, frame: Any) -> dict[st
 
 def _entry(text: str, place: Place) -> dict[str, str]:
     trace = "\n".join(f'File "{file}", line {line}, in {name}\n    {code}' for file, line, name, code in place.path)
-    return {"condition": text, "stack_trace": trace, "by": place.cause}
+    return {"condition": text, "stack_trace": trace, "cause": place.cause}
 
 
 def asked_json(shape_env: Any) -> str:

@@ -92,7 +92,15 @@ def test_every_code_is_of_one_exception() -> None:
     kinds = {kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
     kinds.discard(sizewise.SizewiseError)
     assert set(_errors.CODES.values()) == kinds
-    assert {kind.code for kind in kinds} == {"shape", "spec", "program", "expression", "unsupported", "internal"}
+    assert {kind.code for kind in kinds} == {
+        "shape",
+        "data",
+        "spec",
+        "program",
+        "expression",
+        "unsupported",
+        "internal",
+    }
     assert all(issubclass(kind, sizewise.SizewiseError) for kind in kinds)
 
 

@@ -42,7 +42,7 @@ pub fn asked(input: impl BufRead) -> Result<Vec<Asked>, TraceError> {
         if line["e"] == "asked"
             && found.len() < MAX_ASKED
             && let (Some(condition), Some(trace), Some(by)) =
-                (text("condition"), text("stack_trace"), text("by"))
+                (text("condition"), text("stack_trace"), text("cause"))
         {
             found.extend(read(condition, trace, by));
         }

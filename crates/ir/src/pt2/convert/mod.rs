@@ -134,7 +134,7 @@ fn asked(document: &json::Asked<'_>) -> Option<Asked> {
             stack_trace: Some(Arc::from(&*document.stack_trace)),
             ..Provenance::default()
         },
-        by: AskedBy::from_name(&document.by)?,
+        by: AskedBy::from_name(&document.cause)?,
     })
 }
 

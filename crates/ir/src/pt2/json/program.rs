@@ -38,7 +38,7 @@ pub(in crate::pt2) struct Asked<'a> {
     #[serde(borrow)]
     pub stack_trace: Text<'a>,
     #[serde(borrow)]
-    pub by: Text<'a>,
+    pub cause: Text<'a>,
 }
 
 /// A dimension of an input, by the input's name.
