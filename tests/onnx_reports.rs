@@ -247,6 +247,7 @@ fn options_about_exported_programs_are_refused() {
         (&["--timings"][..], "--timings is not supported for an ONNX model yet"),
         (&["--ops", "ops.toml"][..], "--ops is not supported for an ONNX model yet"),
         (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),
+        (&["--trace", "trace.jsonl"][..], "--trace is not supported for an ONNX model yet"),
     ] {
         let (code, _, error) = check(SUM, options);
         assert_eq!(code, 2, "{error}");

@@ -1,4 +1,5 @@
 //! `sizewise replay`: what follows from the facts of recorded ShapeEnv traces, and files that are no traces.
+use crate::command;
 use flate2::read::GzDecoder;
 use serde_json::{Value as Json, json};
 use sizewise::replay::{Means, Settings, Summary, replay};
@@ -173,4 +174,55 @@ fn a_reader_that_has_seen_enough_ends_the_replay() {
     };
     let summary = replay(bytes.as_slice(), &Settings::default(), &mut first).expect("a trace");
     assert_eq!((summary.questions(), taken), (1, 1));
+}
+
+/// A check of `examples/area.pt2` under a spec that does not imply its guard, with a trace.
+fn traced(trace: &[u8]) -> (i32, String, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
+    std::fs::write(path("spec.json"), r#"{"x": [{"dim": "p", "max": 31}], "y": [{"dim": "q", "max": 31}]}"#).expect("a spec");
+    if !trace.is_empty() {
+        std::fs::write(path("trace.jsonl"), trace).expect("a trace");
+    }
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/area.pt2");
+    let (spec, trace) = (path("spec.json"), path("trace.jsonl"));
+    command::with_input(&["check", program, "--spec", &spec, "--trace", &trace], "")
+}
+
+#[test]
+fn a_check_names_the_lines_that_a_trace_has() {
+    let asked = |cause: &str| {
+        let trace = "File \\\"model.py\\\", line 7, in forward\\n    if x.shape[0] <= y.shape[0]:";
+        let condition = "L['x'].size()[0] <= L['y'].size()[0]";
+        let event = r#"{"e": "asked", "env": 0, "i": 1"#;
+        format!(
+            "{HEAD}\n{event}, \"condition\": \"{condition}\", \"stack_trace\": \"{trace}\", \"cause\": \"{cause}\"}}\n"
+        )
+    };
+    for (cause, words) in [
+        ("branch", "the code branches on this size"),
+        ("operator", "an operator at this line"),
+        ("layout", "torch's check of strides"),
+        ("assertion", "an assertion of the code"),
+        ("unknown", "this line; torch.export recorded it"),
+    ] {
+        let (code, report, error) = traced(asked(cause).as_bytes());
+        assert!(code == 1 && error.is_empty(), "{code} {error}");
+        assert!(report.contains("--> model.py:7") && report.contains(words), "{cause}: {report}");
+    }
+    // A cause that another release may write has no meaning here.
+    let (_, report, error) = traced(asked("chance").as_bytes());
+    assert!(!report.contains("model.py:7") && error.contains("names no lines"), "{report}{error}");
+}
+
+#[test]
+fn traces_that_are_none_are_refused_by_a_check() {
+    for (trace, said) in [
+        (&b""[..], "trace.jsonl: "),
+        (b"{}", "trace.jsonl: line 1: expected a ShapeEnv trace"),
+        (b"[", "trace.jsonl: line 1: not JSON"),
+    ] {
+        let (code, _, error) = traced(trace);
+        assert!(code == 3 && error.contains(said), "{code} {error}");
+    }
 }

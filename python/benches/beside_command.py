@@ -17,7 +17,7 @@ from typing import Any
 from recorded import archives, loaded, truth
 
 import sizewise
-from sizewise._walk import serialized_by_torch
+from sizewise._program_json import serialized_by_torch
 
 
 def said(report: dict[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import torch
 from torch.export import Dim, ExportedProgram
 
 import sizewise
-from sizewise import _native, _walk
+from sizewise import _native, _program_json
 
 
 def llama() -> ExportedProgram:
@@ -66,9 +66,9 @@ def children() -> float:
 
 def measure(name: str, program: ExportedProgram, command: str) -> None:
     """Prints a row of the table."""
-    text = _walk.program_json(program).encode()
+    text = _program_json.program_json(program).encode()
     native = _native.Program(name, text)
-    walk = least(lambda: _walk.program_json(program).encode())
+    walk = least(lambda: _program_json.program_json(program).encode())
     read, decide = least(lambda: _native.Program(name, text)), least(native.check)
     whole = least(lambda: sizewise.check(program))
     waited = least(lambda: sizewise.check(program), clock=time.perf_counter)

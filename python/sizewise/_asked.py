@@ -7,13 +7,12 @@ import json
 import linecache
 import re
 import sys
-import threading
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from sizewise._follow import Place, cause_of, is_users, place_of
-from sizewise._patching import hide, replace
+from sizewise._patching import Shared, hide, replace
 
 #: The prefixes with which torch logs what it records.
 _RECORDING = ("eval", "runtime_assert")
@@ -28,39 +27,24 @@ _MAX_SOURCES = 4
 _WATCHED: weakref.WeakKeyDictionary[Any, list[tuple[Any, Place]]] = weakref.WeakKeyDictionary()
 
 
-class _Watch:
-    """The patch of `ShapeEnv._log_guard`, which torch calls for each guard and each runtime assertion."""
+def _patches() -> list[Callable[[], None]]:
+    """Patches `ShapeEnv._log_guard`, which torch calls for each guard and each runtime assertion."""
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
-        self.undo: list[Callable[[], None]] = []
+    original = getattr(ShapeEnv, "_log_guard", None)
+    if original is None:
+        return []
 
-    def install(self) -> None:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+    def _log_guard(self: Any, prefix: str, g: Any, *args: Any, **kwargs: Any) -> Any:
+        # What cannot be placed has no line. That does not concern torch.
+        with contextlib.suppress(Exception):
+            _keep(self, prefix, g, sys._getframe(1))
+        return original(self, prefix, g, *args, **kwargs)
 
-        with self.lock:
-            self.users += 1
-            original = getattr(ShapeEnv, "_log_guard", None)
-            if self.users > 1 or original is None:
-                return
-
-            def _log_guard(self: Any, prefix: str, g: Any, *args: Any, **kwargs: Any) -> Any:
-                _keep(self, prefix, g, sys._getframe(1))
-                return original(self, prefix, g, *args, **kwargs)
-
-            self.undo = [replace(ShapeEnv, "_log_guard", _log_guard), hide(__file__)]
-
-    def remove(self) -> None:
-        with self.lock:
-            self.users -= 1
-            if not self.users:
-                for undo in self.undo:
-                    undo()
-                self.undo = []
+    return [replace(ShapeEnv, "_log_guard", _log_guard), hide(__file__)]
 
 
-_WATCH = _Watch()
+_WATCH = Shared(_patches)
 
 
 @contextlib.contextmanager
@@ -135,11 +119,11 @@ _USERS_LINE = re.compile(r"(?P<code>.*)  # (?P<file>.*):(?P<line>\d+) in (?P<nam
 def _of_location(sloc: Any) -> Place | None:
     torchs = getattr(sloc, "framework_loc", None)
     file, line, name = (getattr(torchs, part, None) for part in ("filename", "lineno", "name"))
-    cause = cause_of(file, name or "") if file else None
     if file and line and is_users(file):
-        return Place(((file, line, name or "", linecache.getline(file, line).strip()),), "branch")
+        # A branch, or an operator that torch asks for in C++: the stack is gone.
+        return Place(((file, line, name or "", linecache.getline(file, line).strip()),), "unknown")
+    cause = cause_of(file, name or "") if file else "unknown"
     users = _USERS_LINE.match(getattr(sloc, "maybe_user_loc", None) or "")
     if users is None:
-        return Place((), cause) if cause is not None else None
-    path = (users["file"], int(users["line"]), users["name"], users["code"].strip())
-    return Place((path,), cause or "branch")
+        return None if cause == "unknown" else Place((), cause)
+    return Place(((users["file"], int(users["line"]), users["name"], users["code"].strip()),), cause)

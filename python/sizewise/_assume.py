@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,11 +12,12 @@ from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
-from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError
+from sizewise._errors import DataDependentError, ExpressionError, ShapeError
 from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
 from sizewise._follow import Taken, follower
+from sizewise._named_spec import NamedSpec
 from sizewise._report import Condition, Fix, Report
-from sizewise._shapes import Writer, is_shapes_spec
+from sizewise._shapes import is_shapes_spec
 from sizewise._spec import to_objects
 
 #: The most exports that look for more assumptions.
@@ -32,7 +32,8 @@ class Branch:
     condition: str
     #: The assumptions that say so.
     assumptions: list[str]
-    #: "branch" is the module's own code, "operator" an operator, and "layout" torch's check of strides.
+    #: "branch" and "assertion" are the module's own code, "operator" is an operator, and "layout" torch's check of
+    #: strides. What a spec of `Dim` lacks may also be a "record": a size or range that torch recorded.
     cause: str
     file: str | None
     line: int | None
@@ -45,7 +46,12 @@ class Branch:
 
     def __str__(self) -> str:
         at = f"{self.file}:{self.line}: {self.source}" if self.file else "at a place that is not known"
-        what = {"branch": "the path of the example", "operator": "an operator", "layout": "torch's check of strides"}
+        what = {
+            "branch": "the path of the example",
+            "assertion": "an assertion of the code",
+            "operator": "an operator",
+            "layout": "torch's check of strides",
+        }
         return f"{what.get(self.cause, 'the exported program')} needs {self.condition} ({at})"
 
 
@@ -96,8 +102,9 @@ def assume(
     """Exports a module where ``torch.export.export`` cannot decide a condition on sizes, and says what was assumed.
 
     Where neither torch nor sizewise knows whether a condition on sizes holds, the example decides: its path is taken,
-    and the condition is assumed. The assumptions are the weakest that suffice: none that follows from the others or the
-    spec, and none that the program does not need. Conditions on values that data decide are never assumed.
+    and the condition is assumed. No assumption follows from the others or the spec, and the program needs each. Where a
+    ShapesSpec cannot state a condition (on floating point, say), its size is kept in the range about the example in
+    which the condition holds, or as in the example. Conditions on values that data decide are never assumed.
 
     Parameters
     ----------
@@ -113,7 +120,10 @@ def assume(
     DataDependentError
         If the path depends on data. The message names the line and the ``torch._check`` that settles it.
     ShapeError
-        If the program breaks on sizes that the spec allows, and no assumptions were found that mend it.
+        If the program breaks on sizes that the spec allows, and no assumptions were found that mend it, or the example
+        is not on the path that torch traces.
+    SpecError
+        If the spec does not fit the arguments, or the example does not satisfy it.
     """
     return _Export(module, args, kwargs, strict, options, budget).run(dynamic_shapes)
 
@@ -137,19 +147,14 @@ class _Export:
                 return exported
             shapes = as_shapes(shapes, self.module, self.args, self.kwargs)
         given = _coerce_to_shapes_spec(shapes)
-        names = _Names(given, self.values(given))
+        names = NamedSpec(given, self.values(given))
         names.check_given()
         program, path = self.follow(given)
         taken = path.taken
         report = check(program, given, budget=self.budget)
         conditions, alone = list(report.conditions), True
-        found = [
-            text
-            for one in taken
-            if not one.asserted
-            for text in names.stated(str(one.condition.xreplace(names.symbols)))
-        ]
-        code = _native.spec_code(json.dumps(names.spec)).rstrip("\n")
+        found = [text for one in taken if not one.asserted for text in names.stated_of(one.condition)]
+        code = names.code([])
         if found:
             code = names.code(found)
             report = check(program, to_objects(code), budget=self.budget)
@@ -315,131 +320,10 @@ def _checks_of(error: Exception) -> list[str]:
     return found
 
 
-class _Names:
-    """A spec with the names of its variables, and their values in the example."""
-
-    def __init__(self, given: Any, values: dict[Any, int]) -> None:
-        import sympy
-
-        writer = Writer()
-        self.spec = writer.spec(given)
-        self.example = {writer.names[symbol]: value for symbol, value in values.items()}
-        self.symbols = {symbol: sympy.Symbol(name) for symbol, name in writer.names.items()}
-        self._env = _native.Env()
-
-    def text(self, condition: Any) -> str:
-        """A condition over the variables, as Python where Python has its operators."""
-        return self.python(str(condition.xreplace(self.symbols)))
-
-    def python(self, text: str) -> str:
-        """A condition as Python where Python has its operators."""
-        written = self._env.python(self._env.read(text))
-        try:
-            return text if written is None else (self._env.read(written), written)[1]
-        except ExpressionError:
-            # Not all of Python is read back.
-            return text
-
-    def lacking(self, report: Report) -> list[str]:
-        """The conditions on the variables that a report found broken."""
-        return [text for condition in report.violations for text in self.stated(condition.expr)]
-
-    def stated(self, condition: str) -> list[str]:
-        """What a ShapesSpec can say of a condition; nothing if it is on something else, too.
-
-        Where it cannot say it, as a condition on the root of a size, its variable is in a range about the example, or
-        its variables are as in the example.
-        """
-        try:
-            read = self._env.read(condition)
-        except ExpressionError:
-            return []
-        about, text = self._env.symbols_of(read), self._env.python(read)
-        if not set(about) <= self.example.keys():
-            return []
-        if text is not None:
-            try:
-                self.code([text])
-                return [text]
-            except SpecError:
-                # Not all of Python is read back.
-                pass
-        return (
-            self.range_about(condition, about[0])
-            if len(about) == 1
-            else [f"{name} == {self.example[name]}" for name in about]
-        )
-
-    def range_about(self, condition: str, name: str) -> list[str]:
-        """The largest range about the example in which a condition on one variable is proved to hold."""
-        value, env = self.example[name], self.facts()
-        env.assume(f"Not({condition})")
-        stated = []
-        for side, end, first in (("<=", "max", 1), (">=", "min", -1)):
-            beyond = env.branch()
-            beyond.assume(f"{name} {side} {value}")
-            try:
-                nearest = getattr(beyond.bounds(name), end)
-            except ValueError:
-                continue
-            if nearest is not None:
-                stated.append(f"{name} {'>=' if first > 0 else '<='} {nearest + first}")
-        within = self.facts()
-        within.assume(*stated)
-        return stated if within.implies(condition) else [f"{name} == {value}"]
-
-    def facts(self) -> Env:
-        """What the spec says."""
-        env = Env()
-        for name, known in self.spec["vars"].items():
-            env.symbol(name, min=known["min"], max=known["max"])
-        env.assume(*self.spec["assumptions"])
-        return env
-
-    def weakest(self, assumptions: list[str]) -> list[str]:
-        """Assumptions without those that follow from the spec and the others."""
-        kept = list(dict.fromkeys(assumptions))
-        for assumption in list(kept):
-            others = self.facts()
-            others.assume(*(other for other in kept if other != assumption))
-            if others.implies(assumption):
-                kept.remove(assumption)
-        return kept
-
-    def check_given(self) -> None:
-        """Refuses a spec that the example does not satisfy, of which torch says nothing."""
-        for name, known in self.spec["vars"].items():
-            value = self.example.get(name)
-            low, high = known["min"], known["max"]
-            if value is not None and ((low is not None and value < low) or (high is not None and value > high)):
-                raise SpecError(f"{name}: the example has {value}, which is not between {low} and {high}")
-        for assumption in self.spec["assumptions"]:
-            read = self._env.read(assumption)
-            values = {name: self.example[name] for name in self._env.symbols_of(read) if name in self.example}
-            if self._env.evaluate(read, values) is False:
-                sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
-                raise SpecError(f"the spec assumes {self.python(assumption)}, and the example has {sizes}")
-
-    def check_example(self, assumptions: list[str]) -> None:
-        """Refuses assumptions that the example does not satisfy: it is not on the path that torch traced."""
-        for assumption in assumptions:
-            read = self._env.read(assumption)
-            values = {name: self.example[name] for name in self._env.symbols_of(read) if name in self.example}
-            if self._env.evaluate(read, values) is False:
-                sizes = ", ".join(f"{name} = {value}" for name, value in values.items())
-                message = f"the program that torch traces needs {assumption}, and the example has {sizes}"
-                raise ShapeError(f"{message}: leave that size static in the spec, or trace with another example")
-
-    def code(self, assumptions: list[str]) -> str:
-        """The spec with more assumptions, as Python."""
-        known = [*self.spec["assumptions"], *assumptions]
-        return _native.spec_code(json.dumps({**self.spec, "assumptions": known})).rstrip("\n")
-
-
 class _Branches:
     """Traces assumptions back to the lines that need them."""
 
-    def __init__(self, names: _Names, found: list[str]) -> None:
+    def __init__(self, names: NamedSpec, found: list[str]) -> None:
         self.found, self.names, self.example = found, names, names.example
         self.facts = names.facts()
 
@@ -448,14 +332,16 @@ class _Branches:
         branches, path = [], self.facts.branch()
         for one in taken:
             text = self.names.text(one.condition)
-            witness = self.other_side(path, text)
-            path.assume(text)
-            place, needed = one.place, self.needed_for(text)
-            other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if witness else None
-            if place is None:
-                branches.append(Branch(text, needed, "operator", None, None, None, other, witness))
-                continue
-            branches.append(Branch(text, needed, place.cause, place.file, place.line, place.source, other, witness))
+            try:
+                needed, witness = self.needed_for(text), self.other_side(path, text)
+                path.assume(text)
+                other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if witness else None
+            except ExpressionError:
+                # Of a condition that is not read, the place is known.
+                needed, other, witness = self.names.stated_of(one.condition), None, None
+            cause, path_there = (one.place.cause, one.place.path) if one.place else ("unknown", ())
+            file, line, _, source = path_there[0] if path_there else (None, None, None, None)
+            branches.append(Branch(text, needed, cause, file, line, source, other, witness))
         settled = {assumption for branch in branches for assumption in branch.assumptions}
         for condition in conditions:
             try:

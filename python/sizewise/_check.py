@@ -123,7 +123,7 @@ def is_live(program: Any) -> bool:
 def walked(program: Any) -> bytes:
     """The JSON of a live program."""
     try:
-        from sizewise._walk import program_json
+        from sizewise._program_json import program_json
     except (ImportError, AttributeError) as error:
         import torch
 

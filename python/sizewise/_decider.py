@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from sizewise._facts import Facts
 from sizewise._patching import DEFAULTS, hide, replace, require_tried
-from sizewise._walks import Walks
+from sizewise._walks import WALKS
 
 if TYPE_CHECKING:
     from types import CodeType, FrameType, TracebackType
@@ -105,7 +105,7 @@ class decider:
     def __enter__(self) -> decider:
         _PATCH.install(self.any_torch)
         if self.mode == "first":
-            _WALKS.install()
+            WALKS.install()
         self._entered.append(_entered(self))
         self._entered[-1].__enter__()
         return self
@@ -115,7 +115,7 @@ class decider:
     ) -> None:
         self._entered.pop().__exit__(None, None, None)
         if self.mode == "first":
-            _WALKS.remove()
+            WALKS.remove()
         _PATCH.remove()
         with self._lock:
             self._facts.clear()
@@ -380,4 +380,3 @@ def _code(function: Any) -> CodeType:
 _CURRENT: ContextVar[decider | None] = ContextVar("sizewise_decider", default=None)
 
 _PATCH = _Patch()
-_WALKS = Walks()

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 from sizewise._decider import decider
 
-#: What asks: a branch of the module's code, an operator, torch's check of a layout, or an assertion of the code.
-Cause = Literal["branch", "operator", "layout", "assertion"]
+#: What asks: a branch of the module's code, an operator, torch's check of strides, or an assertion of the code.
+Cause = Literal["branch", "operator", "layout", "assertion", "unknown"]
 
 #: Parts of torch that only hand a question on: converting a size to `bool` or `int`, tracing, dispatching.
 _HANDING_ON = (
@@ -51,7 +51,8 @@ _INTERPRETER = "torch/_dynamo/symbolic_convert.py"
 #: Python's own modules.
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 
-#: Functions of torch that ask about strides, by the parts of their names.
+#: Where torch checks strides while it traces, and the parts of the names of the functions that do.
+_CHECKING_LAYOUT = "torch/_prims_common/"
 _OF_LAYOUT = ("stride", "contiguous", "layout", "dense", "channels_last", "memory_format")
 
 
@@ -86,7 +87,7 @@ class Taken:
     #: The condition that holds on the path (sympy), over the variables of the spec.
     condition: Any
     #: What the example answers: a truth value, or the number that a size was read as; `None` if data decide.
-    value: bool | int | None
+    value: bool | int | float | None
     place: Place | None
     #: Whether the program asserts it. torch has no assertions on floating point.
     asserted: bool = True
@@ -130,6 +131,8 @@ class follower(decider):
 
         place = place_of(sys._getframe(1))
         found = self._at_example(shape_env, expr)
+        if found is None and not self._has_data(shape_env, expr):
+            return None
         if found is None:
             self.open = Taken(expr, None, place)
             if self.of_data is None or not (expr.is_Relational or expr.is_Boolean):
@@ -140,7 +143,7 @@ class follower(decider):
         held = expr if value is sympy.true else sympy.Not(expr) if value is sympy.false else sympy.Eq(expr, value)
         asserted = self._assert(shape_env, held)
         if found is not None:
-            answer = int(value) if value.is_Integer else value is sympy.true
+            answer = float(value) if value.is_Float else int(value) if value.is_Integer else value is sympy.true
             self.taken.append(Taken(held.xreplace(self._variables(shape_env)), answer, place, asserted))
         return value
 
@@ -161,18 +164,28 @@ class follower(decider):
         """The variables of the spec by the symbols of the environment that stand for them."""
         return {symbol: variable for variable, symbol in shape_env._spec_symbol_to_compile_symbol.items()}
 
-    def _at_example(self, shape_env: Any, expr: Any) -> tuple[Any, Any] | None:
-        """An expression over sizes of inputs, and its value; `None` if something else is in it."""
+    def _known(self, shape_env: Any) -> dict[Any, Any]:
+        """The example's sizes by the symbols that stand for them."""
         from sympy import Integer
 
         known = dict(shape_env.backed_var_to_val)
         for symbol, variable in self._variables(shape_env).items():
             if variable in self.values:
                 known[symbol] = Integer(self.values[variable])
+        return known
+
+    def _has_data(self, shape_env: Any, expr: Any) -> bool:
+        """Whether something that is no size of an input is in an expression."""
+        return not shape_env.replace(expr).free_symbols <= self._known(shape_env).keys()
+
+    def _at_example(self, shape_env: Any, expr: Any) -> tuple[Any, Any] | None:
+        """An expression over sizes of inputs, and its value; `None` if something else is in it."""
+        known = self._known(shape_env)
         for reading in (expr, shape_env.replace(expr)):
             if reading.free_symbols <= known.keys():
                 value = reading.xreplace(known)
-                return (reading, value) if value.is_Integer or value in (True, False) else None
+                is_value = value.is_Integer or value.is_Float or value in (True, False)
+                return (reading, value) if is_value else None
         return None
 
 
@@ -220,19 +233,20 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
     return Place(tuple((*line, linecache.getline(*line[:2]).strip()) for line in path), cause)
 
 
-def cause_of(file: str, function: str) -> Cause | None:
-    """What asks, if it is the function of a file: `None` if that is the module's own code."""
+def cause_of(file: str, function: str) -> Cause:
+    """What asks, as far as the innermost function that is not torch's machinery tells."""
     part = _part(file)
-    if part is None:
-        return None
-    return None if part.startswith(_HANDING_ON) else _cause([(part, function)])
+    if part is None or part.startswith(_HANDING_ON):
+        return "unknown"
+    return _cause([(part, function)]) or "unknown"
 
 
 def _cause(asking: list[tuple[str, str]]) -> Cause | None:
     """What asks, by the parts of torch between the question and the module's code, innermost first."""
     if not asking:
         return None
-    return "layout" if any(word in name for _, name in asking[:2] for word in _OF_LAYOUT) else "operator"
+    of_layout = (name for part, name in asking[:2] if part.startswith(_CHECKING_LAYOUT))
+    return "layout" if any(word in name for name in of_layout for word in _OF_LAYOUT) else "operator"
 
 
 def _interpreted(modules: list[tuple[str, int, str]]) -> tuple[list[tuple[str, int, str]], list[tuple[str, int, str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,36 @@ def require_tried(any_torch: bool) -> None:
     expected = ["self", "expr", *DEFAULTS]
     if method is None or list(inspect.signature(method).parameters) != expected:
         raise Unsupported(f"ShapeEnv of torch {torch.__version__} has another method _maybe_evaluate_static")
+
+
+class Shared:
+    """Patches that several users share: made for the first one, undone after the last.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the patches; returns what undoes each.
+    """
+
+    def __init__(self, make: Callable[[], list[Callable[[], None]]]) -> None:
+        self._make = make
+        self._lock = threading.Lock()
+        self._users = 0
+        self._undo: list[Callable[[], None]] = []
+
+    def install(self) -> None:
+        """Makes the patches for the first user."""
+        with self._lock:
+            if not self._users:
+                self._undo = self._make()
+            self._users += 1
+
+    def remove(self) -> None:
+        """The last user takes the patches along."""
+        with self._lock:
+            self._users -= 1
+            while not self._users and self._undo:
+                self._undo.pop()()
 
 
 def as_torch(function: Any) -> Any:

@@ -6,7 +6,6 @@ import gzip
 import json
 import os
 import sys
-import threading
 import time
 import weakref
 from collections import Counter
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sizewise._asked import asked_of
 from sizewise._events import configured, ends, error_of, place, plain, value_of
-from sizewise._patching import hide, replace, require_tried
+from sizewise._patching import Shared, hide, replace, require_tried
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -66,7 +65,8 @@ class record:
     def __enter__(self) -> record:
         import torch
 
-        _PATCH.install(self.any_torch)
+        require_tried(self.any_torch)
+        _PATCH.install()
         try:
             compressed = self.path.endswith(".gz")
             self._file: TextIO = gzip.open(self.path, "wt") if compressed else open(self.path, "w")
@@ -397,30 +397,10 @@ _HOOKS: dict[str, Hook] = {
 }
 
 
-class _Patch:
-    """The patches of `ShapeEnv`, which all recorders share."""
+def _patches() -> list[Callable[[], None]]:
+    from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
-        self.undo: list[Callable[[], None]] = []
-
-    def install(self, any_torch: bool) -> None:
-        from torch.fx.experimental.symbolic_shapes import ShapeEnv
-
-        with self.lock:
-            if not self.users:
-                require_tried(any_torch)
-                self.undo.append(hide(__file__))
-                for name, hook in _HOOKS.items():
-                    self.undo.append(_patched(ShapeEnv, name, hook))
-            self.users += 1
-
-    def remove(self) -> None:
-        with self.lock:
-            self.users -= 1
-            while not self.users and self.undo:
-                self.undo.pop()()
+    return [hide(__file__), *(_patched(ShapeEnv, name, hook) for name, hook in _HOOKS.items())]
 
 
 def _patched(owner: Any, name: str, hook: Hook) -> Callable[[], None]:
@@ -456,4 +436,5 @@ def _guarded(to: record, work: Any, *args: Any, **options: Any) -> Any:
 #: The recorder of a thread.
 _CURRENT: ContextVar[record | None] = ContextVar("sizewise_record", default=None)
 
-_PATCH = _Patch()
+#: The patches of `ShapeEnv`, which all recorders share.
+_PATCH = Shared(_patches)

@@ -2,43 +2,23 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any
 
 from sizewise._forms import remember_forms
+from sizewise._patching import Shared
 
 
-class Walks:
-    """Remembers `free_symbols` and `is_number` of sympy's expressions.
+def _patches() -> list[Callable[[], None]]:
+    from sympy import Basic, Expr
 
-    Torch asks for them whenever it compares sizes and looks for a result in its caches. Expressions never change, so
-    the answers stay sympy's own. The memory is shared by all users and given back with the last.
-    """
+    return [_remember(Basic, "free_symbols", set), _remember(Expr, "is_number", bool), *remember_forms()]
 
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.users = 0
-        self.undo: list[Callable[[], None]] = []
 
-    def install(self) -> None:
-        """Begins to remember, for the first user."""
-        with self.lock:
-            if not self.users:
-                from sympy import Basic, Expr
-
-                self.undo = [_remember(Basic, "free_symbols", set), _remember(Expr, "is_number", bool)]
-                self.undo += remember_forms()
-            self.users += 1
-
-    def remove(self) -> None:
-        """The last user takes the memory along."""
-        with self.lock:
-            self.users -= 1
-            if not self.users:
-                for undo in self.undo:
-                    undo()
-                self.undo = []
+#: Remembers `free_symbols` and `is_number` of sympy's expressions. Torch asks for them whenever it compares sizes and
+#: looks for a result in its caches. Expressions never change, so the answers stay sympy's own. The memory is shared by
+#: all users and given back with the last.
+WALKS = Shared(_patches)
 
 
 def _remember(owner: Any, name: str, copy: Callable[[Any], Any]) -> Callable[[], None]:

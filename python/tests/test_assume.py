@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import itertools
+import math
 from typing import Any
 
 import pytest
@@ -82,8 +83,6 @@ def test_the_assumptions_admit_all_sizes_of_the_path(case: Any) -> None:
 @pytest.mark.parametrize("strict", [False, True])
 def test_each_branch_names_its_line(strict: bool) -> None:
     for name, forward, example, sizes, _ in CASES:
-        if name == "heads by width" or (strict and name in ("the smaller of two", "padding to the longer of two")):
-            continue
         lines, first = inspect.getsourcelines(forward)
         found = sizewise.assume(module(forward), example, dynamic_shapes=spec_of(sizes), strict=strict)
         for branch in found.branches:
@@ -254,12 +253,12 @@ def test_the_modules_of_torch_are_exported_along_the_example() -> None:
     cases: list[tuple[nn.Module, tuple[Any, ...], dict[str, Any], list[str]]] = [
         (nn.LSTM(4, 5, batch_first=True), (randn(2, 6, 4),), {"input": [b, t, 4]}, ["t == 6"]),
         (attention, (randn(2, 5, 8), randn(2, 6, 8), randn(2, 6, 8)), sizes, ["s == s2"]),
+        (nn.Sequential(nn.GroupNorm(2, 8), nn.MaxPool1d(2)), (randn(2, 8, 9),), {"input": [b, 8, m]}, ["m == 9"]),
     ]
     for model, example, entries, expected in cases:
         spec = ShapesSpec(ParamsSpec({name: TensorSpec(entry) for name, entry in entries.items()}))
         found = sizewise.assume(model, example, dynamic_shapes=spec)
         assert found.report.verdict == "ok" and found.assumptions == expected, str(found)
-    del m
 
 
 def test_what_does_not_fit_the_example_is_refused() -> None:
@@ -297,6 +296,16 @@ def test_conditions_on_floating_point_are_stated_as_ranges_or_as_in_the_example(
         spec = ShapesSpec({"x": TensorSpec([ShapeVar("n", max=64), ShapeVar("m", max=64)])})
         found = sizewise.assume(module(forward), (randn(5, 7),), dynamic_shapes=spec)
         assert sorted(found.assumptions) == sorted(expected) and found.report.verdict == "ok"
+
+
+def test_a_number_of_floating_point_is_read_of_sizes_not_of_data() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        return x * 2 if math.log(x.shape[0]) > 1.0 else x
+
+    spec = ShapesSpec({"x": TensorSpec([ShapeVar("n", max=64), None])})
+    found = sizewise.assume(module(forward), (randn(5, 2),), dynamic_shapes=spec)
+    assert found.report.verdict == "ok" and found.assumptions == ["n == 5"]
+    assert result(found.program.module(), (randn(4, 2),)) is None
 
 
 def test_names_that_end_as_functions_do_are_names() -> None:

@@ -14,7 +14,7 @@ from torch import nn, randn
 from torch.export import Dim
 
 import sizewise
-from sizewise import _walk, testing
+from sizewise import _program_json, _walk, testing
 
 from programs import WRONG, module  # isort: skip
 
@@ -79,7 +79,7 @@ def test_the_walk_writes_what_torch_writes(decomposed: bool) -> None:
     program = everything()
     if decomposed:
         program = program.run_decompositions()
-    walked, serialized = _walk.Walk().program(program), _walk.serialized_by_torch(program)
+    walked, serialized = _walk.Walk().program(program), _program_json.serialized_by_torch(program)
     assert known(json.loads(walked)) == known(json.loads(serialized))
 
 

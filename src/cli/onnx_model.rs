@@ -222,7 +222,11 @@ fn warn_of_weights(model: &Model, source: &str, path: &Path) {
 
 /// Refuses options that are about exported programs.
 fn refuse(options: &CheckOptions) -> Result<()> {
-    let refused = [(options.emit_smt2.is_some(), "--emit-smt2"), (options.timings, "--timings")];
+    let refused = [
+        (options.emit_smt2.is_some(), "--emit-smt2"),
+        (options.timings, "--timings"),
+        (options.trace.is_some(), "--trace"),
+    ];
     refuse_operators(&options.operators)?;
     match refused.into_iter().find(|(given, _)| *given) {
         Some((_, option)) => Err(Failure::usage(format!("{option} is not supported for an ONNX model yet"))),

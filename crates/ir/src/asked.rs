@@ -26,6 +26,8 @@ pub enum AskedBy {
     Layout,
     /// An assertion of the module's code: `torch._check`.
     Assertion,
+    /// The line is known, and not whether its code or an operator on it asked.
+    Unknown,
 }
 
 impl AskedBy {
@@ -36,6 +38,7 @@ impl AskedBy {
             "operator" => AskedBy::Operator,
             "layout" => AskedBy::Layout,
             "assertion" => AskedBy::Assertion,
+            "unknown" => AskedBy::Unknown,
             _ => return None,
         })
     }

@@ -32,6 +32,7 @@ pub(super) fn place_asked(guard: &mut GuardReport, asked: &Asked) -> bool {
         AskedBy::Operator => Cause::Operator,
         AskedBy::Layout => Cause::Layout,
         AskedBy::Assertion => Cause::Assertion,
+        AskedBy::Unknown => Cause::Record,
     };
     let lines: Vec<SourceLocation> = asked.provenance.frames().collect();
     let Some(line) = lines.first() else { return false };

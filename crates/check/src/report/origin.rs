@@ -39,6 +39,7 @@ fn asked_by(cause: Cause) -> &'static str {
         }
         Cause::Assertion => "an assertion of the code at this line",
         Cause::Operator => "an operator at this line; torch.export recorded it",
+        Cause::Record => "this line; torch.export recorded it",
         _ => "the path of the example: the code branches on this size at this line",
     }
 }
