@@ -259,3 +259,38 @@ fn every_decomposed_operator_has_a_kernel() {
         decomposed_operators().into_iter().filter(|op| known.find(&format!("aten.{op}")).is_none()).collect();
     assert!(without.is_empty(), "{without:?}");
 }
+
+/// `x.t()`, what is made of it, and an operator that depends on how that lies in memory.
+fn transposed(made: &str, then: &str, result: &str) -> Program {
+    let source = format!(
+        "class M(torch.nn.Module):
+    def forward(self, x: \"f32[s0, s1]\"):
+        n: \"Sym(s1)\" = torch.ops.aten.sym_size.int(x, 1)
+        m: \"Sym(s0)\" = torch.ops.aten.sym_size.int(x, 0)
+        t: \"f32[s1, s0]\" = torch.ops.aten.permute.default(x, [1, 0])
+        r: \"f32[s1, s0]\" = torch.ops.aten.{made}
+        u: \"f32[s0, s1]\" = torch.ops.aten.permute.default(r, [1, 0])
+        v: \"{result}\" = torch.ops.aten.{then}
+        return (v,)
+"
+    );
+    text::read(&source).unwrap_or_else(|error| panic!("{made}: {error}"))
+}
+
+#[test]
+fn what_lies_in_memory_as_before_is_viewed_as_before() {
+    let known = Operators::new();
+    let view = |made| transposed(made, "view.default(u, [-1])", "f32[s0*s1]");
+    // A reshape to the sizes that the tensor has keeps its strides.
+    let kept = decompose(&view("reshape.default(t, [n, m])"), &known).expect("core operators");
+    assert_eq!(
+        operators(&kept.graph).join(" "),
+        "sym_size.int sym_size.int permute.default view.default permute.default view.default"
+    );
+    // Elements by their distances in memory are others if an operand lies otherwise.
+    let by_distance = transposed("reshape.default(t, [n, m])", "as_strided.default(u, [2], [1])", "f32[2]");
+    match decompose(&by_distance, &known) {
+        Err(PassError::Failed { message, .. }) => assert!(message.contains("reads memory"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -279,3 +279,20 @@ fn a_power_without_a_value_is_no_proof() {
         assert!(verdicts.iter().any(|v| answer["verdict"] == *v), "{answer}");
     }
 }
+
+#[test]
+fn premises_of_a_dropped_guard_are_the_kept_ones_as_they_are_kept() {
+    let question = json!({"id": 1, "symbols": {"c": {}}, "guards": ["Ne(c//2, 0)", "5*c > 4"]});
+    let answer = &answers_of("minimize", &[question])[0];
+    // Each guard alone allows what the other refuses: `Ne(c//2, 0)` allows -1.
+    assert_eq!(answer["guards"], json!(["2 <= c"]), "{answer}");
+    assert_eq!(answer["dropped"], json!([{"because": ["2 <= c"], "guard": "5*c > 4"}]));
+}
+
+#[test]
+fn the_least_value_of_a_choice_between_an_integer_and_a_double_is_no_rounded_one() {
+    let choice = "Where(c <= 2, 9007199254740995, 0.5)";
+    let answer = &answers_of("bounds", &[json!({"id": 1, "symbols": {"c": {"max": 2}}, "expr": choice})])[0];
+    assert_eq!((&answer["min"], answer["max"].to_string()), (&Value::Null, "9007199254740995".to_owned()));
+    assert_eq!(answer["exact"], false);
+}

@@ -180,7 +180,8 @@ fn a_reader_that_has_seen_enough_ends_the_replay() {
 fn traced(trace: &[u8]) -> (i32, String, String) {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("a path").to_owned();
-    std::fs::write(path("spec.json"), r#"{"x": [{"dim": "p", "max": 31}], "y": [{"dim": "q", "max": 31}]}"#).expect("a spec");
+    std::fs::write(path("spec.json"), r#"{"x": [{"dim": "p", "max": 31}], "y": [{"dim": "q", "max": 31}]}"#)
+        .expect("a spec");
     if !trace.is_empty() {
         std::fs::write(path("trace.jsonl"), trace).expect("a trace");
     }

@@ -147,14 +147,13 @@ impl State {
             let written = conditions.iter().position(|&c| c == guard).and_then(text_of);
             kept.push(shortest(&mut self.pool, guard, written));
         }
+        let mut said = Vec::with_capacity(smaller.said.len());
+        for (i, &e) in smaller.said.iter().enumerate() {
+            let given = text_of(i).filter(|_| conditions.get(i) == Some(&e));
+            said.push(given.map_or_else(|| shortest(&mut self.pool, e, None), str::to_string));
+        }
         let premise = |premise: &Premise| match premise {
-            Premise::Fact(id) => {
-                let i = id.0 as usize;
-                let said = smaller.said.get(i);
-                let printed = || said.map(|&e| print::expression(&self.pool, e)).unwrap_or_default();
-                let given = text_of(i).filter(|_| said == conditions.get(i));
-                given.map_or_else(printed, str::to_string)
-            }
+            Premise::Fact(id) => said.get(id.0 as usize).cloned().unwrap_or_default(),
             other => self.premise(other),
         };
         let dropped = smaller.dropped.iter();

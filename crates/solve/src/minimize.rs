@@ -23,11 +23,10 @@ pub struct Minimized {
     /// Guards (by their position) that the kept guards and the ranges imply, with premises that suffice.
     /// [`Premise::Fact`] is a position in `said`.
     pub dropped: Vec<(usize, Vec<Premise>)>,
-    /// The guards, followed by `equations`, as premises: those that are kept in their simplest form, which may say more than
-    /// the guard did, as it was simplified under others.
+    /// The guards as premises: those that are kept in their simplest form, which may say more than the guard did, as it was
+    /// simplified under others. Equations such as `Eq(s, 16)` follow, that the guards imply together and that may stand for
+    /// several of them.
     pub said: Vec<Expr>,
-    /// Equations such as `Eq(s, 16)` that the guards imply together, and that may stand for several of them.
-    pub equations: Vec<Expr>,
 }
 
 /// Leaves out guards that follow from the ranges and the remaining guards, and simplifies the remaining ones.
@@ -72,7 +71,7 @@ pub fn minimize_traced(
         .into_iter()
         .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
         .collect();
-    let mut smaller = Minimized { equations, said, ..Minimized::default() };
+    let mut smaller = Minimized { said, ..Minimized::default() };
     for i in 0..guards.len() {
         if !alive[i] && i >= given {
             continue;

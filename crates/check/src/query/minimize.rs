@@ -3,8 +3,9 @@ use super::premises::Premises;
 use super::refusal::only;
 use super::simplify::Written;
 use super::{Fields, Refusal};
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
-use sizewise_expr::{Expr, Pool, print};
+use sizewise_expr::{Expr, Pool};
 use sizewise_solve::egraph::Reading;
 use sizewise_solve::{self as decide, Budget, Premise, Trace};
 
@@ -29,17 +30,17 @@ pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fi
         Written { expr: guard, text: given.map(String::as_str) }.shortest(&mut pool, &mut reading)
     };
     let kept: Vec<Value> = smaller.kept.iter().map(|g| text(g).into()).collect();
+    // The guards that are kept in another form than the given one, as they are listed.
+    let said = smaller.said.iter().enumerate();
+    let said = said.filter(|(i, said)| guards.get(*i) != Some(said));
+    let said: FxHashMap<usize, String> = said.map(|(i, said)| (i, text(said))).collect();
     let dropped: Vec<Value> = smaller
         .dropped
         .iter()
         .map(|(i, because)| {
             let text = |p: &Premise| match p {
-                Premise::Fact(f) => {
-                    let (said, given) = (smaller.said.get(f.0 as usize), guards.get(f.0 as usize));
-                    match (said, said == given) {
-                        (Some(said), false) => print::expression(&pool, *said).into(),
-                        _ => premises.premise(&pool, *p),
-                    }
+                Premise::Fact(f) if said.contains_key(&(f.0 as usize)) => {
+                    said[&(f.0 as usize)].as_str().into()
                 }
                 p => premises.premise(&pool, *p),
             };
