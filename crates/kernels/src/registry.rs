@@ -1,6 +1,11 @@
 //! Which kernel serves which operator overload.
+use super::args::Args;
+use super::context::Cx;
+use super::error::KernelError;
 use super::kernel::Kernel;
+use super::value::Value;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+use sizewise_expr::Expr;
 use sizewise_ir::schema::Schema;
 use std::sync::OnceLock;
 
@@ -41,6 +46,16 @@ impl Registry {
         names.sort_unstable();
         names
     }
+}
+
+/// The floating point operations of a call of `op`, named as in `aten.mm.default`; 0 for operators that are not counted.
+///
+/// # Errors
+/// When the count is not known: of operators made of others in a way that is not modelled.
+pub fn flops(cx: &mut Cx, op: &str, args: &Args, results: &[Value]) -> Result<Expr, KernelError> {
+    let families = super::ops::FLOPS;
+    let formula = families.iter().find_map(|family| family.iter().find(|(overload, _)| *overload == op));
+    formula.map_or(Ok(Expr::ZERO), |(_, formula)| formula(cx, args, results))
 }
 
 #[cfg(test)]

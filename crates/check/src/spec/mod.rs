@@ -7,6 +7,7 @@
 mod asked;
 mod assumptions;
 mod bind;
+mod bind_guards;
 mod bind_shapes;
 mod change;
 mod contract;
@@ -39,5 +40,6 @@ pub use initial_shapes::Language;
 pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
 pub use parse::{Spec, SpecError};
+pub use solved::Solved;
 pub use torch::Containers;
 pub(crate) use torch::{Lines, Reason, Refused, refused};

@@ -237,7 +237,10 @@ pub fn abs(a: &Domain) -> Option<Domain> {
 /// `a ** n`, see [`ValueRange::pow_range`]; undefined for negative `n`.
 pub fn pow(a: &Domain, n: &Domain) -> Option<Domain> {
     let fixed = n.as_point().and_then(|n| n.to_i64()).and_then(|n| u32::try_from(n).ok());
-    let congruence = fixed.map_or(Congruence::any(), |n| a.congruence.pow(n));
+    let congruence = match fixed {
+        Some(n) => a.congruence.pow(n),
+        None => a.congruence.pow_from(n.range.lo.finite().unwrap_or(&Int::ZERO)),
+    };
     Domain::new(a.range.pow_range(&n.range)?, congruence)
 }
 

@@ -1,4 +1,5 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
+use super::flops::Flops;
 use super::kernel::Kernel;
 
 mod activation;
@@ -167,4 +168,16 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("other_devices", other_devices::KERNELS),
     ("ctc", ctc::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
+];
+
+/// The formulas of what operators compute, by family; operators in none compute nothing that counts.
+pub(super) const FLOPS: &[&[(&str, Flops)]] = &[
+    matmul::FLOPS,
+    convolution::FLOPS,
+    einsum::FLOPS,
+    attention::FLOPS,
+    attention_kernels::FLOPS,
+    recurrent::FLOPS,
+    recurrent_cell::FLOPS,
+    transformer::FLOPS,
 ];
