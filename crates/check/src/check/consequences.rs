@@ -86,7 +86,8 @@ impl Examination<'_, '_> {
 
     /// Notes where a condition that a step needs is false at every size that the spec allows.
     pub(super) fn note_if_nothing_works(&mut self, condition: Option<Expr>, shown: Option<&str>) {
-        let (Some(condition), Some(shown), true) = (condition, shown, self.has_spec) else { return };
+        let is_new = self.has_spec && !self.report.has("nothing-works");
+        let (Some(condition), Some(shown), true) = (condition, shown, is_new) else { return };
         let mut base = self.assumptions.env.clone();
         let symbols = base.pool.free_symbols(&[condition]);
         let (pool, facts) = base.facts();

@@ -5,8 +5,9 @@ use sizewise_solve::{Budget, Compiled, Facts, Verdict, decide};
 
 /// Sizes that are tried of all symbols together, the first one first.
 const TOGETHER: [i64; 13] = [4, 3, 2, 6, 8, 12, 16, 5, 1, 24, 32, 64, 0];
-/// Sizes up to this one are tried of one symbol, and up to that one of two.
+/// Sizes up to this one are tried of one symbol, then these powers of 2, and up to that one of two.
 const ALONE: i64 = 64;
+const LARGER: std::ops::RangeInclusive<u32> = 7..=20;
 const IN_PAIRS: i64 = 16;
 /// The most times that sizes are changed for one more assumption to hold.
 const MAX_CHANGES: usize = 12;
@@ -108,7 +109,8 @@ impl<'a> Tries<'a> {
             changed_sizes.extend(changed.iter().map(|&(s, size)| (s, self.inside(s, size))));
             (self.broken(&changed_sizes).0 < count).then_some(changed_sizes)
         };
-        let alone = (1..=ALONE).find_map(|size| own.iter().find_map(|&s| with(&[(s, size)])));
+        let mut alone = (1..=ALONE).chain(LARGER.map(|power| 1 << power));
+        let alone = alone.find_map(|size| own.iter().find_map(|&s| with(&[(s, size)])));
         alone.or_else(|| {
             let pairs = own.iter().enumerate().flat_map(|(i, &s)| own[i + 1..].iter().map(move |&t| (s, t)));
             pairs.into_iter().find_map(|(s, t)| {
@@ -130,8 +132,8 @@ mod tests {
             (&[][..], [4, 4]),
             (&["Eq(Mod(a, 6), 0)"], [6, 6]),
             (&["Eq(a, 2*b + 1)"], [9, 4]),
-            (&["a >= 100", "b < a"], [100, 4]),
-            (&["a*b >= 40", "a <= 3"], [3, 14]),
+            (&["a >= 100", "b < a"], [128, 4]),
+            (&["a*b >= 40", "a <= 3"], [3, 16]),
             (&["Eq(a, b + 7)", "Eq(Mod(b, 4), 1)"], [8, 1]),
         ] {
             let (mut pool, mut facts) = (Pool::new(), Facts::new());

@@ -199,7 +199,7 @@ mod tests {
             ),
             (
                 "a % (b - (b + k if k <= -1 else k)) == 0",
-                "a % (b - (b*torch.sym_max(0, torch.sym_min(1, -k)) + k)) == 0",
+                "a % (b - b*torch.sym_max(0, torch.sym_min(-k, 1)) - k) == 0",
                 "a % (b - (b + k if k <= -1 else k)) == 0",
             ),
         ] {
