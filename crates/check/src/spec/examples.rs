@@ -2,8 +2,9 @@
 use super::Contract;
 use super::initial::place;
 use super::inputs::{InputKind, ProgramInput};
-use super::locate::{check_names, check_parts, dimensions, find};
+use super::locate::{check_names, dimensions, find};
 use super::parse::{Spec, SpecError};
+use super::parts::check_parts;
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::{Expr, Int};
 use sizewise_ir::Constant;

@@ -21,6 +21,7 @@ mod initial_shapes;
 mod inputs;
 mod locate;
 mod parse;
+mod parts;
 mod python;
 pub mod shapes;
 mod solved;
