@@ -1,6 +1,6 @@
 //! The exact evaluator: the meaning of every expression.
 use super::int::Int;
-use super::node::{Func, Node};
+use super::node::{Func, Node, Sort};
 use super::pool::{Expr, Pool, Symbol};
 use num_bigint::BigInt;
 use num_rational::BigRational;
@@ -190,7 +190,16 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
             Some(Node::Int(v)) => Ok(Value::Int(v.clone())),
             Some(Node::Float(v)) => Ok(Value::Float(v.0)),
             Some(Node::Bool(v)) => Ok(Value::Bool(*v)),
-            Some(Node::Symbol(symbol)) => (self.assignment)(*symbol).ok_or(EvalError::Unbound(*symbol)),
+            Some(Node::Symbol(symbol)) => {
+                let value = (self.assignment)(*symbol).ok_or(EvalError::Unbound(*symbol))?;
+                match value {
+                    // A double may be given by the integer that it is.
+                    Value::Int(_) if self.pool.sort(e) == Sort::Float => {
+                        value.to_double().map(Value::Float).ok_or(EvalError::Domain)
+                    }
+                    value => Ok(value),
+                }
+            }
             Some(_) if self.is_leaf(e) => self.node_value(e),
             Some(_) => self.memo.get(&e).cloned().unwrap_or(Err(EvalError::Domain)),
         }
@@ -322,6 +331,9 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
     use Func::*;
     let int = |i: usize| args.get(i).and_then(Value::as_int).ok_or(EvalError::Domain);
     let real = |i: usize| args.get(i).and_then(Value::to_double).ok_or(EvalError::Domain);
+    if let Some(exact) = call_on_integers(func, args) {
+        return exact;
+    }
     Ok(match func {
         Trunc | Floor | Ceil | Round => {
             let x = match &args[0] {
@@ -337,14 +349,7 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             Value::Int(BigInt::from_f64(rounded).map(Int::from_big).ok_or(EvalError::Domain)?)
         }
         ToFloat => Value::Float(real(0)?),
-        IntTrueDiv => {
-            let (n, d) = (int(0)?, int(1)?);
-            if d.is_zero() {
-                return Err(EvalError::ZeroDivisor);
-            }
-            Value::Float(finite(ratio_to_f64(&n.to_big(), &d.to_big()))?)
-        }
-        FloatTrueDiv => {
+        IntTrueDiv | FloatTrueDiv => {
             if real(1)? == 0.0 {
                 return Err(EvalError::ZeroDivisor);
             }
@@ -373,6 +378,31 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
         FloatLt => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Less)),
         FloatLe => Value::Bool(compare(&args[0], &args[1]).is_some_and(Ordering::is_le)),
         _ => return Err(EvalError::Domain),
+    })
+}
+
+/// The value of arithmetic if its operands turn out to be integers: where doubles are computed with, no operand is one.
+fn call_on_integers(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
+    use Func::*;
+    let [Some(a), Some(b)] = [args.first()?.as_int(), args.get(1)?.as_int()] else { return None };
+    let bounded = |v: Int| if v.bits() > MAX_BITS { Err(EvalError::TooLarge) } else { Ok(Value::Int(v)) };
+    Some(match func {
+        FloatAdd => bounded(&a + &b),
+        FloatMul => bounded(&a * &b),
+        FloatPow if !b.is_negative() => call(Pow, args),
+        RoundDecimal => match b.to_i64() {
+            Some(k) if k < -(MAX_BITS as i64) => Ok(Value::Int(Int::ZERO)),
+            Some(k) if k < 0 => {
+                let unit = num_traits::pow(BigInt::from(10), k.unsigned_abs() as usize);
+                let tens = exact_rounding(Round, &Value::Ratio(BigRational::new(a.to_big(), unit.clone())));
+                tens.map(|v| Value::Int(Int::from_big(v.as_int().unwrap_or_default().to_big() * unit)))
+            }
+            Some(_) => Ok(Value::Int(a)),
+            None => Err(EvalError::TooLarge),
+        },
+        IntTrueDiv if b.is_zero() => Err(EvalError::ZeroDivisor),
+        IntTrueDiv => finite(ratio_to_f64(&a.to_big(), &b.to_big())).map(Value::Float),
+        _ => return None,
     })
 }
 
