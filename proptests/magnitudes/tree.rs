@@ -236,12 +236,12 @@ fn binary(name: &str, a: &Number, b: &Number) -> Value<Number> {
             }
             Number::Float(power)
         }
-        "RoundDecimal" if both_ints => {
+        "round" if both_ints => {
             let digits = b.int()?.to_i32().ok_or(Raised)?;
             let unit = BigInt::from(10).pow(digits.min(0).unsigned_abs());
             Number::Int(whole("round", &BigRational::new(a.int()?.clone(), unit.clone())) * unit)
         }
-        "RoundDecimal" => {
+        "round" | "RoundDecimal" => {
             let digits = b.int()?.to_i32().ok_or(Raised)?;
             match BigRational::from_float(a.float()?) {
                 None => Number::Float(a.float()?),
@@ -373,7 +373,7 @@ fn trees(doubles: bool) -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
             3 => call2(&["+", "-", "*", "IntTrueDiv"], mixed.clone(), either.clone()),
             1 => call2(&["+", "-", "*", "IntTrueDiv"], i.clone(), mixed.clone()),
             1 => call2(&["+", "-", "*", "IntTrueDiv"], mixed.clone(), mixed.clone()),
-            1 => call2(&["RoundDecimal"], mixed.clone(), digits.clone()),
+            1 => call2(&["round"], mixed.clone(), digits.clone()),
             1 => call2(&["**"], mixed.clone(), power),
             1 => call1(&["-", "Abs"], mixed),
         ]

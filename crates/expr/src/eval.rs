@@ -2,20 +2,16 @@
 use super::int::Int;
 use super::node::{Func, Node, Sort};
 use super::pool::{Expr, Pool, Symbol};
+use super::rounding;
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
+use num_traits::{FromPrimitive, Signed};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// Results beyond this many bits are refused rather than computed.
 const MAX_BITS: u64 = 1 << 16;
-
-/// Rounding to more decimals than this changes no double, as in Python's `round`.
-const MAX_DECIMALS: i64 = 323;
-/// Rounding to fewer digits gives zero.
-const MIN_DECIMALS: i64 = -308;
 
 /// Products of more symbols are remembered.
 const MAX_FACTORS: usize = 4;
@@ -66,7 +62,7 @@ impl Value {
     pub fn as_f64(&self) -> f64 {
         match self {
             Value::Int(v) => v.to_f64(),
-            Value::Ratio(v) => ratio_to_f64(v.numer(), v.denom()),
+            Value::Ratio(v) => rounding::ratio_to_f64(v.numer(), v.denom()),
             Value::Float(v) => *v,
             Value::Bool(b) => f64::from(u8::from(*b)),
         }
@@ -371,7 +367,7 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
         FloatMul => Value::Float(real(0)? * real(1)?),
         RoundDecimal => {
             let (x, k) = (real(0)?, int(1)?.to_i64().ok_or(EvalError::TooLarge)?);
-            Value::Float(round_decimal(x, k).ok_or(EvalError::Domain)?)
+            Value::Float(rounding::round_decimal(x, k).ok_or(EvalError::Domain)?)
         }
         TruncToFloat => Value::Float(finite(real(0)?)?.trunc()),
         FloatEq => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Equal)),
@@ -401,7 +397,7 @@ fn call_on_integers(func: Func, args: &[Value]) -> Option<Result<Value, EvalErro
             None => Err(EvalError::TooLarge),
         },
         IntTrueDiv if b.is_zero() => Err(EvalError::ZeroDivisor),
-        IntTrueDiv => finite(ratio_to_f64(&a.to_big(), &b.to_big())).map(Value::Float),
+        IntTrueDiv => finite(rounding::ratio_to_f64(&a.to_big(), &b.to_big())).map(Value::Float),
         _ => return None,
     })
 }
@@ -433,75 +429,7 @@ fn compare_exact(exact: &Value, x: f64) -> Option<Ordering> {
 
 fn exact_rounding(func: Func, value: &Value) -> Result<Value, EvalError> {
     let ratio = value.to_rational().ok_or(EvalError::Domain)?;
-    let rounded = match func {
-        Func::Trunc => ratio.trunc(),
-        Func::Floor => ratio.floor(),
-        Func::Ceil => ratio.ceil(),
-        _ => {
-            let (down, half) = (ratio.floor(), BigRational::new(1.into(), 2.into()));
-            let rest = &ratio - &down;
-            let odd = (down.to_integer() % BigInt::from(2)).is_zero();
-            if rest > half || (rest == half && !odd) { ratio.ceil() } else { down }
-        }
-    };
-    Ok(Value::Int(Int::from_big(rounded.to_integer())))
-}
-
-/// The double nearest to `n / d`, halves to even, as Python divides integers; infinite beyond the greatest one.
-fn ratio_to_f64(n: &BigInt, d: &BigInt) -> f64 {
-    let negative = n.is_negative() != d.is_negative();
-    if n.is_zero() {
-        return if negative { -0.0 } else { 0.0 };
-    }
-    let (n, d) = (n.abs(), d.abs());
-    // The distance of doubles around the quotient is `2^exponent`: 53 bits of it count, and none below 2^-1074.
-    let spacing = |bits: i64| (bits - 53).max(-1074);
-    let exponent = spacing(n.bits() as i64 - d.bits() as i64);
-    let (quotient, exact) = shifted_quotient(&n, &d, exponent);
-    let (exponent, (quotient, exact)) = match spacing(quotient.bits() as i64 + exponent - 1) {
-        wider if wider > exponent => (wider, shifted_quotient(&n, &d, wider)),
-        _ => (exponent, (quotient, exact)),
-    };
-    // `quotient` has one bit more than counts: half a unit.
-    let (whole, half) = (&quotient >> 1u32, quotient.bit(0));
-    let up = half && (!exact || whole.bit(0));
-    let Some(mantissa) = (whole + u32::from(up)).to_u64() else { return f64::INFINITY };
-    // The leading bit of a normal mantissa raises the exponent's field by one. A carry into that field is
-    // correct, too.
-    let field = u64::try_from(exponent + 1074).unwrap_or(0);
-    let magnitude = if field >= 2046 { f64::INFINITY } else { f64::from_bits((field << 52) + mantissa) };
-    if negative { -magnitude } else { magnitude }
-}
-
-/// `n / d` in halves of `2^exponent`, rounded down, and whether that is exact.
-fn shifted_quotient(n: &BigInt, d: &BigInt, exponent: i64) -> (BigInt, bool) {
-    let shift = exponent - 1;
-    let by = shift.unsigned_abs();
-    let (quotient, rest) = match shift < 0 {
-        true => num_integer::Integer::div_rem(&(n << by), d),
-        false => num_integer::Integer::div_rem(n, &(d << by)),
-    };
-    (quotient, rest.is_zero())
-}
-
-/// Python's `round(x, k)`: correctly rounded in decimal, halves to even.
-fn round_decimal(x: f64, k: i64) -> Option<f64> {
-    // `round(inf, 2)` is infinite; only `round(inf)` raises an error.
-    if !x.is_finite() || k > MAX_DECIMALS {
-        return Some(x);
-    }
-    if k < MIN_DECIMALS {
-        return Some(0f64.copysign(x));
-    }
-    let exact = BigRational::from_float(x)?;
-    let power = BigRational::from_integer(num_traits::pow(BigInt::from(10), k.unsigned_abs() as usize));
-    let scaled = if k >= 0 { &exact * &power } else { &exact / &power };
-    let Value::Int(rounded) = exact_rounding(Func::Round, &Value::Ratio(scaled)).ok()? else { return None };
-    let back = BigRational::from_integer(rounded.to_big());
-    let result = if k >= 0 { back / power } else { back * power };
-    let value = ratio_to_f64(result.numer(), result.denom());
-    // Python raises an error where rounding leaves the range of doubles.
-    value.is_finite().then(|| if value == 0.0 { 0f64.copysign(x) } else { value })
+    Ok(Value::Int(Int::from_big(rounding::rounded(func, &ratio))))
 }
 
 /// Whether sizes (first half) and strides (second half) cover memory densely without overlap, as torch decides it: a

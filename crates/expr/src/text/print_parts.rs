@@ -282,6 +282,7 @@ impl<'a> Printer<'a> {
             (Func::FloatAdd | Func::FloatMul | Func::FloatEq | Func::FloatLt | Func::FloatLe, &[a, b]) => {
                 self.call_on_doubles(func, args, a, b)
             }
+            (Func::RoundDecimal, _) if self.pool.may_be_integer(e) => self.named("", "round", &pieces),
             (Func::TruncToFloat, _) if !sympy => self.piece_of(|p| {
                 p.text.push_str("float(math.trunc(");
                 p.join(&pieces, ", ");

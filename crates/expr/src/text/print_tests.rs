@@ -126,7 +126,9 @@ fn what_may_be_an_integer_or_a_double_is_written_as_python_computes_it() {
         ("Min(s0, 0.5)/2", "IntTrueDiv(Min(s0, 0.5), 2)"),
         ("Min(s0, 0.5)**2", "Min(s0, 0.5)**2"),
         ("FloatPow(Min(s0, 0.5), 2)", "FloatPow(ToFloat(Min(s0, 0.5)), 2.0)"),
-        ("round(Min(s0, 0.5), -1)", "RoundDecimal(Min(s0, 0.5), -1)"),
+        ("round(Min(s0, 0.5), -1)", "round(Min(s0, 0.5), -1)"),
+        ("round(s0, s1)", "round(s0, s1)"),
+        ("RoundDecimal(s0, s1)", "RoundDecimal(ToFloat(s0), s1)"),
         ("round(s0, 2)", "s0"),
     ];
     for (text, expected) in table {

@@ -144,9 +144,8 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     let mode = call.int("qk_matmul_output_mode", 0);
     policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))?;
     let (own, values) = (call.given(0)?.dtype, call.given(2)?.dtype);
-    policy::onnxruntime_checks(cx, own != Dtype::BF16 && values == own, "Attention.C6", || {
-        "onnxruntime has no attention of these types".to_owned()
-    })?;
+    let refusal = || "onnxruntime has no attention of these types".to_owned();
+    policy::onnxruntime_checks(cx, own != Dtype::BF16 && values == own, "Attention.C6", refusal)?;
     let mask = call.tensor(3).map_or(Dtype::Bool, |mask| mask.dtype);
     if matches!(own, Dtype::F16 | Dtype::F32) && (mask == Dtype::Bool || mask == own) {
         return Ok(());
@@ -154,12 +153,8 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     // Without a kernel, onnxruntime runs the body. It adds a mask of numbers to one of `float`, and there is none for
     // other numbers of the softmax.
     let is_added = call.int("is_causal", 0) != 0 || call.has(6);
-    policy::onnxruntime_checks(
-        cx,
-        !is_added || matches!(mask, Dtype::Bool | Dtype::F32),
-        "Attention.C6",
-        || "onnxruntime has no attention of these types".to_owned(),
-    )?;
+    let is_known = !is_added || matches!(mask, Dtype::Bool | Dtype::F32);
+    policy::onnxruntime_checks(cx, is_known, "Attention.C6", refusal)?;
     let precision = call.int("softmax_precision", BODIES[0]);
     policy::onnxruntime_checks(cx, BODIES.contains(&precision), "Attention.C6", || {
         format!("onnxruntime has no kernel for these types, and no body for the precision {precision}")
