@@ -147,18 +147,17 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     let refusal = || "onnxruntime has no attention of these types".to_owned();
     policy::onnxruntime_checks(cx, own != Dtype::BF16 && values == own, "Attention.C6", refusal)?;
     let mask = call.tensor(3).map_or(Dtype::Bool, |mask| mask.dtype);
-    if matches!(own, Dtype::F16 | Dtype::F32) && (mask == Dtype::Bool || mask == own) {
+    let kernel = [Dtype::F16, Dtype::F32].contains(&own);
+    if kernel && (mask == Dtype::Bool || mask == own) {
         return Ok(());
     }
-    // Without a kernel, onnxruntime runs the body. It adds a mask of numbers to one of `float`, and there is none for
-    // other numbers of the softmax.
+    // Else it runs the body, which adds a mask of numbers to one of `float`; without a body, it casts to the kernel's types.
     let is_added = call.int("is_causal", 0) != 0 || call.has(6);
-    let is_known = !is_added || matches!(mask, Dtype::Bool | Dtype::F32);
-    policy::onnxruntime_checks(cx, is_known, "Attention.C6", refusal)?;
-    let precision = call.int("softmax_precision", BODIES[0]);
-    policy::onnxruntime_checks(cx, BODIES.contains(&precision), "Attention.C6", || {
-        format!("onnxruntime has no kernel for these types, and no body for the precision {precision}")
-    })
+    let runs = match BODIES.contains(&call.int("softmax_precision", BODIES[0])) {
+        true => !is_added || matches!(mask, Dtype::Bool | Dtype::F32),
+        false => kernel && matches!(mask, Dtype::F16 | Dtype::F32),
+    };
+    policy::onnxruntime_checks(cx, runs, "Attention.C6", refusal)
 }
 
 /// (C5) of [`attention`]: the last size may be shorter than that of the products.

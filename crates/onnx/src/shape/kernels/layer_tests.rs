@@ -75,6 +75,7 @@ fn heads_divide() {
             "Attention-23 softmax_precision=7 f16[1,3,4,8] f16[1,3,6,8] f16[1,3,6,8] i64[4,6]",
             "refused: Attention.C6",
         ),
+        ("Attention-24 softmax_precision=7 f16[1,3,4,8] f16[1,3,6,8] f16[1,3,6,8] f32[4,6]", "f16[1,3,4,8]"),
         ("Attention-24 softmax_precision=7 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8]", "refused: Attention.C6"),
         ("Attention-24 is_causal=1 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8]", "f64[1,3,4,8]"),
         ("Attention-24 is_causal=1 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8] f64[4,6]", "refused: Attention.C6"),
