@@ -4,7 +4,7 @@ use super::{Fields, Refusal};
 use crate::report::int_json;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
-use sizewise_expr::escape::excerpt;
+use sizewise_expr::escape::{abridged, excerpt};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::{Property, SourcePath};
 use sizewise_expr::{Expr, Func, Int, Pool, Sort, Symbol, print, read};
@@ -237,7 +237,7 @@ impl Premises {
             Err(error) => self.with_sources(pool, text).unwrap_or(Err(error)),
         };
         let read = read.map_err(|e| {
-            let refusal = Refusal::invalid(format!("`{key}`: {e} in {text:?}"));
+            let refusal = Refusal::invalid(format!("`{key}`: {e} in {:?}", abridged(text)));
             Refusal { excerpt: excerpt(text, e.line, e.column), ..refusal }
         })?;
         self.divisors.extend(read.divisors);
