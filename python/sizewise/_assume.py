@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +13,7 @@ from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
-from sizewise._errors import DataDependentError, ExpressionError, ShapeError
+from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError
 from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
 from sizewise._follow import Taken, follower
 from sizewise._named_spec import NamedSpec
@@ -170,7 +171,10 @@ class _Export:
                 code = fix.code if fix and not found else ""
                 found = names.weakest([*found, *more])
                 names.check_example(found)
-                code = code or names.code(found)
+            if unsaid := names.unsaid([one.condition for one in taken], found):
+                # torch does not write every assertion into the program.
+                found, code = names.weakest([*found, *unsaid]), ""
+            code = code or names.code(found)
             spec = to_objects(code)
             program, alone = self.attempt(spec)
             report = check(program, spec, budget=self.budget)
@@ -280,8 +284,13 @@ class _Export:
 
 
 def _exact(report: Report) -> Fix | None:
-    """The fix that says by assumptions all that is missing."""
-    return next((fix for fix in report.fixes if fix.assumptions and fix.proved), None)
+    """The fix that says by assumptions all that is missing, if torch's language has them."""
+    for fix in report.fixes:
+        if fix.assumptions and fix.proved:
+            with contextlib.suppress(SpecError):
+                to_objects(fix.code)
+                return fix
+    return None
 
 
 def _of_conditions(report: Report) -> list[Branch]:

@@ -89,7 +89,7 @@ class Taken:
     #: What the example answers: a truth value, or the number that a size was read as; `None` if data decide.
     value: bool | int | float | None
     place: Place | None
-    #: Whether the program asserts it. torch has no assertions on floating point.
+    #: Whether the program asserts it. torch has no assertions on floating point and roundings.
     asserted: bool = True
 
 
@@ -148,10 +148,15 @@ class follower(decider):
         return value
 
     def _assert(self, shape_env: Any, held: Any) -> bool:
-        """Makes a condition a runtime assertion of the program; whether torch takes it."""
-        from sympy import Float, preorder_traversal
+        """Makes a condition a runtime assertion of the program; whether torch takes it.
 
-        if any(isinstance(part, Float) or "Float" in type(part).__name__ for part in preorder_traversal(held)):
+        torch never writes assertions on roundings, and takes them for granted all the same.
+        """
+        from sympy import Float, preorder_traversal
+        from torch.fx.experimental.symbolic_shapes import _has_uninterpretable_sympy_function as is_not_written
+
+        is_float = (isinstance(part, Float) or "Float" in type(part).__name__ for part in preorder_traversal(held))
+        if any(is_float) or is_not_written(held):
             return False
         try:
             shape_env.guard_or_defer_runtime_assert(held, f"assumed: {held}")

@@ -10,6 +10,7 @@ from sizewise._env import Env
 from sizewise._errors import ExpressionError, ShapeError, SpecError
 from sizewise._report import Report
 from sizewise._shapes import Writer
+from sizewise._spec import to_objects
 
 
 class NamedSpec:
@@ -67,10 +68,10 @@ class NamedSpec:
             return []
         if text is not None:
             try:
-                self.code([text])
+                to_objects(self.code([text]))
                 return [text]
             except SpecError:
-                # Not all of Python is read back.
+                # Not all of Python is read back, nor has torch's language all of it.
                 pass
         return self.range_about(condition, about[0]) if len(about) == 1 else self.as_in_example(about)
 
@@ -88,6 +89,8 @@ class NamedSpec:
                 continue
             if nearest is not None:
                 stated.append(f"{name} {'>=' if first > 0 else '<='} {nearest + first}")
+        if stated == [f"{name} >= {value}", f"{name} <= {value}"]:
+            return self.as_in_example([name])
         within = self.facts()
         within.assume(*stated)
         return stated if within.implies(condition) else self.as_in_example([name])
@@ -109,6 +112,19 @@ class NamedSpec:
             if others.implies(assumption):
                 kept.remove(assumption)
         return kept
+
+    def unsaid(self, conditions: list[Any], assumptions: list[str]) -> list[str]:
+        """What is to be assumed of conditions of sympy that do not follow from the spec and the assumptions."""
+        known, more = self.facts(), []
+        known.assume(*assumptions)
+        for condition in conditions:
+            try:
+                follows = bool(known.implies(str(condition.xreplace(self.symbols))))
+            except ExpressionError:
+                follows = False
+            if not follows:
+                more += self.stated_of(condition)
+        return more
 
     def check_given(self) -> None:
         """Refuses a spec that the example does not satisfy, of which torch says nothing."""
