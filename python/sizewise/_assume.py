@@ -18,6 +18,7 @@ from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_f
 from sizewise._follow import Taken, follower
 from sizewise._named_spec import NamedSpec
 from sizewise._report import Condition, Fix, Report
+from sizewise._scout import ran
 from sizewise._shapes import is_shapes_spec
 from sizewise._spec import to_objects
 
@@ -129,6 +130,22 @@ def assume(
     return _Export(module, args, kwargs, strict, options, budget).run(dynamic_shapes)
 
 
+@dataclass(frozen=True)
+class _Start:
+    """A first export, with what it showed to be needed."""
+
+    program: Any
+    #: The check under the spec that follows, which may still lack what operators need.
+    report: Report
+    spec: Any
+    code: str
+    found: list[str]
+    taken: list[Taken]
+    by_torch_alone: bool
+    #: Whether answers were given that the spec does not have.
+    is_open: bool
+
+
 class _Export:
     """One export, with what it is called with."""
 
@@ -150,19 +167,21 @@ class _Export:
         given = _coerce_to_shapes_spec(shapes)
         names = NamedSpec(given, self.values(given))
         names.check_given()
-        program, path = self.follow(given)
-        taken = path.taken
-        report = check(program, given, budget=self.budget)
-        conditions, alone = list(report.conditions), True
-        found = [text for one in taken if not one.asserted for text in names.stated_of(one.condition)]
-        code = names.code([])
-        if found:
-            code = names.code(found)
-            report = check(program, to_objects(code), budget=self.budget)
-        if not (taken or path.stats.errors_rescued) and report.verdict != "violated":
+        start = self.scouted(given, names) or self.followed(given, names)
+        if not start.is_open and start.report.verdict != "violated":
             # Nothing was answered without which torch stops: that is the export.
-            return Assumed(program, [], given, code, report)
+            branches = _Branches(names, start.found).of(start.taken, [])
+            return Assumed(
+                start.program, start.found, start.spec, start.code, start.report, branches, start.by_torch_alone
+            )
+        return self.mended(names, start)
+
+    def mended(self, names: NamedSpec, start: _Start) -> Assumed:
+        """The program under assumptions that suffice."""
+        report, found, taken = start.report, start.found, start.taken
+        conditions = list(report.conditions)
         for _ in range(_MAX_ROUNDS):
+            code = ""
             if report.verdict == "violated":
                 fix = _exact(report)
                 more = fix.assumptions if fix else names.lacking(report)
@@ -176,15 +195,45 @@ class _Export:
                 found, code = names.weakest([*found, *unsaid]), ""
             code = code or names.code(found)
             spec = to_objects(code)
-            program, alone = self.attempt(spec)
+            program, path = self.attempt(spec)
+            taken = [*taken, *path.taken] if isinstance(path, follower) else taken
             report = check(program, spec, budget=self.budget)
-            if report.verdict != "violated":
-                break
+            if report.verdict != "violated" and not names.unsaid([one.condition for one in taken], found):
+                branches = _Branches(names, found).of(taken, conditions)
+                return Assumed(program, found, spec, code, report, branches, path is None)
             conditions += report.conditions
-        else:
-            raise ShapeError(str(report), report)
-        branches = _Branches(names, found).of(taken, conditions)
-        return Assumed(program, found, spec, code, report, branches, alone)
+        raise ShapeError(str(report), report)
+
+    def scouted(self, given: Any, names: NamedSpec) -> _Start | None:
+        """An export under what the module's own branches need, where nothing else needs an answer."""
+        if self.strict or self.options:
+            return None
+        with follower(self.values(given), budget=2 * self.budget) as path, errors_held():
+            if not ran(self.module, self.args, self.kwargs, given) or path.open is not None:
+                return None
+        taken = path.taken
+        if any(one.place is None or one.place.cause != "branch" for one in taken):
+            # An operator may ask otherwise in a trace.
+            return None
+        found = names.weakest(names.unsaid([one.condition for one in taken], []))
+        code = names.code(found)
+        spec = to_objects(code) if found else given
+        try:
+            program, decided = self.attempt(spec, follows=False)
+        except Exception:
+            return None
+        report = check(program, spec, budget=self.budget)
+        return _Start(program, report, spec, code, found, taken, decided is None, False)
+
+    def followed(self, given: Any, names: NamedSpec) -> _Start:
+        """An export along the path of the example, which asserts what was assumed on it."""
+        program, path = self.follow(given)
+        found = [text for one in path.taken if not one.asserted for text in names.stated_of(one.condition)]
+        code = names.code(found)
+        spec = to_objects(code) if found else given
+        report = check(program, spec, budget=self.budget)
+        is_open = bool(path.taken or path.stats.errors_rescued)
+        return _Start(program, report, spec, code, found, path.taken, True, is_open)
 
     def with_dims(self, shapes: Any) -> Assumed | None:
         """The program under a spec of `Dim`, or under such a fix of it, if one loses no shapes that work."""
@@ -246,22 +295,22 @@ class _Export:
         file, line = (place.file, place.line) if place else (None, None)
         return DataDependentError(message, str(open.condition), file, line, exports)
 
-    def attempt(self, spec: Any) -> tuple[Any, bool]:
-        """The program under a spec that should suffice, and whether torch exports it alone."""
+    def attempt(self, spec: Any, follows: bool = True) -> tuple[Any, decider | None]:
+        """The program under a spec that should suffice, and what it took beside torch."""
         try:
-            return self.torch(spec), True
+            return self.torch(spec), None
         except Exception as error:
             if not is_undecided(error):
                 raise
         try:
-            with decider(budget=2 * self.budget):
-                return self.torch(spec), False
+            with decider(budget=2 * self.budget) as asked:
+                return self.torch(spec), asked
         except Exception as error:
-            if not is_undecided(error):
+            if not follows or not is_undecided(error):
                 raise
         # What the assumptions say of floating point is beyond the decider.
-        with follower(self.values(spec), budget=2 * self.budget):
-            return self.torch(spec), False
+        with follower(self.values(spec), budget=2 * self.budget) as path:
+            return self.torch(spec), path
 
     def torch(self, spec: Any) -> Any:
         from torch.export import export

@@ -48,6 +48,9 @@ _OF_OPERATORS = ("torch/_dynamo/utils.py", "run_node")
 #: The interpreter of strict mode.
 _INTERPRETER = "torch/_dynamo/symbolic_convert.py"
 
+#: Where sizes are converted to `bool`, `int` or `float`.
+_CONVERTING = "torch/__init__.py"
+
 #: Python's own modules.
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 
@@ -207,9 +210,11 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
     asking: list[tuple[str, str]] = []
     users: list[tuple[str, int, str]] = []
     modules: list[tuple[str, int, str]] = []
+    converts = False
     while frame is not None and len(users) < _MAX_PATH:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         part = _part(file)
+        converts = converts or part == _CONVERTING
         if part == "torch/__init__.py" and name.startswith("_check"):
             asserts = True
         if part == _OF_OPERATORS[0] and name == _OF_OPERATORS[1] and not asserts and not modules:
@@ -217,6 +222,7 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
         if part == _INTERPRETER:
             if not users:
                 users, modules = _interpreted(modules)
+                converts = True
             break
         if part is not None and part.startswith(_EXPORTING):
             break
@@ -228,7 +234,9 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
             elif not modules:
                 asking.append((part, name))
         frame = frame.f_back
-    cause = _cause(asking) or ("assertion" if asserts else "branch")
+    # A branch of Python converts a size. Operators in C++ ask for the answer themselves.
+    code = "branch" if converts or not users or modules else "operator"
+    cause = _cause(asking) or ("assertion" if asserts else code)
     if users and modules and cause == "branch":
         # The branch is in torch's own module or function, which the user's line calls.
         cause = "operator"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -47,6 +48,8 @@ class NamedSpec:
     def stated_of(self, condition: Any) -> list[str]:
         """What a ShapesSpec can say of a condition of sympy over the variables."""
         text, about = str(condition.xreplace(self.symbols)), condition.free_symbols
+        with contextlib.suppress(ExpressionError):
+            text = str(self.facts().simplify(text))
         return self.stated(text) or self.as_in_example([self.symbols[symbol].name for symbol in about])
 
     def as_in_example(self, names: list[str]) -> list[str]:

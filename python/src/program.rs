@@ -337,7 +337,8 @@ fn traced(subject: &Subject, trace: &Path) -> Result<Subject, Refusal> {
     let file = File::open(trace).map_err(|error| failed(error.to_string()))?;
     let asked =
         sizewise::replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
-    Ok(Subject::Exported(Arc::new(checker.with_asked(asked))))
+    let checker = checker.with_trace(asked).map_err(|error| failed(error.to_string()))?;
+    Ok(Subject::Exported(Arc::new(checker)))
 }
 
 /// A spec as Python to paste, of a spec in any form that is read.
