@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +19,7 @@ from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_f
 from sizewise._follow import Taken, follower
 from sizewise._named_spec import NamedSpec
 from sizewise._report import Condition, Fix, Report
+from sizewise._resized import runs_at
 from sizewise._scout import ran
 from sizewise._shapes import is_shapes_spec
 from sizewise._spec import to_objects
@@ -43,7 +45,7 @@ class Branch:
     source: str | None
     #: What holds on the other side; `None` where there is none to trace.
     other: str | None
-    #: Values of the variables with which the other side can be traced.
+    #: Values of the variables with which the module runs and takes the other side; `None` if none were found.
     other_example: dict[str, int] | None
 
     def __str__(self) -> str:
@@ -83,7 +85,8 @@ class Assumed:
             lines.append(str(branch))
             if branch.other is not None:
                 sizes = ", ".join(f"{name} = {value}" for name, value in (branch.other_example or {}).items())
-                lines.append(f"  the other side: {branch.other}" + (f", for example {sizes}" if sizes else ""))
+                found = f"for example {sizes}" if sizes else "and no sizes near the example were found at which it runs"
+                lines.append(f"  the other side: {branch.other}, {found}")
         if not self.by_torch_alone:
             lines.append(
                 "torch alone does not see that this suffices: export it within sizewise.decider(), or by this call"
@@ -164,21 +167,21 @@ class _Export:
             if exported is not None:
                 return exported
             shapes = as_shapes(shapes, self.module, self.args, self.kwargs)
-        given = _coerce_to_shapes_spec(shapes)
-        names = NamedSpec(given, self.values(given))
-        names.check_given()
-        start = self.scouted(given, names) or self.followed(given, names)
+        self.given = _coerce_to_shapes_spec(shapes)
+        self.names = NamedSpec(self.given, self.values(self.given))
+        self.names.check_given()
+        start = self.scouted() or self.followed()
         if not start.is_open and start.report.verdict != "violated":
             # Nothing was answered without which torch stops: that is the export.
-            branches = _Branches(names, start.found).of(start.taken, [])
+            branches = _Branches(self.names, start.found, self.runs).of(start.taken, [])
             return Assumed(
                 start.program, start.found, start.spec, start.code, start.report, branches, start.by_torch_alone
             )
-        return self.mended(names, start)
+        return self.mended(start)
 
-    def mended(self, names: NamedSpec, start: _Start) -> Assumed:
+    def mended(self, start: _Start) -> Assumed:
         """The program under assumptions that suffice."""
-        report, found, taken = start.report, start.found, start.taken
+        names, report, found, taken = self.names, start.report, start.found, start.taken
         conditions = list(report.conditions)
         for _ in range(_MAX_ROUNDS):
             code = ""
@@ -199,15 +202,16 @@ class _Export:
             taken = [*taken, *path.taken] if isinstance(path, follower) else taken
             report = check(program, spec, budget=self.budget)
             if report.verdict != "violated" and not names.unsaid([one.condition for one in taken], found):
-                branches = _Branches(names, found).of(taken, conditions)
+                branches = _Branches(names, found, self.runs).of(taken, conditions)
                 return Assumed(program, found, spec, code, report, branches, path is None)
             conditions += report.conditions
         raise ShapeError(str(report), report)
 
-    def scouted(self, given: Any, names: NamedSpec) -> _Start | None:
+    def scouted(self) -> _Start | None:
         """An export under what the module's own branches need, where nothing else needs an answer."""
         if self.strict or self.options:
             return None
+        given, names = self.given, self.names
         with follower(self.values(given), budget=2 * self.budget) as path, errors_held():
             if not ran(self.module, self.args, self.kwargs, given) or path.open is not None:
                 return None
@@ -225,8 +229,9 @@ class _Export:
         report = check(program, spec, budget=self.budget)
         return _Start(program, report, spec, code, found, taken, decided is None, False)
 
-    def followed(self, given: Any, names: NamedSpec) -> _Start:
+    def followed(self) -> _Start:
         """An export along the path of the example, which asserts what was assumed on it."""
+        given, names = self.given, self.names
         program, path = self.follow(given)
         found = [text for one in path.taken if not one.asserted for text in names.stated_of(one.condition)]
         code = names.code(found)
@@ -312,6 +317,12 @@ class _Export:
         with follower(self.values(spec), budget=2 * self.budget) as path:
             return self.torch(spec), path
 
+    def runs(self, sizes: dict[str, int]) -> bool:
+        """Whether the module runs at these sizes of the variables."""
+        names, spec = self.names, self.given
+        values = {variable: sizes[symbol.name] for variable, symbol in names.symbols.items() if symbol.name in sizes}
+        return runs_at(self.module, self.args, self.kwargs, spec, values)
+
     def torch(self, spec: Any) -> Any:
         from torch.export import export
 
@@ -381,8 +392,8 @@ def _checks_of(error: Exception) -> list[str]:
 class _Branches:
     """Traces assumptions back to the lines that need them."""
 
-    def __init__(self, names: NamedSpec, found: list[str]) -> None:
-        self.found, self.names, self.example = found, names, names.example
+    def __init__(self, names: NamedSpec, found: list[str], runs: Callable[[dict[str, int]], bool]) -> None:
+        self.found, self.names, self.example, self.runs = found, names, names.example, runs
         self.facts = names.facts()
 
     def of(self, taken: list[Taken], conditions: list[Condition]) -> list[Branch]:
@@ -391,9 +402,10 @@ class _Branches:
         for one in taken:
             text = self.names.text(one.condition)
             try:
-                needed, witness = self.needed_for(text), self.other_side(path, text)
+                needed, possible = self.needed_for(text), self.other_side(path, text)
                 path.assume(text)
-                other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if witness else None
+                other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if possible else None
+                witness = next((sizes for sizes in possible if self.runs(sizes)), None)
             except ExpressionError:
                 # Of a condition that is not read, the place is known.
                 needed, other, witness = self.names.stated_of(one.condition), None, None
@@ -412,8 +424,9 @@ class _Branches:
                 settled.update(needed)
         return branches
 
-    def other_side(self, path: Env, condition: str) -> dict[str, int] | None:
+    def other_side(self, path: Env, condition: str) -> list[dict[str, int]]:
         """Values of the variables, near the example, where a condition fails after what was assumed before it."""
+        sides = []
         for changed in sorted(self.example, key=lambda name: name not in condition):
             value = self.example[changed]
             near = path.branch()
@@ -428,8 +441,9 @@ class _Branches:
                 except ValueError:
                     continue
                 if found is not None:
-                    return {**self.example, **found}
-        return path.implies(condition).witness
+                    sides.append({**self.example, **found})
+        witness = path.implies(condition).witness
+        return sides if witness is None else [*sides, {**self.example, **witness}]
 
     def needed_for(self, condition: str) -> list[str]:
         """The assumptions without which a condition does not follow from the spec and the others."""
