@@ -10,6 +10,7 @@ from typing import Any
 from sizewise import _native
 from sizewise._arguments import check_budget
 from sizewise._asked import watched
+from sizewise._branching import checks_of_line
 from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
@@ -295,7 +296,8 @@ class _Export:
                 f"; the module {said[exports[True]]} where it is true, and {said[exports[False]]} where it is false"
             )
         known = f"torch._check({open.condition})", f"torch._check(torch.sym_not({open.condition}))"
-        advice = _checks_of(error) or [f"{check}  # in torch's symbols" for check in known]
+        written = checks_of_line(place.source) if place is not None and place.cause == "branch" else []
+        advice = _checks_of(error) or written or [f"{check}  # in torch's symbols" for check in known]
         message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
         file, line = (place.file, place.line) if place else (None, None)
         return DataDependentError(message, str(open.condition), file, line, exports)
