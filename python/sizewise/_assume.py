@@ -48,6 +48,8 @@ class Branch:
     other: str | None
     #: Values of the variables with which the module runs and takes the other side; `None` if none were found.
     other_example: dict[str, int] | None
+    #: Whether such values were looked for; under a spec of `Dim` they are not.
+    tried: bool = False
 
     def __str__(self) -> str:
         at = f"{self.file}:{self.line}: {self.source}" if self.file else "at a place that is not known"
@@ -86,8 +88,8 @@ class Assumed:
             lines.append(str(branch))
             if branch.other is not None:
                 sizes = ", ".join(f"{name} = {value}" for name, value in (branch.other_example or {}).items())
-                found = f"for example {sizes}" if sizes else "and no sizes near the example were found at which it runs"
-                lines.append(f"  the other side: {branch.other}, {found}")
+                none = ", and no sizes near the example were found at which it runs" if branch.tried else ""
+                lines.append(f"  the other side: {branch.other}" + (f", for example {sizes}" if sizes else none))
         if not self.by_torch_alone:
             lines.append(
                 "torch alone does not see that this suffices: export it within sizewise.decider(), or by this call"
@@ -413,7 +415,7 @@ class _Branches:
                 needed, other, witness = self.names.stated_of(one.condition), None, None
             cause, path_there = (one.place.cause, one.place.path) if one.place else ("unknown", ())
             file, line, _, source = path_there[0] if path_there else (None, None, None, None)
-            branches.append(Branch(text, needed, cause, file, line, source, other, witness))
+            branches.append(Branch(text, needed, cause, file, line, source, other, witness, other is not None))
         settled = {assumption for branch in branches for assumption in branch.assumptions}
         for condition in conditions:
             try:

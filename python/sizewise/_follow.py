@@ -235,7 +235,7 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
                 asking.append((part, name))
         frame = frame.f_back
     # A branch of Python converts a size. Operators in C++ ask for the answer themselves.
-    code = "branch" if converts or not users or modules else "operator"
+    code: Cause = "branch" if converts or not users or modules else "operator"
     cause = _cause(asking) or ("assertion" if asserts else code)
     if users and modules and cause == "branch":
         # The branch is in torch's own module or function, which the user's line calls.
