@@ -1,9 +1,8 @@
 //! Where torch asked for conditions while it traced a program, over the sizes that a spec allows.
 use super::assumptions::Assumptions;
 use super::contract::{Contract, at, resolve};
-use sizewise_expr::Expr;
-use sizewise_expr::Pool;
 use sizewise_expr::text::{Property, SourcePath, read};
+use sizewise_expr::{Expr, Pool};
 use sizewise_ir::{Asked, SourceTable, Traced, UserInput};
 
 /// The most conditions that are read.
