@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from typing import Any
 
 from sizewise import _native
@@ -12,6 +13,10 @@ from sizewise._errors import ExpressionError, ShapeError, SpecError
 from sizewise._report import Report
 from sizewise._shapes import Writer
 from sizewise._spec import to_objects
+
+
+#: A bound of one variable.
+_BOUND = re.compile(r"(?P<name>\w+) (?P<sign>[<>]=) (?P<size>\d+)", re.ASCII)
 
 
 class NamedSpec:
@@ -155,6 +160,16 @@ class NamedSpec:
         return "" if holds else ", ".join(f"{name} = {value}" for name, value in values.items())
 
     def code(self, assumptions: list[str]) -> str:
-        """The spec with more assumptions, as Python."""
-        known = [*self.spec["assumptions"], *assumptions]
-        return _native.spec_code(json.dumps({**self.spec, "assumptions": known})).rstrip("\n")
+        """The spec with more assumptions, as Python. Bounds of a variable are its range."""
+        variables = {name: dict(known) for name, known in self.spec["vars"].items()}
+        rest = list(self.spec["assumptions"])
+        for assumption in assumptions:
+            bound = _BOUND.fullmatch(assumption)
+            if bound is None or bound["name"] not in variables:
+                rest.append(assumption)
+                continue
+            known, size = variables[bound["name"]], int(bound["size"])
+            end, tighter = ("min", max) if bound["sign"] == ">=" else ("max", min)
+            known[end] = size if known[end] is None else tighter(known[end], size)
+        spec = {**self.spec, "vars": variables, "assumptions": rest}
+        return _native.spec_code(json.dumps(spec)).rstrip("\n")

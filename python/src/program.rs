@@ -38,7 +38,10 @@ impl From<CheckError> for Refusal {
             },
             CheckError::Undetermined(_) | CheckError::UnreadableContract(_) => Kind::Unsupported,
             CheckError::NoDimension(..) => Kind::Spec,
-            CheckError::Contract(_) | CheckError::Records(_) | CheckError::Cancelled => Kind::Program,
+            CheckError::Contract(_)
+            | CheckError::Records(_)
+            | CheckError::OtherTrace(_)
+            | CheckError::Cancelled => Kind::Program,
         };
         Refusal(kind, error.to_string())
     }
