@@ -38,7 +38,10 @@ impl From<CheckError> for Refusal {
             },
             CheckError::Undetermined(_) | CheckError::UnreadableContract(_) => Kind::Unsupported,
             CheckError::NoDimension(..) => Kind::Spec,
-            CheckError::Contract(_) | CheckError::Records(_) | CheckError::Cancelled => Kind::Program,
+            CheckError::Contract(_)
+            | CheckError::Records(_)
+            | CheckError::OtherTrace(_)
+            | CheckError::Cancelled => Kind::Program,
         };
         Refusal(kind, error.to_string())
     }
@@ -337,7 +340,8 @@ fn traced(subject: &Subject, trace: &Path) -> Result<Subject, Refusal> {
     let file = File::open(trace).map_err(|error| failed(error.to_string()))?;
     let asked =
         sizewise::replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
-    Ok(Subject::Exported(Arc::new(checker.with_asked(asked))))
+    let checker = checker.with_trace(asked).map_err(|error| failed(error.to_string()))?;
+    Ok(Subject::Exported(Arc::new(checker)))
 }
 
 /// A spec as Python to paste, of a spec in any form that is read.

@@ -4,7 +4,7 @@ use super::failure::{Failure, Result};
 use super::spec::{self, Form};
 use super::{files, onnx_model, operators, programs, sources};
 use crate::check::{CheckError, Checker, outline};
-use crate::ir::Asked;
+use crate::ir::Traced;
 use crate::replay;
 use crate::report::{
     Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
@@ -170,7 +170,7 @@ fn check_all(options: &CheckOptions, loaded: &programs::Loaded) -> Result<Vec<(R
 }
 
 /// The conditions of a trace, with the lines that asked for them.
-fn asked(trace: &Path) -> Result<Vec<Asked>> {
+fn asked(trace: &Path) -> Result<Vec<Traced>> {
     let failed = |message: String| Failure::program(format!("{}: {message}", files::shown(trace)));
     let file = std::fs::File::open(trace).map_err(|error| failed(error.to_string()))?;
     let found = replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
@@ -185,7 +185,9 @@ fn asked(trace: &Path) -> Result<Vec<Asked>> {
 
 fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> {
     let checker = match &options.trace {
-        Some(trace) => checker.with_asked(asked(trace)?),
+        Some(trace) => checker
+            .with_trace(asked(trace)?)
+            .map_err(|error| Failure::program(format!("{}: {error}", files::shown(trace))))?,
         None => checker,
     };
     let checker = checker.with_jobs(usize::from(options.jobs));
