@@ -55,7 +55,8 @@ fn query() -> impl Strategy<Value = Query> {
 }
 
 fn budget() -> Budget {
-    Budget { rlimit: 0, points: 5_000, branches: 60, work: 100_000, terms: 1_000_000, iterations: 2 }
+    let small = Budget { rlimit: 0, points: 5_000, branches: 60, ..Budget::default() };
+    Budget { work: 100_000, terms: 1_000_000, iterations: 2, ..small }
 }
 
 /// Reads a query with these names for its symbols, made in this order, and facts in this order.

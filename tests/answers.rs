@@ -11,7 +11,15 @@ use std::path::{Path, PathBuf};
 
 /// Without Z3, whose versions answer differently.
 fn budget() -> Budget {
-    Budget { points: 5_000, branches: 100, work: 200_000, terms: 300_000, iterations: 4, rlimit: 0 }
+    Budget {
+        points: 5_000,
+        branches: 100,
+        work: 200_000,
+        terms: 300_000,
+        iterations: 4,
+        rlimit: 0,
+        classes: true,
+    }
 }
 
 fn file(name: &str) -> PathBuf {

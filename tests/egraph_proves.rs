@@ -47,7 +47,8 @@ fn what_does_not_follow_is_not_held() {
 }
 
 /// Only normal forms, ranges and the e-graph.
-const REWRITING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 4, rlimit: 0 };
+const REWRITING: Budget =
+    Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 4, rlimit: 0, classes: true };
 
 #[test]
 fn the_rung_settles_nested_quotients_by_itself() {

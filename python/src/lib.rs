@@ -6,7 +6,6 @@ mod door;
 mod env;
 mod errors;
 mod facts;
-mod model;
 mod program;
 mod questions;
 mod report;

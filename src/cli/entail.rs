@@ -32,10 +32,11 @@ pub fn run(options: &EntailOptions) -> failure::Result<ExitCode> {
     if let Some(folder) = &options.emit_smt2 {
         files::make_folder(folder)?;
     }
+    let answer = |request: &Fields| answer(options, request);
     if !options.question.is_empty() {
-        return asked::entails(options);
+        return asked::entails(&options.question, &answer);
     }
-    Ok(jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request)))
+    Ok(jsonl::run(options.reasoning.jsonl.jobs, &answer))
 }
 
 /// Answers one line.

@@ -6,7 +6,8 @@ use sizewise::decide::{self, Budget, Verdict};
 use sizewise::query::entail::Question;
 
 /// Nothing but canonical form, ranges, an assignment at hand, and what linear reasoning sees without writing terms.
-const NOTHING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 1, iterations: 0, rlimit: 0 };
+const NOTHING: Budget =
+    Budget { points: 0, branches: 0, work: 0, terms: 1, iterations: 0, rlimit: 0, classes: true };
 
 /// Rungs that are asked alone, each with the budget that leaves the others out.
 const MEANS: [(&str, Budget); 5] = [

@@ -72,7 +72,7 @@ pub use proof_log::ProofStep;
 pub use settle::{Means, settle};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
-pub use store::{Class, StoreView, use_ranges_only_everywhere};
+pub use store::{Class, StoreView};
 pub use unsat_core::{minimal_unsat_core, unsat_core};
 pub use up_to::up_to;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};

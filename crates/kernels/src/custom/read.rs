@@ -5,7 +5,6 @@ use super::names::Names;
 use super::read_returns::returns;
 use super::shape::Each;
 use super::table::{Entries, Item, Piece, Result, Source};
-use crate::operators::Operators;
 use rustc_hash::FxHashMap;
 use sizewise_expr::Sort;
 use sizewise_ir::schema::{Schema, Type};
@@ -17,7 +16,7 @@ pub(super) const MAX_STEPS: usize = 64;
 const CASE_KEYS: [&str; 5] = ["when", "requires", "let", "fresh", "returns"];
 
 /// Reads all declarations of a file.
-pub(super) fn operators(source: &Source, known: &Operators) -> Result<Vec<(Schema, Operator)>> {
+pub(super) fn operators(source: &Source, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(Schema, Operator)>> {
     let document = DeTable::parse(source.text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         source.error(at, format!("not TOML: {}", error.message().trim()))
@@ -32,7 +31,7 @@ pub(super) fn operators(source: &Source, known: &Operators) -> Result<Vec<(Schem
         if let Some(line) = lines.insert(name.clone(), piece.line()) {
             return Err(piece.error(0, format!("`{name}` is declared on line {line} already")));
         }
-        if known.is_custom(&name) {
+        if is_known(&name) {
             return Err(piece.error(0, format!("`{name}` is declared in another file already")));
         }
         let operator = operator(&item, &schema)?;

@@ -1,5 +1,7 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
 use super::kernel::Kernel;
+use super::registry::Registry;
+use std::sync::OnceLock;
 
 mod activation;
 mod adaptive_pooling;
@@ -168,3 +170,34 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("ctc", ctc::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
+
+impl Registry {
+    /// The kernels that come with the crate.
+    pub fn builtin() -> &'static Registry {
+        static BUILTIN: OnceLock<Registry> = OnceLock::new();
+        BUILTIN.get_or_init(|| Registry::of(FAMILIES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FAMILIES;
+    use std::collections::HashMap;
+
+    #[test]
+    fn an_overload_has_one_kernel() {
+        let mut families: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (family, kernels) in FAMILIES {
+            for (op, _) in *kernels {
+                families.entry(*op).or_default().push(*family);
+            }
+        }
+        let mut twice: Vec<String> = families
+            .into_iter()
+            .filter(|(_, families)| families.len() > 1)
+            .map(|(op, families)| format!("{op}: {}", families.join(", ")))
+            .collect();
+        twice.sort();
+        assert!(twice.is_empty(), "{}", twice.join("\n"));
+    }
+}
