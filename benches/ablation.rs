@@ -6,10 +6,10 @@
 //! environment; and one for the conditions of all programs.
 use serde_json::{Map, Value};
 use sizewise::check::Checker;
-use sizewise::decide::{self, Budget, Verdict};
 use sizewise::expr::{Expr, Pool};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::query::entail::Question;
+use sizewise::solve::{self, Budget, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -89,7 +89,7 @@ fn together(path: &Path, answers: &mut Answers, budget: &Budget) {
             }
             let start = Instant::now();
             let facts = &mut session.premises.facts;
-            let answer = decide::decide(&mut session.pool, facts, read.expr, budget);
+            let answer = solve::decide(&mut session.pool, facts, read.expr, budget);
             let time_ns = start.elapsed().as_nanos() as u64;
             let (verdict, rung) = (shown(&answer.verdict), answer.decided_by.name().to_owned());
             note(answers, format!("{i}"), Answer { verdict, rung, time_ns });
@@ -132,16 +132,16 @@ fn repeated(path: &Path) -> [usize; 4] {
             let (mut by_classes, mut by_ranges) = (facts.clone(), facts.clone());
             by_ranges.use_ranges_only();
             // The first question does not look at the classes.
-            decide::known(pool, &mut by_classes, goal);
-            let settled = decide::known(pool, &mut by_classes, goal).is_some()
-                && decide::known(pool, &mut by_ranges, goal).is_none();
+            solve::known(pool, &mut by_classes, goal);
+            let settled = solve::known(pool, &mut by_classes, goal).is_some()
+                && solve::known(pool, &mut by_ranges, goal).is_none();
             let repeats = settled || before.contains(&goal) || before.contains(&in_normal_form);
-            let answer = decide::decide(pool, facts, goal, &Budget::default());
-            let (_, means) = decide::settle(pool, &mut by_verdict, goal, &Budget::default());
+            let answer = solve::decide(pool, facts, goal, &Budget::default());
+            let (_, means) = solve::settle(pool, &mut by_verdict, goal, &Budget::default());
             counts[0] += 1;
             counts[1] += usize::from(repeats);
             counts[2] += usize::from(repeats && answer.decided_by.name() == "egraph");
-            counts[3] += usize::from(repeats && means == decide::Means::Store);
+            counts[3] += usize::from(repeats && means == solve::Means::Store);
             note(pool, &mut before, goal);
             note(pool, &mut before, in_normal_form);
         }

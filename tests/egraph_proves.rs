@@ -1,8 +1,8 @@
 //! What the e-graph is to prove: laws of soundness alone are kept by a graph that knows nothing.
-use sizewise::decide::{Budget, Facts, Rung, decide};
 use sizewise::egraph::{Graph, Limits, RuleSet};
 use sizewise::expr::{Int, Pool, read};
 use sizewise::range::{Domain, ValueRange};
+use sizewise::solve::{Budget, Facts, Rung, decide};
 
 /// The truth of a goal under facts about sizes, as the graph sees it.
 fn truth(given: &[&str], goal: &str) -> Option<bool> {

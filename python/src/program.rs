@@ -6,15 +6,15 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sizewise::check::CheckError;
-use sizewise::decide::Budget;
 use sizewise::expr::is_cancelled;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::ReadOptions;
 use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
+use sizewise::kernels::Operators;
 use sizewise::onnx::check::Declaration;
 use sizewise::onnx::subject::{Subject, SubjectError};
 use sizewise::query;
 use sizewise::report::guard_code::Language;
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::fs::File;
 use std::io::Read;
@@ -73,7 +73,7 @@ type Declared = Vec<(String, String)>;
 fn operators(declared: &Declared) -> Result<Operators, Refusal> {
     let mut operators = Operators::new();
     for (name, text) in declared {
-        let wrong = |error: sizewise::fake::DeclarationError| Refusal(Kind::Spec, error.to_string());
+        let wrong = |error: sizewise::kernels::DeclarationError| Refusal(Kind::Spec, error.to_string());
         operators.declare(name, text).map_err(wrong)?;
     }
     Ok(operators)

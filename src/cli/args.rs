@@ -1,7 +1,7 @@
 //! Arguments that several commands share.
-use crate::decide::{Budget, Trace};
-use crate::fake::Backend;
+use crate::kernels::Backend;
 use crate::report::ReportForm;
+use crate::solve::{Budget, Trace};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};

@@ -1,9 +1,9 @@
 //! `sizewise entail`: do ranges and assumptions imply a goal?
 use super::args::Reasoning;
 use super::{asked, failure, files, jsonl};
-use crate::decide::{self, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{Fields, Refusal};
+use crate::solve::{self, Verdict};
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ fn emit(
         Verdict::Inconsistent { .. } => question.pool.bool(false),
         _ => question.goal,
     };
-    let Some(text) = decide::obligation(&mut question.pool, &question.premises.facts, goal, status) else {
+    let Some(text) = solve::obligation(&mut question.pool, &question.premises.facts, goal, status) else {
         return Ok(Value::Null);
     };
     let id = match id {

@@ -4,7 +4,7 @@ use super::failure::{Failure, Result};
 use super::programs::{Loaded, failed};
 use super::{files, operators};
 use crate::escape;
-use crate::fake::{CHOICES, coverage};
+use crate::kernels::{CHOICES, coverage};
 use crate::onnx::shape::condition_text;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;

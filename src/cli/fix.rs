@@ -3,7 +3,7 @@ use super::failure::{Failure, Result};
 use super::files;
 use super::programs::failed;
 use super::spec::Form;
-use crate::fake::Operators;
+use crate::kernels::Operators;
 use crate::onnx::check::Declaration;
 use crate::onnx::subject::{ModelFile, Subject};
 use crate::report::{Outcome, Report};

@@ -33,9 +33,9 @@ mod spec;
 mod start;
 mod verify;
 
-use crate::decide::{Budget, Trace};
 use crate::escape;
 use crate::query;
+use crate::solve::{Budget, Trace};
 use args::Reasoning;
 use asked::{ExpressionOptions, GuardSetOptions};
 use clap::{Parser, Subcommand};
@@ -200,7 +200,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
 pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
     let reply = match Options::try_parse_from(["sizewise", command]).ok()?.command {
         Command::Infer(_) => {
-            let operators = crate::fake::Operators::new();
+            let operators = crate::kernels::Operators::new();
             jsonl::answer_line(&|request| query::infer::answer(&operators, request), line)
         }
         Command::InferOnnx(_) => jsonl::answer_line(&infer_onnx::answer, line),

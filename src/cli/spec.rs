@@ -5,7 +5,7 @@ use super::programs::{Loaded, failed};
 use super::{examples, files, operators};
 use crate::check::Widest;
 use crate::escape;
-use crate::fake::{Backend, Operators};
+use crate::kernels::{Backend, Operators};
 use crate::onnx::subject::{Kind, Subject};
 use crate::spec::{Containers, Language, Spec, is_program};
 use clap::{Args, Subcommand, ValueEnum};

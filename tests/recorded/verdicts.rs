@@ -2,8 +2,8 @@
 //! arguments.
 use crate::recorded::tally::Tally;
 use serde_json::Value;
-use sizewise::decide::Budget;
 use sizewise::query::entail::Question;
+use sizewise::solve::Budget;
 
 /// Without Z3, whose versions answer differently.
 const BUDGET: Budget = Budget {

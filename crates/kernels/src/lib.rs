@@ -1,4 +1,4 @@
-//! Layer 5: fake kernels, which compute what an operator returns from what its arguments look like.
+//! Fake kernels, which compute what an operator returns from what its arguments look like.
 //!
 //! A kernel reads like its specification: schema, shape equation, numbered conditions, then code in the same order.
 //! It sees its arguments already matched against the schema ([`Args`]) and builds sizes and conditions through a

@@ -1,4 +1,4 @@
-//! Layer 3: does a set of facts imply a goal?
+//! Does a set of facts imply a goal?
 //!
 //! [`Facts`] hold the ranges of symbols and assumptions. [`decide`] runs a ladder of rungs, the cheapest
 //! first, until it reaches one of the verdicts *implied*, *refuted* (with a witness that the exact evaluator

@@ -1,4 +1,4 @@
-//! Layer 7: what a check found, as plain data, and its renderers.
+//! What a check found, as plain data, and its renderers.
 mod blank;
 mod codes;
 mod errors;

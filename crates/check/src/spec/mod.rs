@@ -1,4 +1,4 @@
-//! Layer 5: dynamic-shape specs.
+//! Dynamic-shape specs.
 //!
 //! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one
 //! (JSON, or Python as in `python`),
