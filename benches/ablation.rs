@@ -6,10 +6,10 @@
 //! environment; and one for the conditions of all programs.
 use serde_json::{Map, Value};
 use sizewise::check::Checker;
-use sizewise::decide::{self, Budget, Verdict};
 use sizewise::expr::{Expr, Pool};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::query::entail::Question;
+use sizewise::solve::{self, Budget, Verdict};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -56,10 +56,10 @@ fn lines(path: &Path) -> Vec<Map<String, Value>> {
 }
 
 /// Each question by itself.
-fn alone(path: &Path, answers: &mut Answers) {
+fn alone(path: &Path, answers: &mut Answers, budget: &Budget) {
     for (i, line) in lines(path).iter().enumerate() {
         let Ok(mut question) = Question::read(line) else { continue };
-        let settled = question.decide(&Budget::default());
+        let settled = question.decide(budget);
         let (verdict, rung) = (shown(&settled.answer.verdict), settled.answer.decided_by.name().to_owned());
         note(answers, format!("{i}"), Answer { verdict, rung, time_ns: settled.time_ns });
     }
@@ -76,7 +76,7 @@ fn sessions(path: &Path) -> Vec<Vec<Numbered>> {
 }
 
 /// Questions of equal facts one after the other, in one environment.
-fn together(path: &Path, answers: &mut Answers) {
+fn together(path: &Path, answers: &mut Answers, budget: &Budget) {
     for lines in &sessions(path) {
         let Ok(mut session) = Question::read(&lines[0].1) else { continue };
         session.assume();
@@ -89,7 +89,7 @@ fn together(path: &Path, answers: &mut Answers) {
             }
             let start = Instant::now();
             let facts = &mut session.premises.facts;
-            let answer = decide::entails(&mut session.pool, facts, read.expr, &Budget::default());
+            let answer = solve::decide(&mut session.pool, facts, read.expr, budget);
             let time_ns = start.elapsed().as_nanos() as u64;
             let (verdict, rung) = (shown(&answer.verdict), answer.decided_by.name().to_owned());
             note(answers, format!("{i}"), Answer { verdict, rung, time_ns });
@@ -132,16 +132,16 @@ fn repeated(path: &Path) -> [usize; 4] {
             let (mut by_classes, mut by_ranges) = (facts.clone(), facts.clone());
             by_ranges.use_ranges_only();
             // The first question does not look at the classes.
-            decide::known(pool, &mut by_classes, goal);
-            let settled = decide::known(pool, &mut by_classes, goal).is_some()
-                && decide::known(pool, &mut by_ranges, goal).is_none();
+            solve::known(pool, &mut by_classes, goal);
+            let settled = solve::known(pool, &mut by_classes, goal).is_some()
+                && solve::known(pool, &mut by_ranges, goal).is_none();
             let repeats = settled || before.contains(&goal) || before.contains(&in_normal_form);
-            let answer = decide::entails(pool, facts, goal, &Budget::default());
-            let (_, means) = decide::settle(pool, &mut by_verdict, goal, &Budget::default());
+            let answer = solve::decide(pool, facts, goal, &Budget::default());
+            let (_, means) = solve::settle(pool, &mut by_verdict, goal, &Budget::default());
             counts[0] += 1;
             counts[1] += usize::from(repeats);
             counts[2] += usize::from(repeats && answer.decided_by.name() == "egraph");
-            counts[3] += usize::from(repeats && means == decide::Means::Store);
+            counts[3] += usize::from(repeats && means == solve::Means::Store);
             note(pool, &mut before, goal);
             note(pool, &mut before, in_normal_form);
         }
@@ -150,11 +150,11 @@ fn repeated(path: &Path) -> [usize; 4] {
 }
 
 /// The conditions of a program. Its time is that of the whole check, in the answer without a condition.
-fn conditions(path: &Path, operators: &Operators, answers: &mut Answers) {
+fn conditions(path: &Path, operators: &Operators, answers: &mut Answers, budget: &Budget) {
     let bytes = std::fs::read(path).expect("a program");
     let start = Instant::now();
     let Ok(checker) = Checker::read("program.pt2", &bytes) else { return };
-    let Ok(report) = checker.check(None, operators, &Budget::default()) else { return };
+    let Ok(report) = checker.check(None, operators, budget) else { return };
     let time_ns = start.elapsed().as_nanos() as u64;
     let name = path.display();
     let (verdict, rung) = (format!("{:?}", report.verdict), String::new());
@@ -166,13 +166,12 @@ fn conditions(path: &Path, operators: &Operators, answers: &mut Answers) {
 }
 
 /// Asks everything in both ways, alternating, and prints a row.
-fn compare(what: &str, ask: impl Fn(&mut Answers)) {
+fn compare(what: &str, ask: impl Fn(&mut Answers, &Budget)) {
+    let (all, ranges) = (Budget::default(), Budget { classes: false, ..Budget::default() });
     let (mut with, mut without) = (Answers::new(), Answers::new());
     for _ in 0..REPEATS {
-        ask(&mut with);
-        decide::use_ranges_only_everywhere(true);
-        ask(&mut without);
-        decide::use_ranges_only_everywhere(false);
+        ask(&mut with, &all);
+        ask(&mut without, &ranges);
     }
     let pairs: Vec<(&Answer, &Answer)> =
         with.iter().filter_map(|(name, answer)| Some((answer, without.get(name)?))).collect();
@@ -206,8 +205,8 @@ fn main() {
     println!("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |");
     for path in of_kind("jsonl") {
         let name = path.file_stem().unwrap_or_default().to_string_lossy();
-        compare(&name, |answers| alone(path, answers));
-        compare(&format!("{name}, in sessions"), |answers| together(path, answers));
+        compare(&name, |answers, budget| alone(path, answers, budget));
+        compare(&format!("{name}, in sessions"), |answers, budget| together(path, answers, budget));
     }
     println!(
         "\n| in sessions | questions | asked or settled before | by the store | by the store, verdict alone |"
@@ -221,8 +220,8 @@ fn main() {
     println!();
     let (operators, programs) = (Operators::new(), of_kind("pt2"));
     if !programs.is_empty() {
-        compare("conditions of programs", |answers| {
-            programs.iter().for_each(|path| conditions(path, &operators, answers));
+        compare("conditions of programs", |answers, budget| {
+            programs.iter().for_each(|path| conditions(path, &operators, answers, budget));
         });
     }
 }

@@ -2,11 +2,11 @@
 //! of them is named by `SIZEWISE_PROGRAMS` (one folder a program, each with a `program.pt2`).
 use criterion::{Criterion, criterion_group, criterion_main};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{ReadOptions, read_both};
 use sizewise::ir::schema::Schema;
+use sizewise::kernels::Operators;
 use sizewise::report::to_json;
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use sizewise::verify::{KnownOperators, Options, Profile, verify_outline, verify_program};
 use std::hint::black_box;

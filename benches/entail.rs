@@ -1,9 +1,9 @@
 //! How long questions take: recorded queries beside Z3 alone, and a session with many facts.
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use serde_json::Value;
-use sizewise::decide::{self, Budget, Facts};
 use sizewise::expr::{Expr, Int, Pool, read};
 use sizewise::range::ValueRange;
+use sizewise::solve::{self, Budget, Facts};
 use std::hint::black_box;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -57,13 +57,13 @@ fn recorded(c: &mut Criterion) {
     for name in FILES {
         let mut queries = queries(name);
         let budget = Budget::default();
-        queries.iter_mut().for_each(|q| decide::prepare(&mut q.pool, &mut q.facts, &budget));
+        queries.iter_mut().for_each(|q| solve::prepare(&mut q.pool, &mut q.facts, &budget));
         c.bench_function(&format!("entail/{name}"), |b| {
             b.iter_batched(
                 || queries.clone(),
                 |mut queries| {
                     for q in &mut queries {
-                        black_box(decide::decide(&mut q.pool, &mut q.facts, q.goal, &budget));
+                        black_box(solve::decide(&mut q.pool, &mut q.facts, q.goal, &budget));
                     }
                 },
                 BatchSize::LargeInput,
@@ -81,13 +81,13 @@ fn beside_z3(_: &mut Criterion) {
         let (mut own, mut z3, mut chosen) = (Vec::new(), Vec::new(), Vec::new());
         for mut q in queries(name) {
             let start = Instant::now();
-            black_box(decide::decide(&mut q.pool, &mut q.facts, q.goal, &budget));
+            black_box(solve::decide(&mut q.pool, &mut q.facts, q.goal, &budget));
             own.push(start.elapsed());
         }
         for (times, procedure) in [(&mut z3, false), (&mut chosen, true)] {
             for mut q in queries(name) {
                 let start = Instant::now();
-                black_box(decide::by_z3_alone(&mut q.pool, &q.facts, q.goal, RLIMIT, procedure));
+                black_box(solve::by_z3_alone(&mut q.pool, &q.facts, q.goal, RLIMIT, procedure));
                 times.push(start.elapsed());
             }
         }
@@ -153,7 +153,7 @@ fn session(facts: usize, questions: usize) -> Session {
         };
         known.assume(&mut pool, fact);
     }
-    decide::prepare(&mut pool, &mut known, &budget);
+    solve::prepare(&mut pool, &mut known, &budget);
     let added = start.elapsed();
     let (mut asked, mut implied) = ([Duration::ZERO; 2], 0);
     for round in &mut asked {
@@ -170,7 +170,7 @@ fn session(facts: usize, questions: usize) -> Session {
                 1 => pool.lt(a, d),
                 _ => pool.lt(d, c),
             };
-            let answer = decide::entails(&mut pool, &mut known, goal, &budget);
+            let answer = solve::entails(&mut pool, &mut known, goal, &budget);
             implied += usize::from(answer.verdict.is_implied());
         }
         *round = start.elapsed();

@@ -7,11 +7,11 @@
 use criterion::{BatchSize, Criterion, Throughput};
 use flate2::read::GzDecoder;
 use serde_json::{Value as Json, json};
+use sizewise::env::{ShapeEnv, SymbolInfo};
 use sizewise::expr::{Int, Value as Number};
-use sizewise::fake::{Cx, Operators, Value, bind, coverage};
+use sizewise::kernels::{Cx, Operators, Value, bind, coverage};
 use sizewise::query::argument::read_value;
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{ShapeEnv, SymbolInfo};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::hint::black_box;

@@ -3,9 +3,9 @@
 //! Arguments: `.pt2` files; without any, the examples. One JSON object a line on standard output; times are in seconds.
 //! `scripts/bench_beside.py` puts them beside what others take.
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::to_json;
+use sizewise::solve::Budget;
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

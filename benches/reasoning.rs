@@ -5,8 +5,8 @@
 //! `scripts/bench_beside.py`.
 use criterion::{BenchmarkId, Criterion};
 use serde_json::{Map, Value, json};
-use sizewise::decide::{Budget, Trace};
 use sizewise::query::{minimize, simplify};
+use sizewise::solve::{Budget, Trace};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -4,9 +4,9 @@
 //! One JSON object a line on standard output; times are the least of several, in seconds. With the argument `write
 //! FOLDER` the programs and their specs are written there instead.
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::{Outcome, to_json};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use sizewise_benches::generate::{self, Sizes};
 use std::hint::black_box;

@@ -1,7 +1,7 @@
 //! Builds a small attention block, shapes inferred call by call, and prints the program.
-use sizewise::fake::Operators;
 use sizewise::ir::text::{Detail, write_readable};
 use sizewise::ir::{Argument, Dtype};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, Pipeline, Tracer};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -6,9 +6,9 @@
 //!         if x.shape[0] % 2 == 0:
 //!             x = x.reshape(-1, 2, 8).sum(1)
 //!         return x[:k]
+use sizewise::env::{DimDynamic, EnvError, ShapeEnv};
 use sizewise::expr::Int;
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{DimDynamic, EnvError, ShapeEnv};
 
 fn main() -> Result<(), EnvError> {
     let mut env = ShapeEnv::new();

@@ -9,8 +9,8 @@ use campaign::{config, count};
 use num_bigint::BigInt;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use sizewise::decide::Budget;
 use sizewise::query::{self, Ask, Capacity, Environment, Fields};
+use sizewise::solve::Budget;
 
 /// Facts without symbols, and some that say nothing: all hold.
 const IDLE: [&str; 5] =
@@ -402,7 +402,7 @@ proptest! {
         let wrong = q.wrong(q.facts.len(), &answer);
         prop_assert!(wrong.is_none(), "{wrong:?}: {request} is {answer}");
         let request = json!({"symbols": q.symbols(), "given": q.texts(), "expr": renamed(&q.expr.text(), q.goal.on)});
-        let trace = &mut sizewise::decide::Trace::off();
+        let trace = &mut sizewise::solve::Trace::off();
         let answer: Json = query::bounds::answer(&object(request.clone()), &Budget::default(), trace)
             .map_err(|refusal| TestCaseError::fail(format!("{refusal:?} of {request}")))?
             .into();

@@ -3,9 +3,9 @@ use crate::campaign;
 
 use campaign::{config, count};
 use proptest::prelude::*;
-use sizewise::decide::{self, Budget, Facts, Premise, Verdict};
 use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
 use sizewise::range::ValueRange;
+use sizewise::solve::{self, Budget, Facts, Premise, Verdict};
 
 const SYMBOLS: [&str; 3] = ["s0", "s1", "s2"];
 
@@ -229,7 +229,7 @@ fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseE
     let failing = allowed.iter().find(|p| query.at(&[goal], p) == Some(vec![false])).cloned();
     for (name, budget) in budgets() {
         let mut facts = query.facts();
-        let answer = decide::decide(&mut query.pool, &mut facts, goal, &budget);
+        let answer = solve::decide(&mut query.pool, &mut facts, goal, &budget);
         match &answer.verdict {
             Verdict::Implied { .. } => {
                 prop_assert_eq!(&failing, &None, "{}: implied by {}", name, answer.decided_by);
@@ -248,13 +248,13 @@ fn check(steps: &[Step], ranges: &[Range], given: usize) -> Result<(), TestCaseE
         prop_assert!(!(bounded && budget.points > 0 && answer.verdict.is_unknown()), "{name}: {answer:?}");
         let mut facts = query.facts();
         if let (Some(value), Some(point)) =
-            (decide::quickly(&mut query.pool, &mut facts, goal), allowed.first())
+            (solve::quickly(&mut query.pool, &mut facts, goal), allowed.first())
         {
             let held = query.at(&[goal], point);
             prop_assert!(held.is_none() || held == Some(vec![value]), "quickly says {value} at {point:?}");
         }
         if let Verdict::Implied { because } = &answer.verdict {
-            let fewer = decide::narrow(&mut query.pool, &facts, Some(goal), because);
+            let fewer = solve::narrow(&mut query.pool, &facts, Some(goal), because);
             prop_assert!(fewer.iter().all(|p| because.contains(p)));
             let point = query.counterexample(&fewer);
             prop_assert_eq!(point, None, "{:?} do not suffice, by {}", fewer, answer.decided_by);
@@ -281,7 +281,7 @@ proptest! {
         let mut query = query(&s, &r, given);
         let e = *query.integers.last().expect("there are symbols");
         let mut facts = query.facts();
-        let simple = decide::simplify(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
+        let simple = solve::simplify(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
         let same = query.pool.eq(e, simple);
         for point in query.points().into_iter().filter(|p| query.allows(p)) {
             // Where the original has a zero divisor nothing is claimed.
@@ -326,7 +326,7 @@ proptest! {
         let guards = query.given.clone();
         let ranges: Vec<_> = query.symbols.iter().map(|(s, r, _)| (*s, r.clone())).collect();
         let budget = Budget { rlimit: 0, ..Budget::default() };
-        let smaller = decide::minimize(&mut query.pool, &ranges, &guards, &budget);
+        let smaller = solve::minimize(&mut query.pool, &ranges, &guards, &budget);
         prop_assert!(smaller.kept.len() <= guards.len().max(1));
         query.divisors.clear();
         query.given.clear();
@@ -343,7 +343,7 @@ proptest! {
         let mut query = query(&s, &r, given);
         let e = *query.integers.last().expect("there are symbols");
         let mut facts = query.facts();
-        let found = decide::bounds(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
+        let found = solve::bounds(&mut query.pool, &mut facts, e, &Budget { rlimit: 0, ..Budget::default() });
         let zero = query.pool.ne(e, Expr::ZERO);
         let mut values: Vec<Int> = Vec::new();
         for point in query.points().into_iter().filter(|p| query.allows(p)) {
@@ -375,7 +375,7 @@ proptest! {
         let mut query = query(&s, &r, given);
         let budget = Budget { rlimit: 0, ..Budget::default() };
         let mut alone = query.facts();
-        let before = decide::decide(&mut query.pool, &mut alone, query.goal, &budget);
+        let before = solve::decide(&mut query.pool, &mut alone, query.goal, &budget);
         let mut among = query.facts();
         for i in 0..60 {
             let (a, b) = (query.pool.symbol(&format!("t{i}")), query.pool.symbol(&format!("t{}", i / 2)));
@@ -384,7 +384,7 @@ proptest! {
             let fact = query.pool.le(eight, sum);
             among.assume(&mut query.pool, fact);
         }
-        let after = decide::decide(&mut query.pool, &mut among, query.goal, &budget);
+        let after = solve::decide(&mut query.pool, &mut among, query.goal, &budget);
         prop_assert_eq!(std::mem::discriminant(&before.verdict), std::mem::discriminant(&after.verdict));
         if let Verdict::Refuted { witness } = &after.verdict {
             let own: Vec<(Symbol, Int)> =
@@ -420,7 +420,7 @@ proptest! {
             Some(value.rem_euclid(modulus)) == residue.as_inline()
         }));
         count((modulus * modulus) as usize);
-        let answer = decide::decide(&mut pool, &mut Facts::new(), goal, &Budget { rlimit: 0, ..Budget::default() });
+        let answer = solve::decide(&mut pool, &mut Facts::new(), goal, &Budget { rlimit: 0, ..Budget::default() });
         match answer.verdict {
             Verdict::Implied { .. } => prop_assert!(!hit),
             Verdict::Refuted { .. } => prop_assert!(hit),

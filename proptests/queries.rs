@@ -4,9 +4,9 @@ use crate::campaign;
 use campaign::{Tally, config};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
-use sizewise::decide::{self, Answer, Budget, Facts, Verdict};
 use sizewise::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, read};
 use sizewise::range::ValueRange;
+use sizewise::solve::{self, Answer, Budget, Facts, Verdict};
 
 /// An expression of the symbols `a`, `b`, `c`, as text.
 fn integer() -> BoxedStrategy<String> {
@@ -55,7 +55,8 @@ fn query() -> impl Strategy<Value = Query> {
 }
 
 fn budget() -> Budget {
-    Budget { rlimit: 0, points: 5_000, branches: 60, work: 100_000, terms: 1_000_000, iterations: 2 }
+    let small = Budget { rlimit: 0, points: 5_000, branches: 60, ..Budget::default() };
+    Budget { work: 100_000, terms: 1_000_000, iterations: 2, ..small }
 }
 
 /// Reads a query with these names for its symbols, made in this order, and facts in this order.
@@ -112,7 +113,7 @@ fn plain(query: &Query) -> Read {
 }
 
 fn answer(read: &mut Read) -> Answer {
-    decide::decide(&mut read.pool, &mut read.facts, read.goal, &budget())
+    solve::decide(&mut read.pool, &mut read.facts, read.goal, &budget())
 }
 
 /// The verdict without what it rests on. Both of `implied` and `inconsistent` claim that no counterexample exists.
@@ -179,7 +180,7 @@ fn a_settled_verdict_does_not_depend_on_what_was_asked_before() {
         for other in others {
             let negated = read.pool.not(other);
             for goal in [other, negated] {
-                decide::decide(&mut read.pool, &mut read.facts, goal, &budget());
+                solve::decide(&mut read.pool, &mut read.facts, goal, &budget());
             }
         }
         let b = answer(&mut read);
@@ -208,7 +209,7 @@ fn a_goal_and_its_negation_are_not_both_implied_and_a_witness_replays() {
         let a = answer(&mut read);
         let goal = read.goal;
         let negated = read.pool.not(goal);
-        let b = decide::decide(&mut read.pool, &mut read.facts, negated, &budget());
+        let b = solve::decide(&mut read.pool, &mut read.facts, negated, &budget());
         prop_assert!(!(a.verdict.is_implied() && b.verdict.is_implied()), "both are implied");
         for (answer, goal) in [(&a, goal), (&b, negated)] {
             if let Verdict::Refuted { witness } = &answer.verdict {
@@ -307,7 +308,7 @@ fn bounds_of_a_small_box_are_exact() {
     for (text, (low, high)) in table {
         let mut read = plain(&query);
         let e = read::closed(&mut read.pool, text).expect("an expression").expr;
-        let found = decide::bounds(&mut read.pool, &mut read.facts, e, &budget());
+        let found = solve::bounds(&mut read.pool, &mut read.facts, e, &budget());
         assert_eq!((found.min, found.max), (Some(Int::from(low)), Some(Int::from(high))), "{text}");
     }
 }

@@ -4,11 +4,11 @@ use crate::campaign::hold;
 use crate::text_programs;
 use proptest::prelude::*;
 use sizewise::check::{Checker, Evaluator, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::{Int, Pool, Value, read};
-use sizewise::fake::Operators;
 use sizewise::ir::pt2;
+use sizewise::kernels::Operators;
 use sizewise::report::Outcome;
+use sizewise::solve::Budget;
 use sizewise::spec::{Shape, Spec};
 
 /// Variables go up to this value.

@@ -6,10 +6,10 @@ use crate::expressions::tree::{Condition, Op, SYMBOLS, Tree, condition};
 use campaign::{config, count};
 use num_bigint::BigInt;
 use proptest::prelude::*;
-use sizewise::decide::{self, Budget, Facts, Verdict};
+use sizewise::env::{ShapeEnv, SymbolInfo};
 use sizewise::expr::{Expr, Pool, Value};
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{ShapeEnv, SymbolInfo};
+use sizewise::solve::{self, Budget, Facts, Verdict};
 
 /// Sizes from 0 to here are tried.
 const MOST: i64 = 4;
@@ -97,9 +97,9 @@ proptest! {
             for question in &asked {
                 let goal = question.build(&mut pool);
                 let answers = [
-                    decide::known(&mut pool, &mut facts, goal),
-                    decide::quickly(&mut pool, &mut facts, goal),
-                    decide::implies(&mut pool, &mut facts, goal, &Budget::small()).then_some(true),
+                    solve::known(&mut pool, &mut facts, goal),
+                    solve::quickly(&mut pool, &mut facts, goal),
+                    solve::implies(&mut pool, &mut facts, goal, &Budget::small()).then_some(true),
                 ];
                 for answer in answers.into_iter().flatten() {
                     for at in &points {
@@ -131,13 +131,13 @@ proptest! {
         let budget = Budget::small();
         for parts in &expressions {
             let e = built(&mut pool, parts);
-            decide::bounds(&mut pool, &mut facts, e, &budget);
-            decide::greatest(&mut pool, &mut facts, e, &budget);
-            decide::simplify(&mut pool, &mut facts, e, &budget);
+            solve::bounds(&mut pool, &mut facts, e, &budget);
+            solve::greatest(&mut pool, &mut facts, e, &budget);
+            solve::simplify(&mut pool, &mut facts, e, &budget);
         }
         for question in &questions {
             let goal = question.build(&mut pool);
-            let answer = decide::decide(&mut pool, &mut facts, goal, &budget).verdict;
+            let answer = solve::decide(&mut pool, &mut facts, goal, &budget).verdict;
             let text = || {
                 format!("{} => {} after {expressions:?}", texts(&known), question.text())
             };
@@ -172,7 +172,7 @@ proptest! {
             let mut answer = false;
             for question in asked.iter().chain([last]) {
                 let goal = question.build(&mut pool);
-                answer = decide::implies(&mut pool, &mut facts, goal, &Budget::small());
+                answer = solve::implies(&mut pool, &mut facts, goal, &Budget::small());
             }
             answer
         };
@@ -443,7 +443,7 @@ fn check_verdicts(at: [i64; 4], steps: &[(Condition, Vec<Condition>)]) -> Result
         let points = allowed(&known);
         for question in questions {
             let goal = question.build(&mut pool);
-            let Some(answer) = decide::settle(&mut pool, &mut facts, goal, &Budget::small()).0 else {
+            let Some(answer) = solve::settle(&mut pool, &mut facts, goal, &Budget::small()).0 else {
                 continue;
             };
             for point in &points {

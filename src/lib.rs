@@ -42,10 +42,10 @@
 //! | modules | what they have |
 //! | --- | --- |
 //! | [`expr`], [`range`], [`escape`] | expressions over sizes, value ranges, text made safe for a place |
-//! | [`decide`], [`egraph`] | whether facts imply a goal |
-//! | [`shape_env`] | symbols, guards and runtime assertions of a program |
+//! | [`solve`], [`egraph`] | whether facts imply a goal |
+//! | [`env`] | symbols, guards and runtime assertions of a program |
 //! | [`ir`], [`keys`] | programs: graphs, archives, text forms |
-//! | [`fake`] | fake kernels |
+//! | [`kernels`] | fake kernels |
 //! | [`records`], [`spec`], [`propagate`], [`report`], [`check`], [`query`] | the main job |
 //! | [`verify`], [`pass`], [`cost`] | verifiers of dialects, passes, costs |
 //! | [`onnx`] | ONNX models of programs |
@@ -54,18 +54,18 @@ pub use sizewise_check::check::{Checker, Evaluator, Session};
 pub use sizewise_check::report::Report;
 pub use sizewise_check::spec::Spec;
 pub use sizewise_check::{check, propagate, query, records, report, spec};
-pub use sizewise_env as shape_env;
+pub use sizewise_env as env;
 pub use sizewise_env::{DimDynamic, Env, ShapeEnv};
 pub use sizewise_expr as expr;
 pub use sizewise_expr::{STACK_BYTES, escape, range};
 pub use sizewise_ir as ir;
 pub use sizewise_ir::{Program, keys};
-pub use sizewise_kernels as fake;
+pub use sizewise_kernels as kernels;
 pub use sizewise_kernels::Operators;
 pub use sizewise_onnx as onnx;
 #[cfg(feature = "service")]
 pub use sizewise_service as service;
-pub use sizewise_solve as decide;
+pub use sizewise_solve as solve;
 pub use sizewise_solve::{Budget, egraph};
 pub use sizewise_tools::{cost, pass, recorded_values, replay, verify};
 

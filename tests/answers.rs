@@ -4,14 +4,22 @@
 //! `tests/data/answers/` holds the questions and their answers, a line each. Another answer may be a better one:
 //! `SIZEWISE_RECORD=1` writes the answers anew, to be read before they are kept.
 use serde_json::{Value, json};
-use sizewise::decide::{Budget, Trace};
 use sizewise::query::entail::Question;
 use sizewise::query::{Fields, Refusal, attempts, bounds, minimize, simplify};
+use sizewise::solve::{Budget, Trace};
 use std::path::{Path, PathBuf};
 
 /// Without Z3, whose versions answer differently.
 fn budget() -> Budget {
-    Budget { points: 5_000, branches: 100, work: 200_000, terms: 300_000, iterations: 4, rlimit: 0 }
+    Budget {
+        points: 5_000,
+        branches: 100,
+        work: 200_000,
+        terms: 300_000,
+        iterations: 4,
+        rlimit: 0,
+        classes: true,
+    }
 }
 
 fn file(name: &str) -> PathBuf {

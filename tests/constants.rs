@@ -3,12 +3,12 @@
 #![cfg(feature = "cli")]
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::Constant;
+use sizewise::kernels::Operators;
 use sizewise::query;
 use sizewise::report::guard_code::{GuardSet, GuardedInput, Language};
 use sizewise::report::{GuardVerdict, Outcome};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,13 +1,13 @@
 //! What programs enforce, in the forms in which torch records it: `scripts/make_contract_programs.py` makes the programs.
 use serde_json::{Value as Json, json};
 use sizewise::check::{Checker, Evaluation, Refused, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::Int;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{ReadOptions, read, write_json};
+use sizewise::kernels::Operators;
 use sizewise::query;
 use sizewise::report::guard_code::Language;
 use sizewise::report::{GuardVerdict, Level, Outcome, Report, Style, to_text};
+use sizewise::solve::Budget;
 use sizewise::spec::{Shape, Spec};
 use std::path::Path;
 

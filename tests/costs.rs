@@ -5,7 +5,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 use sizewise::cost::{Cost, Sizes, cost};
 use sizewise::expr::{Evaluator, Expr, Int, Symbol, Value};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,6 +1,6 @@
 //! Operators outside the core ATen set become core ones, with shapes that hold for all sizes.
-use sizewise::fake::Operators;
 use sizewise::ir::{Dialect, Graph, Program, text};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, PassError, Pipeline, decompose, decomposed_operators, lower_to_edge};
 
 /// A program of one call: inputs as text annotates them, the call, and the shape of its result.

@@ -2,12 +2,12 @@
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
 use sizewise::expr::{EvalError, Func, Int, Value, evaluate_call};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::range::transfer::{self, Abstract};
 use sizewise::range::{Domain, FloatRange, ValueRange};
 use sizewise::report::Outcome;
+use sizewise::solve::Budget;
 
 fn power(base: i64, exponent: usize) -> BigInt {
     num_traits::pow(BigInt::from(base), exponent)

@@ -2,10 +2,10 @@
 #[cfg(feature = "cli")]
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::{Schema, SchemaTable};
 use sizewise::ir::{Node, Program};
+use sizewise::kernels::Operators;
 use sizewise::pass::{PassError, lower_to_edge};
 use sizewise::recorded_values;
 use sizewise::verify::{KnownOperators, Level, Options, Profile, Violation, verify_outline, verify_program};

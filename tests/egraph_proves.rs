@@ -1,8 +1,8 @@
 //! What the e-graph is to prove: laws of soundness alone are kept by a graph that knows nothing.
-use sizewise::decide::{Budget, Facts, Rung, decide};
 use sizewise::egraph::{Graph, Limits, RuleSet};
 use sizewise::expr::{Int, Pool, read};
 use sizewise::range::{Domain, ValueRange};
+use sizewise::solve::{Budget, Facts, Rung, decide};
 
 /// The truth of a goal under facts about sizes, as the graph sees it.
 fn truth(given: &[&str], goal: &str) -> Option<bool> {
@@ -47,7 +47,8 @@ fn what_does_not_follow_is_not_held() {
 }
 
 /// Only normal forms, ranges and the e-graph.
-const REWRITING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 4, rlimit: 0 };
+const REWRITING: Budget =
+    Budget { points: 0, branches: 0, work: 0, terms: 0, iterations: 4, rlimit: 0, classes: true };
 
 #[test]
 fn the_rung_settles_nested_quotients_by_itself() {

@@ -3,9 +3,9 @@
 use assert_cmd::Command;
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::{CHOICES, Operators};
+use sizewise::kernels::{CHOICES, Operators};
 use sizewise::report::{Explanation, Keeper, Report, to_torch};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::path::PathBuf;
 

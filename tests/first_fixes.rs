@@ -4,11 +4,11 @@ use crate::text_programs;
 use assert_cmd::Command;
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::{Dtype, Program, pt2};
+use sizewise::kernels::Operators;
 use sizewise::pass::Tracer;
 use sizewise::report::{Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 
 /// A program of two tensors, `x: [s0, 4]` and `w: [s1, 4]` with equal sizes in the example, and its guards.

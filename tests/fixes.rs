@@ -4,11 +4,11 @@
 use assert_cmd::Command;
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::{Dtype, pt2};
+use sizewise::kernels::Operators;
 use sizewise::pass::Tracer;
 use sizewise::report::{Cause, ConditionKind, GuardVerdict, Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::path::PathBuf;
 

@@ -1,10 +1,10 @@
 //! Training programs become functional as torch's `run_decompositions({})` makes them.
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::SchemaTable;
 use sizewise::ir::{Dialect, Graph, Meta, OutputSpec, Program, text};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, PassError, Pipeline, functionalize};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use sizewise::check::{CheckError, Checker};
 use sizewise::expr::text::read;
 use sizewise::expr::{Expr, Int, Pool, Value as Number};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::guard_code::{GuardSet, GuardedInput, Language, Variable};
 use std::fmt::Write as _;
 use std::fs::File;

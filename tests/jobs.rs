@@ -2,11 +2,11 @@
 use assert_cmd::Command;
 use serde_json::{Value, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Dtype, pt2};
+use sizewise::kernels::Operators;
 use sizewise::pass::Tracer;
 use sizewise::report::to_json;
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::path::Path;
 

@@ -5,10 +5,10 @@
 pub(crate) mod notation;
 
 use crate::command;
+use sizewise::env::ShapeEnv;
 use sizewise::expr::text::print;
-use sizewise::fake::{Backend, Cx, KernelError, Registry, bind};
 use sizewise::ir::schema::SchemaTable;
-use sizewise::shape_env::ShapeEnv;
+use sizewise::kernels::{Backend, Cx, KernelError, Registry, bind};
 use std::fs;
 use std::path::Path;
 

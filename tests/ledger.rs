@@ -1,9 +1,9 @@
 //! What a program's shapes rest on when its records are not those that torch writes.
 use sizewise::check::{CheckError, Checker};
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{ReadOptions, read, write_json};
+use sizewise::kernels::Operators;
 use sizewise::report::{Keeper, Report};
+use sizewise::solve::Budget;
 use std::path::Path;
 
 /// A program of the repository whose JSON is edited: each text is replaced, and has to be there.

@@ -2,8 +2,8 @@
 //! `scripts/library_operators` recorded it in `tests/library_operators`, in the notation of the tables of kernels.
 use crate::kernels::notation;
 
-use sizewise::fake::{Cx, KernelError, Operators, bind, libraries};
-use sizewise::shape_env::ShapeEnv;
+use sizewise::env::ShapeEnv;
+use sizewise::kernels::{Cx, KernelError, Operators, bind, libraries};
 use std::collections::HashSet;
 use std::fs;
 

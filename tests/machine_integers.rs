@@ -1,7 +1,7 @@
 //! The ends of machine integers: questions about them are answered, none of them ends in an overflow.
 use serde_json::{Value, json};
-use sizewise::decide::Budget;
 use sizewise::query::entail::Question;
+use sizewise::solve::Budget;
 
 /// The verdict without Z3, on integers of any size.
 fn verdict(given: &[&str], goal: &str) -> String {

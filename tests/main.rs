@@ -29,6 +29,7 @@ mod ledger;
 mod library_operators;
 mod machine_integers;
 mod many_facts;
+mod model_options;
 mod nested_graphs;
 mod normal_forms;
 mod onnx;

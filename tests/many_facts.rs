@@ -1,8 +1,8 @@
 //! Facts that are too many to be looked at together, doubles as fractions, and numbers beyond machine words.
-use sizewise::decide::{self, Budget, Facts, Verdict};
 use sizewise::expr::{Expr, Int, Pool, Symbol, read};
 use sizewise::range::transfer::{self, Abstract};
 use sizewise::range::{Congruence, Domain, ValueRange};
+use sizewise::solve::{self, Budget, Facts, Verdict};
 
 /// So many groups of two symbols that have nothing to do with each other.
 const GROUPS: usize = 60;
@@ -39,12 +39,12 @@ impl Questions {
 
     fn decide(&mut self, goal: &str) -> Verdict {
         let goal = self.read(goal);
-        decide::decide(&mut self.pool, &mut self.facts, goal, &Budget::small()).verdict
+        solve::decide(&mut self.pool, &mut self.facts, goal, &Budget::small()).verdict
     }
 
     fn implies(&mut self, goal: &str) -> bool {
         let goal = self.read(goal);
-        decide::implies(&mut self.pool, &mut self.facts, goal, &Budget::small())
+        solve::implies(&mut self.pool, &mut self.facts, goal, &Budget::small())
     }
 }
 

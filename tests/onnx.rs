@@ -1,7 +1,7 @@
 //! Operators by standard ones of ONNX: which nodes stand for a call, and where weights lie.
 use crate::command;
-use sizewise::fake::Operators;
 use sizewise::ir::text;
+use sizewise::kernels::Operators;
 use sizewise::onnx::{Options, Written, model};
 use sizewise::pass::without_writes;
 

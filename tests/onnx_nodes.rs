@@ -2,7 +2,7 @@
 //! those that the specification has.
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
-use sizewise::fake::Backend;
+use sizewise::kernels::Backend;
 use sizewise::onnx::query::answer;
 use sizewise::onnx::read::Model;
 use std::collections::BTreeMap;

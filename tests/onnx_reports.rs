@@ -1,10 +1,10 @@
 //! What `sizewise check` says of ONNX models, in every form of the report.
 use assert_cmd::Command;
 use serde_json::Value;
-use sizewise::decide::Budget;
 use sizewise::onnx::read::Model;
 use sizewise::onnx::report::report;
 use sizewise::report::{Assumed, GuardReport, GuardVerdict, Style, to_text};
+use sizewise::solve::Budget;
 use std::path::PathBuf;
 
 /// `sizewise check` of the text of a model: the exit status, standard output and standard error.
@@ -243,11 +243,8 @@ fn every_form_has_the_same_errors() {
 #[test]
 fn options_about_exported_programs_are_refused() {
     for (options, said) in [
-        (&["--format", "torch"][..], "is for exported programs, not for ONNX models"),
-        (&["--timings"][..], "--timings is not supported for an ONNX model yet"),
-        (&["--ops", "ops.toml"][..], "--ops is not supported for an ONNX model yet"),
-        (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model yet"),
-        (&["--trace", "trace.jsonl"][..], "--trace is not supported for an ONNX model yet"),
+        (&["--format", "torch"][..], "the report form `torch` is not supported for an ONNX model"),
+        (&["--emit-smt2", "queries"][..], "--emit-smt2 is not supported for an ONNX model"),
     ] {
         let (code, _, error) = check(SUM, options);
         assert_eq!(code, 2, "{error}");
@@ -299,5 +296,5 @@ fn an_empty_file_is_called_empty() {
         .output()
         .expect("it runs");
     let errors = String::from_utf8(output.stderr).expect("text");
-    assert!(errors.contains("none.onnx is empty"), "{errors}");
+    assert!(errors.contains("none.onnx: the file: nothing is in it; expected an ONNX model"), "{errors}");
 }

@@ -7,9 +7,9 @@
 #![cfg(feature = "cli")]
 use flate2::read::GzDecoder;
 use serde_json::{Map, Value as Json};
-use sizewise::fake::{Cx, KernelError, Operators, Value, bind};
+use sizewise::env::ShapeEnv;
+use sizewise::kernels::{Cx, KernelError, Operators, Value, bind};
 use sizewise::query::argument::{read_value, write_value};
-use sizewise::shape_env::ShapeEnv;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

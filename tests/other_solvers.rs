@@ -1,7 +1,7 @@
 //! Questions as Z3 and other solvers get them: every kind of node means there what it means here.
 use serde_json::json;
-use sizewise::decide;
 use sizewise::query::entail::Question;
+use sizewise::solve;
 use std::path::Path;
 
 /// A question on integers `a`, `b`, `c` of any size.
@@ -64,7 +64,7 @@ fn z3_alone_comes_to_the_same_verdict() {
         for chosen in [false, true] {
             let mut question = question(given, goal);
             let (facts, goal_read) = (&question.premises.facts, question.goal);
-            let answer = decide::by_z3_alone(&mut question.pool, facts, goal_read, 2_000_000, chosen);
+            let answer = solve::by_z3_alone(&mut question.pool, facts, goal_read, 2_000_000, chosen);
             assert_eq!(answer, Some(follows), "{given:?} imply {goal}");
         }
     }
@@ -85,7 +85,7 @@ fn an_obligation_is_written_in_full() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/answers");
     for (name, given, goal) in table {
         let mut question = question(given, goal);
-        let text = decide::obligation(&mut question.pool, &question.premises.facts, question.goal, "unsat");
+        let text = solve::obligation(&mut question.pool, &question.premises.facts, question.goal, "unsat");
         let (text, path) = (text.expect("it has a counterpart"), folder.join(format!("{name}.smt2")));
         if std::env::var_os("SIZEWISE_RECORD").is_some() {
             std::fs::write(&path, &text).expect("it is written");
@@ -98,7 +98,7 @@ fn an_obligation_is_written_in_full() {
 fn what_has_no_counterpart_is_not_written() {
     for goal in ["(a & b) <= a", "sqrt(ToFloat(a)) < 3.0"] {
         let mut question = question(&[], goal);
-        let text = decide::obligation(&mut question.pool, &question.premises.facts, question.goal, "unknown");
+        let text = solve::obligation(&mut question.pool, &question.premises.facts, question.goal, "unknown");
         assert_eq!(text, None, "{goal}");
     }
 }
@@ -118,7 +118,7 @@ fn what_is_too_hard_is_not_put_to_z3() {
     for (goal, expected) in table {
         let mut question = question(&["b >= 1"], goal);
         let (facts, goal_read) = (&question.premises.facts, question.goal);
-        let answer = decide::by_z3_alone(&mut question.pool, facts, goal_read, 200_000, true);
+        let answer = solve::by_z3_alone(&mut question.pool, facts, goal_read, 200_000, true);
         assert_eq!(answer, expected, "{goal}");
     }
 }

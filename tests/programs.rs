@@ -2,10 +2,10 @@
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::{Int, Value as Number};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::{GuardVerdict, Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Shape, Spec};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

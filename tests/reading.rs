@@ -5,12 +5,12 @@ use assert_cmd::Command;
 use flate2::Crc;
 use serde_json::{Value as Json, json};
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::Int;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, Limits, ReadOptions};
 use sizewise::ir::{Constant, Dialect, PathStep, Program, ReadErrorKind};
+use sizewise::kernels::Operators;
 use sizewise::report::{Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Shape, Spec};
 use std::path::{Path, PathBuf};
 

@@ -5,9 +5,9 @@
 //! other programs come from `scripts/make_report_programs.py`.
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::{GuardVerdict, Outcome, Report, Style, to_text};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::path::PathBuf;
 

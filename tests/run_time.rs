@@ -1,10 +1,10 @@
 //! Conditions that only data decides: for every allowed input shape some data has to pass, and nothing is known
 //! before it is asserted. And contracts that allow nothing.
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{ReadOptions, read, write_json};
+use sizewise::kernels::Operators;
 use sizewise::report::{ConditionKind, GuardVerdict, Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Shape, Spec};
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! A program propagated once and checked under spec after spec says the same as a check from the beginning.
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::{GuardVerdict, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::path::{Path, PathBuf};
 

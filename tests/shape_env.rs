@@ -1,8 +1,8 @@
 //! The shape environment, fact by fact. Each behaviour was compared with torch 2.15's ShapeEnv; where sizewise
 //! differs on purpose, the test says so.
+use sizewise::env::{Artefact, DimDynamic, EnvError, Policies, Policy, Required, ShapeEnv, SymbolInfo};
 use sizewise::expr::{Expr, Int, Value};
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{Artefact, DimDynamic, EnvError, Policies, Policy, Required, ShapeEnv, SymbolInfo};
 
 const X0: &str = "L['x'].size()[0]";
 const Y0: &str = "L['y'].size()[0]";

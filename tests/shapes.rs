@@ -3,10 +3,10 @@
 use flate2::read::GzDecoder;
 use serde_json::{Value as Json, json};
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::{Int, Pool, Value as Number, read};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::{GuardReport, GuardVerdict, Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Language, Shape, Spec};
 use std::fs::File;
 use std::io::{BufRead, BufReader};

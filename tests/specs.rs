@@ -1,9 +1,9 @@
 //! Specs: the forms that are read, and what is said of those that do not fit.
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::report::{Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Contract, Spec};
 use std::path::PathBuf;
 

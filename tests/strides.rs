@@ -1,12 +1,12 @@
 //! Strides that the example decided: what needs them is promised only where they are the same.
 use serde_json::Value as Json;
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::{Int, Value};
-use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Dtype, Operand, pt2};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::report::{GuardVerdict, Outcome};
+use sizewise::solve::Budget;
 use sizewise::spec::{Contract, Shape, Spec, Width};
 
 /// What becomes of `x.transpose(0, 2).reshape(8, -1)`, which is copied unless the first size is 1.

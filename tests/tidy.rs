@@ -1,7 +1,10 @@
 //! The source tree keeps its own rules: layers, file sizes, headers.
-use std::collections::BTreeMap;
+mod uses;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use uses::{Files, Module, circles, without_tests};
 
 /// The crates, each of which uses crates above it in this list only.
 const CRATES: &[&str] = &["expr", "solve", "env", "ir", "kernels", "check", "tools", "onnx", "service"];
@@ -9,16 +12,67 @@ const CRATES: &[&str] = &["expr", "solve", "env", "ir", "kernels", "check", "too
 /// The crates that `env` uses: what an exporter depends on.
 const USED_BY_ENV: &[&str] = &["expr", "solve"];
 
-/// The layers inside crates: a module uses modules of lower layers only. The files of no module listed are those of "".
+/// The layers inside crates: a module uses modules of lower layers and of its own only. The files of no module listed are
+/// those of "".
 const LAYERS: &[(&str, &[(&str, u32)])] = &[
     ("expr", &[("escape", 0), ("", 0), ("range", 1)]),
     ("solve", &[("egraph", 0), ("", 1)]),
+    (
+        "env",
+        &[
+            ("error", 0),
+            ("guard", 0),
+            ("operations", 0),
+            ("policy", 0),
+            ("symbols", 0),
+            ("hints", 1),
+            ("parts", 2),
+            ("env", 3),
+            ("", 4),
+        ],
+    ),
     ("ir", &[("keys", 0), ("", 1)]),
+    ("kernels", &[("", 0), ("policy", 1), ("ops", 2), ("custom", 3), ("operators", 3), ("coverage", 4)]),
     ("check", &[("records", 0), ("spec", 1), ("propagate", 2), ("report", 3), ("check", 4), ("query", 5)]),
     ("tools", &[("replay", 0), ("verify", 0), ("recorded_values", 1), ("pass", 2)]),
+    (
+        "onnx",
+        &[
+            ("proto", 0),
+            ("shape", 0),
+            ("text", 1),
+            ("read", 1),
+            ("walk", 2),
+            ("check", 3),
+            ("write", 3),
+            ("dot", 4),
+            ("fill", 4),
+            ("query", 4),
+            ("report", 4),
+            ("redeclare", 5),
+            ("subject", 6),
+        ],
+    ),
+    (
+        "service",
+        &[
+            ("", 0),
+            ("app", 1),
+            ("ask", 2),
+            ("batch", 2),
+            ("connections", 2),
+            ("intake", 2),
+            ("listen", 2),
+            ("api", 3),
+            ("router", 4),
+            ("server", 5),
+        ],
+    ),
 ];
 /// The longest source file, in lines.
 const MAX_LINES: usize = 500;
+/// The longest function, in lines.
+const MAX_FUNCTION_LINES: usize = 80;
 
 fn rust_files(root: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -42,37 +96,18 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(path).display().to_string()
 }
 
-/// The modules that a source text names behind `crate::`, comments aside.
-fn used_modules(source: &str) -> Vec<String> {
-    let code: Vec<&str> = source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let code = code.join("\n");
-    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut used = Vec::new();
-    for (at, path) in code.match_indices("crate::") {
-        let rest = &code[at + path.len()..];
-        let Some(group) = rest.strip_prefix('{') else {
-            used.push(word(rest));
-            continue;
-        };
-        // The names at the group's own level; what they bring along is behind further braces.
-        let (mut depth, mut fresh) = (1, true);
-        for (i, c) in group.char_indices() {
-            match c {
-                '{' => depth += 1,
-                '}' => depth -= 1,
-                ',' if depth == 1 => fresh = true,
-                c if fresh && depth == 1 && !c.is_whitespace() => {
-                    used.push(word(&group[i..]));
-                    fresh = false;
-                }
-                _ => {}
-            }
-            if depth == 0 {
-                break;
-            }
-        }
-    }
-    used
+/// Which files of a crate use which others.
+fn uses(folder: &str) -> BTreeMap<Module, BTreeSet<Module>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+    let files = rust_files(folder);
+    let source = |path: &PathBuf| fs::read_to_string(path).expect("a readable file");
+    Files::new(files.iter().map(|path| (path.strip_prefix(&root).unwrap_or(path), source(path)))).uses()
+}
+
+/// The source folders of production code.
+fn production() -> Vec<String> {
+    let crates = CRATES.iter().map(|name| format!("crates/{name}/src"));
+    crates.chain(["src".to_owned(), "python/src".to_owned()]).collect()
 }
 
 #[test]
@@ -100,28 +135,20 @@ fn crates_use_lower_crates_only() {
 #[test]
 fn modules_use_lower_layers_only() {
     let mut wrong = Vec::new();
+    let listed: Vec<&str> = LAYERS.iter().map(|(name, _)| *name).collect();
+    assert_eq!(listed, CRATES);
     for (name, layers) in LAYERS {
-        let folder = format!("crates/{name}/src/");
-        let layer = |module: &str| {
-            let known = layers.iter().find(|(known, _)| *known == module);
-            known.or_else(|| layers.iter().find(|(known, _)| known.is_empty()))
+        let layer = |module: &Module| {
+            let known = layers.iter().find(|(known, _)| *known == module[0]);
+            known.or_else(|| layers.iter().find(|(known, _)| known.is_empty())).map(|(_, layer)| *layer)
         };
-        for path in rust_files(&folder) {
-            let file = relative(&path);
-            let module = file.strip_prefix(&folder).and_then(|rest| rest.split(['/', '.']).next());
-            let Some(module) = module.filter(|module| *module != "lib") else { continue };
-            let Some((_, own)) = layer(module) else {
-                wrong.push(format!("{file}: `{module}` is no module of the design"));
+        for (module, used) in uses(&format!("crates/{name}/src")) {
+            let Some(own) = layer(&module) else {
+                wrong.push(format!("{name}: `{}` is no module of the design", module[0]));
                 continue;
             };
-            let source = fs::read_to_string(&path).expect("a readable file");
-            for used in used_modules(&source) {
-                match layer(&used) {
-                    Some((known, other)) if *known != module && used != module && other > own => {
-                        wrong.push(format!("{file}: layer {own} uses `{used}` of layer {other}"));
-                    }
-                    _ => {}
-                }
+            for used in used.iter().filter(|used| layer(used).is_some_and(|other| other > own)) {
+                wrong.push(format!("{name}: {} of layer {own} uses {}", module.join("/"), used.join("/")));
             }
         }
     }
@@ -129,95 +156,85 @@ fn modules_use_lower_layers_only() {
 }
 
 #[test]
-fn the_layer_check_sees_every_form_of_use() {
-    let source = "use crate::{\n    expr::{Expr, Pool},\n    range,\n};\nlet x = crate::decide::quickly();\n// crate::cli\n";
-    assert_eq!(used_modules(source), ["expr", "range", "decide"]);
-}
-
-/// The crates whose files use each other without circles.
-const WITHOUT_CIRCLES: &[&str] = CRATES;
-
-/// The paths that a source text names behind `super::` (how often) or `crate::`, comments and tests aside. Of a group
-/// in braces each name is a path.
-fn named_paths(source: &str) -> Vec<(Option<usize>, Vec<String>)> {
-    let code: Vec<&str> = source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
-    let code = code.join("\n");
-    let code = code.split("#[cfg(test)]").next().unwrap_or_default();
-    let word = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
-    let mut paths = Vec::new();
-    let starts = code.match_indices("crate::").chain(code.match_indices("super::"));
-    for (at, start) in starts.filter(|(at, _)| !code[..*at].ends_with("super::")) {
-        let mut rest = &code[at + start.len()..];
-        let mut up = (start == "super::").then_some(1);
-        while let (Some(levels), Some(further)) = (&mut up, rest.strip_prefix("super::")) {
-            (*levels, rest) = (*levels + 1, further);
-        }
-        let mut path = Vec::new();
-        while let Some(further) =
-            rest.strip_prefix(&word(rest)).and_then(|further| further.strip_prefix("::"))
-        {
-            path.push(word(rest));
-            rest = further;
-        }
-        let names = match rest.strip_prefix('{') {
-            Some(group) => {
-                group.split('}').next().unwrap_or_default().split(',').map(|n| word(n.trim())).collect()
-            }
-            None => vec![word(rest)],
-        };
-        paths.extend(names.into_iter().map(|name| (up, [path.as_slice(), &[name]].concat())));
-    }
-    paths
-}
-
-#[test]
 fn files_use_each_other_without_circles() {
-    for name in WITHOUT_CIRCLES {
-        let folder = format!("crates/{name}/src/");
-        let mut files: BTreeMap<Vec<String>, String> = BTreeMap::new();
-        for path in rust_files(&folder) {
-            let file = relative(&path);
-            let module = file.trim_start_matches(&folder).trim_end_matches(".rs").trim_end_matches("/mod");
-            if !module.ends_with("tests") && module != "lib" {
-                let source = fs::read_to_string(&path).expect("a readable file");
-                files.insert(module.split('/').map(str::to_owned).collect(), source);
-            }
-        }
-        let used = |module: &[String], source: &str| -> Vec<Vec<String>> {
-            let absolute = named_paths(source).into_iter().filter_map(|(up, path)| {
-                let levels = up.map_or(Some(0), |up| module.len().checked_sub(up))?;
-                Some([&module[..levels], &path].concat())
-            });
-            let known = absolute.filter_map(|path| {
-                let prefixes = (1..=path.len()).rev().map(|end| path[..end].to_vec());
-                prefixes.into_iter().find(|prefix| files.contains_key(prefix))
-            });
-            known.filter(|used| used != module).collect()
-        };
-        let mut left: BTreeMap<&Vec<String>, Vec<Vec<String>>> =
-            files.iter().map(|(module, source)| (module, used(module, source))).collect();
-        // Files that use none of those left are in no circle.
-        loop {
-            let modules: Vec<Vec<String>> = left.keys().map(|module| (*module).clone()).collect();
-            left.retain(|_, used| used.iter().any(|module| modules.contains(module)));
-            if left.len() == modules.len() {
-                break;
-            }
-        }
-        let names: Vec<String> = left.keys().map(|module| module.join("/")).collect();
-        assert!(names.is_empty(), "in circles, or using files in circles: {}", names.join(", "));
+    for folder in production() {
+        let names: Vec<String> = circles(&uses(&folder)).iter().map(|module| module.join("/")).collect();
+        assert!(names.is_empty(), "{folder}: in circles, or using files in circles: {}", names.join(", "));
     }
 }
 
-#[test]
-fn the_circle_check_sees_every_form_of_use() {
-    let source = "use super::super::{a, b::C};\nuse crate::d::e::{F, g};\nlet x = super::h();\n// super::i\n";
-    let path = |text: &str| text.split('/').map(str::to_owned).collect::<Vec<String>>();
-    let found = named_paths(source);
-    for (up, text) in [(Some(2), "a"), (Some(2), "b"), (None, "d/e/F"), (None, "d/e/g"), (Some(1), "h")] {
-        assert!(found.contains(&(up, path(text))), "{text}: {found:?}");
+/// The modules of the Python package that a text imports, also within functions; what only types need is left out.
+fn imported(source: &str) -> BTreeSet<String> {
+    let mut for_types = None;
+    let mut found = BTreeSet::new();
+    for line in source.lines() {
+        let code = line.trim_start();
+        let indent = line.len() - code.len();
+        if for_types.is_some_and(|outer| indent <= outer && !code.is_empty()) {
+            for_types = None;
+        }
+        if code.starts_with("if TYPE_CHECKING:") {
+            for_types = Some(indent);
+        }
+        let named = code.strip_prefix("from sizewise.").and_then(|rest| rest.split(' ').next());
+        found.extend(named.filter(|_| for_types.is_none()).map(str::to_owned));
     }
-    assert_eq!(found.len(), 5);
+    found
+}
+
+#[test]
+fn python_modules_import_each_other_without_circles() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("python/sizewise");
+    let mut imports = BTreeMap::new();
+    for entry in fs::read_dir(folder).expect("the package") {
+        let path = entry.expect("a file").path();
+        let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if path.extension().is_some_and(|extension| extension == "py") && name != "__init__" {
+            imports.insert(name, imported(&fs::read_to_string(&path).expect("a readable file")));
+        }
+    }
+    assert!(imports.get("_check").is_some_and(|used| used.contains("_read")), "{imports:?}");
+    assert_eq!(circles(&imports), Vec::<String>::new());
+    let source =
+        "if TYPE_CHECKING:\n    from sizewise._a import A\n\ndef f():\n    from sizewise._b import B\n";
+    assert_eq!(imported(source), BTreeSet::from(["_b".to_owned()]));
+}
+
+/// The functions of a source text that are longer than allowed, with their lengths.
+fn long_functions(source: &str) -> Vec<(String, usize)> {
+    let lines: Vec<&str> = source.lines().collect();
+    let mut long = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let code = line.trim_start();
+        let words = code.split(['(', '<']).next().unwrap_or_default();
+        let is_start = words.split(' ').any(|word| word == "fn") && !code.starts_with("//");
+        // A function ends at the brace below its first letter.
+        let end = format!("{}}}", &line[..line.len() - code.len()]);
+        let length = lines[at..].iter().position(|line| *line == end).map_or(0, |last| last + 1);
+        let is_one = is_start && !line.ends_with([';', '}']);
+        if is_one && length > MAX_FUNCTION_LINES {
+            long.push((words.rsplit(' ').next().unwrap_or_default().to_owned(), length));
+        }
+    }
+    long
+}
+
+#[test]
+fn functions_are_short() {
+    let mut wrong = Vec::new();
+    for folder in production() {
+        for path in rust_files(&folder).iter().filter(|path| !path.to_string_lossy().ends_with("tests.rs")) {
+            let source = without_tests(&fs::read_to_string(path).expect("a readable file"));
+            let found = long_functions(&source).into_iter();
+            wrong
+                .extend(found.map(|(name, length)| format!("{}: {name} has {length} lines", relative(path))));
+        }
+    }
+    assert!(wrong.is_empty(), "at most {MAX_FUNCTION_LINES} are allowed\n{}", wrong.join("\n"));
+    let body = |lines: usize| format!("    pub fn f<T>(x: T) {{\n{}    }}\n", "        x;\n".repeat(lines));
+    assert_eq!(long_functions(&body(MAX_FUNCTION_LINES - 2)), []);
+    let length = MAX_FUNCTION_LINES + 1;
+    assert_eq!(long_functions(&body(length - 2)), [("f".to_owned(), length)]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The toolkit for programs: tracing, retracing, rewriting by patterns, passes of one's own.
-use sizewise::fake::Operators;
 use sizewise::ir::text::{self, Detail};
 use sizewise::ir::{Argument, Constant, Dialect, Dtype, InputSpec, Program};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, PassError, Pattern, Pipeline, TraceError, Tracer, retrace, rewrite};
 use sizewise::verify::{Level, Options, Profile, verify_program};
 

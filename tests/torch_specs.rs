@@ -2,11 +2,11 @@
 //! used, nothing is computed from `Dim.AUTO`, and dimensions have ranges that torch takes. `tests/specs_in_torch.py` runs them in torch.
 use serde_json::{Value as Json, json};
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::{Dtype, pt2};
+use sizewise::kernels::Operators;
 use sizewise::pass::Tracer;
 use sizewise::report::{Fix, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Containers, Language, Spec};
 use std::path::PathBuf;
 

@@ -3,11 +3,11 @@
 use crate::text_programs;
 
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::write_json;
+use sizewise::kernels::Operators;
 use sizewise::propagate::{Mismatch, Mode};
 use sizewise::report::Outcome;
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 
 /// What a run comes to.

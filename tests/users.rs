@@ -2,11 +2,11 @@
 //! (`scripts/make_user_programs.py`); what torch itself does with them stands in the comments.
 use serde_json::{Value as Json, json};
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::{Budget, Facts, bounds};
 use sizewise::expr::{Int, Pool, text::read};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::range::ValueRange;
 use sizewise::report::{Cause, GuardVerdict, Outcome, Report};
+use sizewise::solve::{Budget, Facts, bounds};
 use sizewise::spec::{Shape, Spec};
 use std::path::PathBuf;
 

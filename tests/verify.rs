@@ -3,10 +3,10 @@
 use crate::command;
 use crate::verify_programs;
 
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::Schema;
 use sizewise::ir::text;
+use sizewise::kernels::Operators;
 use sizewise::recorded_values;
 use sizewise::verify::{
     KnownOperators, Level, Options, Profile, Rule, Violation, markdown, verify_outline, verify_program,

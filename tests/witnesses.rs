@@ -1,8 +1,8 @@
 //! An assignment that an answer gives satisfies everything that was assumed, and what an answer names suffices for it.
 use serde_json::{Value as Json, json};
 use sizewise::cli::answer_line;
-use sizewise::decide::Budget;
 use sizewise::query::{Ask, Capacity, Environment};
+use sizewise::solve::Budget;
 
 /// Facts about symbols `f0`, `f1`, … that have to do with nothing else.
 fn fillers(count: usize) -> Vec<String> {

@@ -2,9 +2,9 @@
 use super::{Comparison, DATA, SIZES, Term, comparison, condition_of, term};
 use crate::campaign::{config, count};
 use proptest::prelude::*;
-use sizewise::decide::{Budget, Facts, Feasibility, feasible};
 use sizewise::expr::{Expr, Int, Pool, Symbol, Value};
 use sizewise::range::ValueRange;
+use sizewise::solve::{Budget, Facts, Feasibility, feasible};
 
 /// Numbers of the data, each of which is one of a few numbers that sizes make, and conditions on all.
 #[derive(Clone, Debug)]

@@ -6,15 +6,15 @@ use crate::campaign;
 use campaign::{config, count};
 use proptest::prelude::*;
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::{Budget, Facts, Feasibility, feasible};
 use sizewise::expr::{Evaluator, Expr, Int, Pool, Symbol, Value, read};
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::write_json;
 use sizewise::ir::{Argument, Bounds, Dtype, Program};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::range::ValueRange;
 use sizewise::report::guard_code::Language;
 use sizewise::report::{ConditionKind, GuardVerdict, Outcome, Report};
+use sizewise::solve::{Budget, Facts, Feasibility, feasible};
 use sizewise::spec::Shape;
 
 /// The sizes of inputs, and those that data decides.

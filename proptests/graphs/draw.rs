@@ -1,8 +1,8 @@
 //! Random graphs: calls of real operators on whatever tensors there are. A call that its operator refuses at the
 //! example is left out.
 use proptest::prelude::*;
-use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Dtype, Operand, Program};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Proxy, Tracer};
 
 /// The sizes of the inputs at the example.

@@ -8,16 +8,16 @@ use campaign::{config, count};
 use draw::{Drawn, EXAMPLE, draw, replay, steps};
 use proptest::prelude::*;
 use sizewise::check::{Checker, Evaluator, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::text::read;
 use sizewise::expr::{Int, Pool, Symbol, Value};
-use sizewise::fake::Operators;
 use sizewise::ir::Program;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::text::{self, Detail};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, Pipeline};
 use sizewise::report::guard_code::GuardSet;
 use sizewise::report::{GuardVerdict, Outcome};
+use sizewise::solve::Budget;
 use sizewise::spec::{Contract, Shape};
 use std::sync::LazyLock;
 

@@ -8,9 +8,9 @@ use num_bigint::BigInt;
 use num_rational::BigRational;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
-use sizewise::decide::Budget;
 use sizewise::expr::{Func, Int, Value, evaluate_call};
 use sizewise::query;
+use sizewise::solve::Budget;
 use tree::{Condition, INTEGERS, Number, SYMBOLS};
 
 /// Symbols with their ranges, assumptions and a goal.

@@ -1,7 +1,7 @@
 //! Calls at which the law was broken once, each named after what was wrong.
 use super::law::{Call, check};
 use serde_json::{Map, Value as Json, json};
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 
 /// Checks a call, given by its arguments, at its hints and at other points.
 fn holds(op: &str, args: Json, hints: &[i64], points: &[&[i64]]) {

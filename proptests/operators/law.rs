@@ -1,12 +1,12 @@
 //! The law: what symbolic inference says, read at a point, is what concrete inference says there, or one of its
 //! guards is false there.
 use serde_json::{Map, Value as Json};
+use sizewise::env::{ShapeEnv, SymbolInfo};
 use sizewise::expr::{Expr, Int, Symbol, Value as Number, text};
-use sizewise::fake::{Cx, KernelError, Operators, Tensor, Value, Values, bind};
 use sizewise::ir::dtype::Layout;
+use sizewise::kernels::{Cx, KernelError, Operators, Tensor, Value, Values, bind};
 use sizewise::query::argument::{read_value, write_value};
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{ShapeEnv, SymbolInfo};
 use std::sync::Arc;
 
 /// The names of the symbols that calls are made of.

@@ -12,8 +12,8 @@ use choices::Choices;
 use law::{Call, Counts, check, points};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestError, TestRunner};
-use sizewise::fake::Operators;
 use sizewise::ir::schema::{Schema, SchemaTable};
+use sizewise::kernels::Operators;
 use std::cell::Cell;
 use std::sync::Mutex;
 

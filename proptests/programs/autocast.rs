@@ -2,8 +2,8 @@
 use crate::campaign::{Tally, hold};
 use crate::text_programs;
 use proptest::prelude::*;
-use sizewise::fake::Value;
 use sizewise::ir::Dtype;
+use sizewise::kernels::Value;
 use sizewise::propagate::Mode;
 
 /// What is done with operands on the CPU, as torch's documentation has it.

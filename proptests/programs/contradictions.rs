@@ -4,13 +4,13 @@ use crate::campaign::{Tally, hold};
 use proptest::prelude::*;
 use serde_json::json;
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::write_json;
 use sizewise::ir::text::{self, Detail};
 use sizewise::ir::{Argument, Bounds, Dtype, Program};
+use sizewise::kernels::Operators;
 use sizewise::pass::Tracer;
 use sizewise::report::{GuardVerdict, Outcome};
+use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 
 /// Each size of `x: f32[s0, s1]` at the example.

@@ -2,8 +2,8 @@
 use super::campaign::config;
 use proptest::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise::fake::Operators;
 use sizewise::ir::{Argument, Constant, Dtype, InputSpec, Node, Operand, Program, ValueId};
+use sizewise::kernels::Operators;
 use sizewise::pass::{PassError, Tracer, lower_to_edge};
 
 const INPUTS: [(&str, Dtype, &[&str]); 6] = [

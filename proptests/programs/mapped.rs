@@ -3,7 +3,7 @@
 use crate::campaign::{Tally, hold};
 use crate::text_programs;
 use proptest::prelude::*;
-use sizewise::fake::Value;
+use sizewise::kernels::Value;
 use sizewise::propagate::Mode;
 
 /// What torch does with a call whose mapped dimension is empty.

@@ -11,11 +11,11 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value as Json, json};
 use sizewise::check::{Checker, Evaluator, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::{Expr, Int, Pool, Value, print, read};
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
+use sizewise::kernels::Operators;
 use sizewise::report::{ConditionKind, GuardVerdict, Outcome, Report};
+use sizewise::solve::Budget;
 use sizewise::spec::{Contract, Shape, Spec};
 use std::path::{Path, PathBuf};
 

@@ -4,10 +4,10 @@ use crate::campaign::{Tally, hold};
 use crate::text_programs;
 use proptest::prelude::*;
 use sizewise::check::Checker;
-use sizewise::decide::Budget;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::write_json;
+use sizewise::kernels::Operators;
 use sizewise::report::{GuardReport, GuardVerdict, Outcome, Report};
+use sizewise::solve::Budget;
 use std::collections::BTreeSet;
 
 /// The dtype and the sizes of a tensor.

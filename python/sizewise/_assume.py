@@ -10,13 +10,13 @@ from typing import Any
 from sizewise import _native
 from sizewise._arguments import check_budget
 from sizewise._asked import watched
+from sizewise._attempts import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
 from sizewise._branching import checks_of_line
 from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
 from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError
-from sizewise._export import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
 from sizewise._follow import Taken, follower
 from sizewise._named_spec import NamedSpec
 from sizewise._report import Condition, Fix, Report

@@ -282,7 +282,7 @@ def _guards(given: Any) -> tuple[list[str], dict[str, int], set[str]]:
 
 def _names(program: Any) -> list[str]:
     """The parameters and placeholders of an exported program."""
-    from sizewise._check import read
+    from sizewise._read import read
 
     return [name for placeholder, parameter, *_ in read(program).inputs() for name in (placeholder, parameter) if name]
 

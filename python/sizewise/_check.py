@@ -6,17 +6,14 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Union
+from typing import Any
 
 from sizewise import _native
 from sizewise._arguments import check_budget, check_count
 from sizewise._errors import SpecError, Unsupported
+from sizewise._read import Ops, operators, read
 from sizewise._report import Report
 from sizewise._spec import to_json, to_objects
-
-#: Declarations of operators: files, or texts by their names.
-Ops = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], Mapping[str, str], None]
-
 
 def check(
     program: Any,
@@ -94,78 +91,6 @@ def _spec(dynamic_shapes: Any) -> str | None:
             message = f"{os.fspath(dynamic_shapes)}: a spec is JSON or Python text; this is not UTF-8: {error}"
             raise SpecError(message) from error
     return to_json(dynamic_shapes)
-
-
-def read(program: Any) -> _native.Program:
-    """The native form of a program."""
-    if isinstance(program, _native.Program):
-        return program
-    if isinstance(program, (bytes, bytearray, memoryview)):
-        return _native.Program("program", bytes(program))
-    if isinstance(program, (str, os.PathLike)):
-        return _native.Program.from_file(program)
-    # What torch.onnx.export returns has the message, and the exported program that it was made of.
-    program = getattr(program, "model_proto", program)
-    if is_live(program):
-        return _native.Program(_name(program), walked(program))
-    if callable(getattr(program, "exported_program", None)):
-        return read(program.exported_program())
-    if callable(getattr(program, "SerializeToString", None)) and hasattr(program, "opset_import"):
-        return _native.Program(f"{program.graph.name or 'model'}.onnx", program.SerializeToString())
-    raise TypeError(f"expected an ExportedProgram, an onnx.ModelProto, a path or bytes, got {type(program).__name__}")
-
-
-def is_live(program: Any) -> bool:
-    """Whether it is an ``ExportedProgram``."""
-    return hasattr(program, "graph_module") and hasattr(program, "module_call_graph")
-
-
-def walked(program: Any) -> bytes:
-    """The JSON of a live program."""
-    try:
-        from sizewise._program_json import program_json
-    except (ImportError, AttributeError) as error:
-        import torch
-
-        releases = f"live programs are read with torch 2.6 to 2.15, not {torch.__version__} ({error})"
-        raise Unsupported(f"{releases}; archives of torch.export.save are read of any release") from error
-    return program_json(program).encode()
-
-
-def source_of(program: Any) -> Any:
-    """What `read` can be given again: a path, bytes, or the JSON of a live program. `None` for all else."""
-    if is_live(program):
-        return walked(program)
-    return program if isinstance(program, (str, os.PathLike, bytes, bytearray, memoryview)) else None
-
-
-def _name(program: Any) -> str:
-    """A name for a live program: the class of its outermost module."""
-    for node in program.graph_module.graph.nodes:
-        for _, kind in (node.meta.get("nn_module_stack") or {}).values():
-            name = kind if isinstance(kind, str) else f"{kind.__module__}.{kind.__qualname__}"
-            # torch.export puts names that are no classes there, too.
-            if "." in name:
-                return name.rpartition(".")[2]
-    return "program"
-
-
-def operators(ops: Ops) -> list[tuple[str, str]]:
-    """The declarations of operators, as names and texts."""
-    if ops is None:
-        return []
-    if isinstance(ops, Mapping):
-        return list(ops.items())
-    if not isinstance(ops, (str, os.PathLike, Sequence)) or isinstance(ops, (bytes, bytearray)):
-        raise TypeError(f"ops: expected a path, paths or a mapping of texts by name, got {type(ops).__name__}")
-    declared = []
-    for path in [ops] if isinstance(ops, (str, os.PathLike)) else ops:
-        try:
-            with open(path, encoding="utf-8") as file:
-                declared.append((os.fspath(path), file.read()))
-        except (OSError, UnicodeDecodeError) as error:
-            raise SpecError(f"{os.fspath(path)}: {error}") from error
-    return declared
 
 
 @dataclass(frozen=True)
@@ -265,7 +190,9 @@ class Evaluation:
         return self.ok
 
 
-def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Evaluation:
+def evaluate(
+    program: Any, shapes: Mapping[str, Any], *, values: Mapping[str, Any] | None = None, ops: Ops = None
+) -> Evaluation:
     """What happens to inputs of given shapes, under everything that the exported module enforces.
 
     Of an ONNX model it is what happens in onnxruntime, which enforces ranks and static sizes.
@@ -276,7 +203,9 @@ def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Eva
         The program.
     shapes : mapping
         Shapes by placeholder name, and values of inputs that are no tensors. Inputs that are missing keep the sizes of
-        the example.
+        the example; of an ONNX model all tensors are given.
+    values : mapping, optional
+        Elements of an ONNX model's inputs: a number for all of them, or an array or lists with each.
     """
     if not isinstance(shapes, Mapping):
         raise TypeError(f"shapes: expected shapes by the names of inputs, got {type(shapes).__name__}")
@@ -285,10 +214,21 @@ def evaluate(program: Any, shapes: Mapping[str, Any], *, ops: Ops = None) -> Eva
         shape: Any = getattr(value, "shape", value)
         is_shape = isinstance(shape, Sequence) and not isinstance(shape, str)
         request["shapes" if is_shape else "scalars"][name] = [int(size) for size in shape] if is_shape else shape
+    if values is not None:
+        request["values"] = {name: _elements(value) for name, value in values.items()}
     answer = json.loads(read(program).evaluate(json.dumps(request), operators(ops)))
     asserts = answer.get("runtime_asserts", [])
     error, node, expr = answer.get("error"), answer.get("node"), answer.get("expr")
     return Evaluation(answer["ok"], answer.get("outputs"), error, node, expr, asserts)
+
+
+def _elements(value: Any) -> Any:
+    """Numbers row by row, of an array or of lists; a number as it is."""
+    value = value.tolist() if callable(getattr(value, "tolist", None)) else value
+    if not isinstance(value, (list, tuple)):
+        return value
+    rows = [_elements(row) for row in value]
+    return [number for row in rows for number in (row if isinstance(row, list) else [row])]
 
 
 def check_many(paths: Any, jobs: int | None = None, *, progress: bool = False) -> Iterator[Report]:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sizewise import _native
-from sizewise._check import Ops, evaluate, operators, read, source_of
+from sizewise._check import evaluate
 from sizewise._errors import ProgramError, ShapeError, Unsupported
+from sizewise._read import Ops, operators, read, source_of
 from sizewise._structure import containers, document, structure
 
 
@@ -165,7 +166,7 @@ def shape_checker(program: Any, *, ops: Ops = None) -> ShapeChecker:
     source = source_of(program)
     native = read(program if source is None else source)
     if native.is_model:
-        return ModelChecker(native, {})
+        return ModelChecker(native, {"python": native.guards("python", operators(ops))})
     if source is None:
         return ShapeChecker(native, operators(ops))
     # The file may have changed or be gone when the checker is pickled, so what it needs is read now.

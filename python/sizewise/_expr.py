@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from sizewise import _native
 from sizewise._errors import ExpressionError
+from sizewise._sympy import Reader, to_sympy
 
 if TYPE_CHECKING:
     import sympy
@@ -61,8 +62,6 @@ class Expr:
     def from_sympy(e: Any) -> Expr:
         """An expression of sympy, with torch's functions of sizes."""
         env = _native.Env()
-        from sizewise._sympy import Reader
-
         return Expr(_TEXT, env.text(Reader(env).number(e)))
 
     def to_sympy(self) -> Any:
@@ -71,9 +70,8 @@ class Expr:
         Functions that sympy does not know are torch's, so torch has to be installed for these. Symbols are
         positive integers, as torch's sizes are.
         """
-        from sizewise._sympy import to_sympy
-
-        return to_sympy(self)
+        env = _native.Env()
+        return to_sympy(env, number_of(env, self, {}))
 
     def _call(self, func: str, other: Any, swap: bool = False) -> Expr:
         if not is_expression(other):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from sizewise import _native
 from sizewise._errors import ShapeError, SpecError
+from sizewise._read import read
 from sizewise._spec import to_objects
 
 #: The formats that a report keeps when it is pickled.
@@ -109,8 +110,6 @@ class Fix:
         model : onnx.ModelProto, path, bytes
             The model.
         """
-        from sizewise._check import read
-
         return read(model).redeclared(json.dumps(self.declarations))
 
     def __str__(self) -> str:

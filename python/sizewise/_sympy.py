@@ -6,7 +6,6 @@ from typing import Any
 
 from sizewise import _native
 from sizewise._errors import ExpressionError
-from sizewise._expr import Expr
 
 #: Names of sympy's classes for numbers and truth values.
 _INTEGERS = frozenset(["Integer", "Zero", "One", "NegativeOne", "int"])
@@ -75,14 +74,11 @@ def is_sympy(value: Any) -> bool:
     return any(kind.__module__.startswith("sympy.") for kind in type(value).__mro__)
 
 
-def to_sympy(e: Expr) -> Any:
-    """An expression for sympy: with torch's functions of sizes where torch is installed."""
+def to_sympy(env: _native.Env, number: int) -> Any:
+    """An expression of an environment for sympy: with torch's functions of sizes where torch is installed."""
     import sympy
 
-    env = _native.Env()
-    from sizewise._expr import number_of
-
-    text = env.text(number_of(env, e, {}))
+    text = env.text(number)
     names: dict[str, Any] = {
         name: sympy.Symbol(name, integer=True, positive=True) for name in env.symbols_of(env.read(text))
     }

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from sizewise._arguments import check_count
-from sizewise._check import Ops, check, is_live, operators, read
+from sizewise._check import check
+from sizewise._read import Ops, is_live, operators, read
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy

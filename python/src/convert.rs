@@ -2,8 +2,8 @@
 use num_bigint::BigInt;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sizewise::decide::Witness;
 use sizewise::expr::{Int, Pool, Value};
+use sizewise::solve::Witness;
 
 /// An integer of any size; `True` is 1.
 pub fn to_int(value: &Bound<'_, PyAny>) -> PyResult<Int> {

@@ -6,8 +6,8 @@ use crate::facts::State;
 use crate::term::Term;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use sizewise::decide::Budget;
 use sizewise::expr::{Expr, Sort, Value, is_cancelled};
+use sizewise::solve::Budget;
 use sizewise::spec::shapes::in_python;
 use std::sync::{Mutex, PoisonError};
 
@@ -322,7 +322,11 @@ impl Env {
     /// How many expressions there are, how many assumptions, and the work counted so far.
     fn counts(&self, py: Python<'_>) -> PyResult<(usize, usize, u64)> {
         self.with(py, |state| {
-            Ok((state.pool.len(), state.texts.len(), state.facts.work().effort() + state.pool.work()))
+            Ok((
+                state.pool.len(),
+                state.premises.assumed.len(),
+                state.premises.facts.work().effort() + state.pool.work(),
+            ))
         })
     }
 }

@@ -1,28 +1,16 @@
 //! What an environment holds: expressions by number, facts, and the texts of assumptions.
 use crate::term::Term;
-use sizewise::decide::{self as solve, Budget, Facts};
+use sizewise::env::{Premises, Requires};
 use sizewise::expr::{Expr, Int, Pool, Sort, Symbol, print};
-use sizewise::range::ValueRange;
+use sizewise::solve::{self, Budget, Facts};
 
 /// Something that was added.
 #[derive(Clone, Debug)]
 enum Fact {
-    Range(Symbol, ValueRange),
+    Bounds(Symbol, Option<Int>, Option<Int>),
     Hint(Symbol, Int),
-    Nonzero(Expr),
-    Defined(Expr),
-    Holds(Expr),
-}
-
-/// The declared bounds of a symbol.
-#[derive(Clone, Debug)]
-pub struct Declared {
-    /// The symbol.
-    pub symbol: Symbol,
-    /// Its least value.
-    pub min: Option<Int>,
-    /// Its greatest value.
-    pub max: Option<Int>,
+    Required(Requires),
+    Holds(Expr, Option<String>),
 }
 
 /// The state of an environment.
@@ -30,12 +18,8 @@ pub struct Declared {
 pub struct State {
     /// The expressions.
     pub pool: Pool,
-    /// The facts, with what was derived from them.
-    pub facts: Facts,
-    /// The symbols that were declared.
-    pub symbols: Vec<Declared>,
-    /// The texts of the assumptions by their numbers; `None` where the expression itself is to be printed.
-    pub texts: Vec<(Expr, Option<String>)>,
+    /// The facts, with what was derived from them, and how they are said.
+    pub premises: Premises,
     terms: Vec<Term>,
     log: Vec<Fact>,
     for_verdicts: bool,
@@ -44,7 +28,7 @@ pub struct State {
 impl State {
     /// No facts, to be asked for verdicts alone.
     pub fn for_verdicts() -> State {
-        State { facts: Facts::for_verdicts(), for_verdicts: true, ..State::default() }
+        State { premises: Premises::new(Facts::for_verdicts()), for_verdicts: true, ..State::default() }
     }
 
     /// A copy whose expressions are its own from here on.
@@ -93,22 +77,7 @@ impl State {
         if self.pool.sort(e) != Sort::Int && (min.is_some() || max.is_some()) {
             return Err("only integers have ranges here; assume a condition instead".to_string());
         }
-        match ValueRange::between_options(min.clone(), max.clone()) {
-            Some(range) => self.add(Fact::Range(symbol, range)),
-            None => {
-                let shown = |bound: &Option<Int>| bound.as_ref().map_or("?".to_string(), Int::to_string);
-                let text = format!("{} <= {} <= {}", shown(&min), self.pool.symbol_name(symbol), shown(&max));
-                let never = self.pool.bool(false);
-                self.assume_expr(never, Some(text));
-            }
-        }
-        match self.symbols.iter_mut().find(|known| known.symbol == symbol) {
-            Some(known) => {
-                known.min = known.min.take().max(min);
-                known.max = [known.max.take(), max].into_iter().flatten().min();
-            }
-            None => self.symbols.push(Declared { symbol, min, max }),
-        }
+        self.add(Fact::Bounds(symbol, min, max));
         if let Some(hint) = hint {
             self.add(Fact::Hint(symbol, hint));
         }
@@ -120,45 +89,36 @@ impl State {
         let term = self.term(number)?;
         let requires = term.requirements(&self.pool);
         let e = self.expr(number)?;
-        for divisor in requires.divisors {
-            self.add(Fact::Nonzero(divisor));
-        }
-        for operation in requires.partial {
-            self.add(Fact::Defined(operation));
-        }
-        self.assume_expr(e, text);
-        Ok(self.texts.len() - 1)
-    }
-
-    fn assume_expr(&mut self, e: Expr, text: Option<String>) {
-        self.texts.push((e, text));
-        self.add(Fact::Holds(e));
+        self.add(Fact::Required(requires));
+        self.add(Fact::Holds(e, text));
+        Ok(self.premises.assumed.len() - 1)
     }
 
     fn add(&mut self, fact: Fact) {
-        learn(&mut self.pool, &mut self.facts, &fact);
+        fact.learn(&mut self.pool, &mut self.premises);
         self.log.push(fact);
     }
 
     /// Derives everything anew, after work on the facts was cancelled.
     pub fn rebuild(&mut self) {
-        self.facts = if self.for_verdicts { Facts::for_verdicts() } else { Facts::new() };
+        let facts = if self.for_verdicts { Facts::for_verdicts() } else { Facts::new() };
+        self.premises = Premises::new(facts);
         for fact in &self.log {
-            learn(&mut self.pool, &mut self.facts, fact);
+            fact.learn(&mut self.pool, &mut self.premises);
         }
     }
 
     /// What is known of a condition without reasoning.
     pub fn known(&mut self, number: usize) -> Result<Option<bool>, String> {
         let e = self.expr(number)?;
-        Ok(solve::known(&mut self.pool, &mut self.facts, e))
+        Ok(solve::known(&mut self.pool, &mut self.premises.facts, e))
     }
 
     /// Whether a condition is always true or always false under the facts, and by what that was found.
     /// It is not asked whether facts about other symbols contradict each other, and no reason is sought.
     pub fn settle(&mut self, number: usize, budget: &Budget) -> Result<(Option<bool>, &'static str), String> {
         let goal = self.expr(number)?;
-        let (value, means) = solve::settle(&mut self.pool, &mut self.facts, goal, budget);
+        let (value, means) = solve::settle(&mut self.pool, &mut self.premises.facts, goal, budget);
         Ok((value, means.name()))
     }
 
@@ -169,14 +129,13 @@ impl State {
     }
 }
 
-fn learn(pool: &mut Pool, facts: &mut Facts, fact: &Fact) {
-    match fact {
-        Fact::Range(symbol, range) => facts.declare(pool, *symbol, range.clone()),
-        Fact::Hint(symbol, value) => facts.hint(*symbol, value.clone()),
-        Fact::Nonzero(e) => facts.exclude_zero(pool, *e),
-        Fact::Defined(e) => facts.require_value(pool, *e),
-        Fact::Holds(e) => {
-            facts.assume(pool, *e);
+impl Fact {
+    fn learn(&self, pool: &mut Pool, premises: &mut Premises) {
+        match self {
+            Fact::Bounds(symbol, min, max) => premises.declare(pool, *symbol, min.clone(), max.clone()),
+            Fact::Hint(symbol, value) => premises.facts.hint(*symbol, value.clone()),
+            Fact::Required(requires) => requires.learn(pool, &mut premises.facts),
+            Fact::Holds(e, text) => premises.assume(pool, *e, text.clone()),
         }
     }
 }

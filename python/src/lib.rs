@@ -6,7 +6,6 @@ mod door;
 mod env;
 mod errors;
 mod facts;
-mod model;
 mod program;
 mod questions;
 mod report;
@@ -34,7 +33,7 @@ fn panics(py: Python<'_>) -> PyResult<()> {
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    module.add("has_smt", sizewise::decide::HAS_SMT)?;
+    module.add("has_smt", sizewise::solve::HAS_SMT)?;
     module.add_class::<env::Env>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<report::Report>()?;

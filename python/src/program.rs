@@ -1,20 +1,21 @@
 //! Programs that were read, and the questions that are asked of them.
 use crate::door;
 use crate::errors::{Kind, raise};
-use crate::model::Model;
 use crate::report::Report;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
-use sizewise::check::{CheckError, Checker};
-use sizewise::decide::Budget;
+use sizewise::check::CheckError;
 use sizewise::expr::is_cancelled;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::ReadOptions;
 use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
+use sizewise::kernels::Operators;
+use sizewise::onnx::check::Declaration;
+use sizewise::onnx::subject::{Subject, SubjectError};
 use sizewise::query;
 use sizewise::report::guard_code::Language;
-use sizewise::spec::{Containers, Spec};
+use sizewise::solve::Budget;
+use sizewise::spec::Spec;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -47,19 +48,23 @@ impl From<CheckError> for Refusal {
     }
 }
 
-/// What can be asked about.
-#[derive(Clone)]
-pub enum Subject {
-    /// An exported program.
-    Exported(Arc<Checker>),
-    /// An ONNX model.
-    Model(Arc<Model>),
+impl From<SubjectError> for Refusal {
+    fn from(error: SubjectError) -> Refusal {
+        let kind = match error {
+            SubjectError::Check(error) => return error.into(),
+            SubjectError::Model(_) => Kind::Program,
+            SubjectError::Guards(_) | SubjectError::NotForModels(_) | SubjectError::NotForPrograms(_) => {
+                Kind::Unsupported
+            }
+        };
+        Refusal(kind, error.to_string())
+    }
 }
 
 /// A program.
 #[pyclass(module = "sizewise._native", frozen)]
 pub struct Program {
-    subject: Subject,
+    subject: Arc<Subject>,
 }
 
 /// An input: placeholder, parameter, place in the call, and whether Python can go that way by itself.
@@ -71,7 +76,7 @@ type Declared = Vec<(String, String)>;
 fn operators(declared: &Declared) -> Result<Operators, Refusal> {
     let mut operators = Operators::new();
     for (name, text) in declared {
-        let wrong = |error: sizewise::fake::DeclarationError| Refusal(Kind::Spec, error.to_string());
+        let wrong = |error: sizewise::kernels::DeclarationError| Refusal(Kind::Spec, error.to_string());
         operators.declare(name, text).map_err(wrong)?;
     }
     Ok(operators)
@@ -93,13 +98,9 @@ fn enter<T: Send + 'static>(
     result.map_err(|refusal| refusal.into_error(py))
 }
 
-/// Reads a program of any kind; a model by the end of its name, or by how its bytes begin.
-fn read(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Subject, Refusal> {
-    if name.ends_with(".onnx") || sizewise::onnx::read::is_model(bytes) {
-        return Ok(Subject::Model(Arc::new(Model::read(name, bytes)?)));
-    }
-    let options = ReadOptions { model, ..ReadOptions::default() };
-    Ok(Subject::Exported(Arc::new(Checker::read_within(name, bytes, &options)?)))
+/// Reads a program of any kind.
+fn read(name: &str, bytes: Vec<u8>, model: Option<&str>) -> Result<Arc<Subject>, Refusal> {
+    Ok(Arc::new(Subject::read(name, bytes, &ReadOptions { model, ..ReadOptions::default() })?))
 }
 
 /// The most bytes read of one file.
@@ -125,7 +126,7 @@ impl Program {
     #[new]
     #[pyo3(signature = (name, data, model=None))]
     fn new(py: Python<'_>, name: String, data: PyBackedBytes, model: Option<String>) -> PyResult<Program> {
-        let subject = enter(py, move || read(&name, &data, model.as_deref()))?;
+        let subject = enter(py, move || read(&name, data.to_vec(), model.as_deref()))?;
         Ok(Program { subject })
     }
 
@@ -137,7 +138,7 @@ impl Program {
             let name = path.display().to_string();
             let failed = |error: std::io::Error| Refusal(Kind::Program, format!("{name}: {error}"));
             let bytes = file(&path).map_err(failed)?;
-            read(&name, &bytes, model.as_deref())
+            read(&name, bytes, model.as_deref())
         })?;
         Ok(Program { subject })
     }
@@ -145,16 +146,14 @@ impl Program {
     /// Whether it is an ONNX model.
     #[getter]
     fn is_model(&self) -> bool {
-        matches!(self.subject, Subject::Model(_))
+        matches!(*self.subject, Subject::Model(_))
     }
 
     /// What was passed over when the program was read.
     #[getter]
     fn warnings(&self) -> Vec<String> {
-        match &self.subject {
-            Subject::Exported(checker) => {
-                checker.program().warnings.iter().map(ToString::to_string).collect()
-            }
+        match &*self.subject {
+            Subject::Program(checker) => checker.program().warnings.iter().map(ToString::to_string).collect(),
             Subject::Model(_) => Vec::new(),
         }
     }
@@ -162,7 +161,8 @@ impl Program {
     /// The inputs that a caller passes: placeholder, parameter, place in the call (`args[0]['a']`), and whether Python
     /// can go that way by itself.
     fn inputs(&self, py: Python<'_>) -> PyResult<Vec<Input>> {
-        let checker = self.exported("inputs are called").map_err(|refusal| refusal.into_error(py))?;
+        let checker = self.subject.program("the structure of a call");
+        let checker = checker.map_err(|error| Refusal::from(error).into_error(py))?;
         let inputs = checker.program().user_inputs();
         let inputs = inputs.map_err(|error| raise(py, Kind::Program, error.to_string()))?;
         let parameter = |input: &UserInput| match input.path.first() {
@@ -187,7 +187,7 @@ impl Program {
         budget: f64,
         trace: Option<PathBuf>,
     ) -> PyResult<Report> {
-        let subject = self.subject.clone();
+        let subject = Arc::clone(&self.subject);
         enter(py, move || {
             let subject = match trace {
                 Some(trace) => traced(&subject, &trace)?,
@@ -195,12 +195,7 @@ impl Program {
             };
             let spec = spec.as_deref().map(spec_of).transpose()?;
             let known = self::operators(&operators)?;
-            let report = match (&subject, &spec) {
-                (Subject::Exported(checker), spec) => {
-                    checker.check(spec.as_ref(), &known, &self::budget(budget))?
-                }
-                (Subject::Model(model), spec) => model.check(spec.as_ref(), &self::budget(budget)),
-            };
+            let report = subject.check(spec.as_ref(), &known, &self::budget(budget))?;
             Ok(Report::new(report, subject))
         })
     }
@@ -208,23 +203,20 @@ impl Program {
     /// What happens to inputs of given shapes: a request as of `sizewise eval`, and its answer.
     #[pyo3(signature = (request, operators=vec![]))]
     fn evaluate(&self, py: Python<'_>, request: String, operators: Declared) -> PyResult<String> {
-        let subject = self.subject.clone();
+        let subject = Arc::clone(&self.subject);
         enter(py, move || {
             let wrong = |refusal: query::Refusal| Refusal(Kind::Spec, refusal.message);
             let request = query::parse_line(request.as_bytes()).map_err(wrong)?;
-            let checker = match subject {
-                Subject::Exported(checker) => checker,
-                Subject::Model(model) => {
-                    return Ok(model.evaluate(&serde_json::Value::Object(request))?.to_string());
-                }
-            };
             let known = self::operators(&operators)?;
-            let evaluator = checker.evaluator(&known)?;
             let refused = |refusal: query::Refusal| match refusal.kind {
                 "unsupported" => Refusal(Kind::Unsupported, refusal.message),
                 _ => wrong(refusal),
             };
-            let answer = query::eval::answer(&evaluator, &request).map_err(refused)?;
+            let answer = subject.answers(&known)?.answer(&request).map_err(refused)?;
+            let text = |field: &str| answer.get(field).and_then(serde_json::Value::as_str);
+            if text("error_kind") == Some("unsupported") {
+                return Err(Refusal(Kind::Unsupported, text("error").unwrap_or_default().to_owned()));
+            }
             Ok(serde_json::Value::Object(answer).to_string())
         })
     }
@@ -232,15 +224,12 @@ impl Program {
     /// Why a dimension is what it is: `x.shape[0]` or `x.0`. JSON, and as text.
     #[pyo3(signature = (dimension, operators=vec![]))]
     fn explain(&self, py: Python<'_>, dimension: String, operators: Declared) -> PyResult<(String, String)> {
-        let subject = self.subject.clone();
+        let subject = Arc::clone(&self.subject);
         enter(py, move || {
-            let explanation = match subject {
-                Subject::Exported(checker) => {
-                    let known = self::operators(&operators)?;
-                    checker.explain(&checker.dimension(&dimension)?, &known, &Budget::default())?
-                }
-                Subject::Model(model) => model.explain(&dimension)?,
-            };
+            let known = self::operators(&operators)?;
+            let found = subject.explain(&[dimension], &known, &Budget::default())?.pop();
+            let missing = || Refusal(Kind::Spec, "the dimension has no explanation".to_owned());
+            let explanation = found.ok_or_else(missing)?;
             let json = serde_json::to_string(&explanation).map_err(bug)?;
             Ok((json, explanation.to_text(sizewise::report::Style { colour: false })))
         })
@@ -248,32 +237,19 @@ impl Program {
 
     /// The program's own spec, as JSON and as Python.
     fn recorded_spec(&self, py: Python<'_>) -> PyResult<(String, String)> {
-        let subject = self.subject.clone();
-        enter(py, move || match &subject {
-            Subject::Exported(checker) => {
-                Ok(texts(&checker.recorded_spec(None, &Operators::new())?, &subject))
-            }
-            Subject::Model(model) => Ok(texts(&spec_of(&model.spec().to_string())?, &subject)),
-        })
+        let subject = Arc::clone(&self.subject);
+        enter(py, move || Ok(texts(&subject.recorded_spec(None, &Operators::new())?, &subject)))
     }
 
     /// The widest spec that the program supports, as JSON and as Python, and whether that is proved.
     #[pyo3(signature = (operators=vec![]))]
     fn widest_spec(&self, py: Python<'_>, operators: Declared) -> PyResult<(String, String, bool)> {
-        let subject = self.subject.clone();
+        let subject = Arc::clone(&self.subject);
         enter(py, move || {
-            let (spec, proved) = match &subject {
-                Subject::Exported(checker) => {
-                    let known = self::operators(&operators)?;
-                    match checker.widest_spec(None, &known, &Budget::default())? {
-                        Some(widest) => (widest.spec, widest.is_proved),
-                        None => (checker.recorded_spec(None, &known)?, false),
-                    }
-                }
-                Subject::Model(model) => {
-                    let (spec, proved) = model.widest();
-                    (spec_of(&spec.to_string())?, proved)
-                }
+            let known = self::operators(&operators)?;
+            let (spec, proved) = match subject.widest_spec(None, &known, &Budget::default())? {
+                Some(widest) => (widest.spec, widest.is_proved),
+                None => (subject.recorded_spec(None, &known)?, false),
             };
             let (json, code) = texts(&spec, &subject);
             Ok((json, code, proved))
@@ -283,7 +259,7 @@ impl Program {
     /// The guards as code: `python`, `c`, `rust` or `json`.
     #[pyo3(signature = (language, operators=vec![]))]
     fn guards(&self, py: Python<'_>, language: String, operators: Declared) -> PyResult<String> {
-        let subject = self.subject.clone();
+        let subject = Arc::clone(&self.subject);
         enter(py, move || {
             let language = match language.as_str() {
                 "python" => Language::Python,
@@ -295,53 +271,36 @@ impl Program {
                     return Err(Refusal(Kind::Spec, message));
                 }
             };
-            let guards = match &subject {
-                Subject::Exported(checker) => checker.session(&self::operators(&operators)?)?.guard_set()?,
-                Subject::Model(model) => model.guards()?,
-            };
+            let guards = subject.guard_set(&self::operators(&operators)?)?;
             guards.emit(language).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
         })
     }
 
     /// The bytes of an ONNX model with other declarations (JSON) of its inputs and outputs.
     fn redeclared<'py>(&self, py: Python<'py>, declarations: String) -> PyResult<Bound<'py, PyBytes>> {
-        let subject = self.subject.clone();
-        let bytes = enter(py, move || match &subject {
-            Subject::Exported(_) => Err(Refusal(
-                Kind::Unsupported,
-                "only an ONNX model declares its inputs and outputs".to_owned(),
-            )),
-            Subject::Model(model) => model.redeclared(&declarations),
+        let subject = Arc::clone(&self.subject);
+        let bytes = enter(py, move || {
+            let wrong = |what: String| Refusal(Kind::Spec, what);
+            let list: Vec<serde_json::Value> =
+                serde_json::from_str(&declarations).map_err(|error| wrong(error.to_string()))?;
+            let read =
+                |json| Declaration::of_json(json).ok_or_else(|| wrong(format!("{json} declares nothing")));
+            let changes = list.iter().map(read).collect::<Result<Vec<Declaration>, Refusal>>()?;
+            Ok(subject.redeclared(subject.name(), &changes)?.bytes)
         })?;
         Ok(PyBytes::new(py, &bytes))
     }
 }
 
-impl Program {
-    /// The exported program, for what is asked of such only.
-    fn exported(&self, what: &str) -> Result<Arc<Checker>, Refusal> {
-        match &self.subject {
-            Subject::Exported(checker) => Ok(Arc::clone(checker)),
-            Subject::Model(_) => Err(Refusal(
-                Kind::Unsupported,
-                format!("{what} of exported programs only; this is an ONNX model"),
-            )),
-        }
-    }
-}
-
-/// A spec as JSON, and as Python with the containers of a program.
 /// A program with the lines that a trace names.
-fn traced(subject: &Subject, trace: &Path) -> Result<Subject, Refusal> {
+fn traced(subject: &Subject, trace: &Path) -> Result<Arc<Subject>, Refusal> {
     let failed = |message: String| Refusal(Kind::Program, format!("{}: {message}", trace.display()));
-    let Subject::Exported(checker) = subject else {
-        return Err(failed("an ONNX model has no trace of torch".to_owned()));
-    };
+    let checker = subject.program("a trace of torch").map_err(|error| failed(error.to_string()))?;
     let file = File::open(trace).map_err(|error| failed(error.to_string()))?;
     let asked =
         sizewise::replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
     let checker = checker.with_trace(asked).map_err(|error| failed(error.to_string()))?;
-    Ok(Subject::Exported(Arc::new(checker)))
+    Ok(Arc::new(Subject::Program(Box::new(checker))))
 }
 
 /// A spec as Python to paste, of a spec in any form that is read.
@@ -350,12 +309,9 @@ pub fn spec_code(py: Python<'_>, spec: String) -> PyResult<String> {
     enter(py, move || Ok(spec_of(&spec)?.to_python()))
 }
 
+/// A spec as JSON, and as Python with the containers of a program.
 fn texts(spec: &Spec, subject: &Subject) -> (String, String) {
-    let code = match subject {
-        Subject::Exported(checker) => spec.to_python_with(&Containers::of(checker.program())),
-        Subject::Model(_) => spec.to_python(),
-    };
-    (spec.to_json().to_string(), code)
+    (spec.to_json().to_string(), spec.to_python_with(&subject.containers()))
 }
 
 /// Whether a structure has containers only whose elements Python reaches as paths are written.

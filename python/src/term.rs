@@ -1,4 +1,5 @@
 //! Expressions that were made from trees and texts, with what they require.
+use sizewise::env::Requires;
 use sizewise::expr::text::read::{ReadError, closed};
 use sizewise::expr::text::tree::{Applied, Part, apply};
 use sizewise::expr::{Expr, Pool};
@@ -6,15 +7,6 @@ use std::sync::Arc;
 
 /// Trees nest at most this deep, so that work on them fits the stack of any thread.
 const MAX_DEPTH: u32 = 500;
-
-/// What an expression requires to have a value, beyond what its canonical form shows.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Requires {
-    /// Divisors that must not be zero.
-    pub divisors: Vec<Expr>,
-    /// Operations other than integer divisions that may have no value.
-    pub partial: Vec<Expr>,
-}
 
 /// An expression with its requirements.
 #[derive(Clone, Debug)]
@@ -35,8 +27,8 @@ impl Term {
     /// Reads a text.
     pub fn read(pool: &mut Pool, text: &str) -> Result<Term, String> {
         let read = closed(pool, text).map_err(|error| format!("{error} in {text:?}"))?;
-        let requires = Requires { divisors: read.divisors, partial: read.dropped };
-        let requires = (requires != Requires::default()).then(|| Arc::new(requires));
+        let requires = Requires::of(&read);
+        let requires = (!requires.is_empty()).then(|| Arc::new(requires));
         Ok(Term { part: Part::Expr(read.expr), requires, depth: 0 })
     }
 
@@ -80,7 +72,7 @@ fn joined<'t>(
     own: Requires,
 ) -> Option<Arc<Requires>> {
     let Some(first) = inherited.next() else {
-        return (own != Requires::default()).then(|| Arc::new(own));
+        return (!own.is_empty()).then(|| Arc::new(own));
     };
     let mut all = Arc::clone(first);
     inherited.for_each(|more| add(&mut all, more));

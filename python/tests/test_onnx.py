@@ -72,7 +72,7 @@ def test_evaluation_is_what_happens_in_onnxruntime() -> None:
     refused = sizewise.evaluate(TEXT, {"x": (4, 3), "y": (5, 3)})
     assert not refused and refused.error and refused.expr
     assert not sizewise.evaluate(TEXT, {"x": (4, 2), "y": (4, 2)})
-    with pytest.raises(sizewise.SpecError, match='no input "w"'):
+    with pytest.raises(sizewise.SpecError, match="no input is named `w`"):
         sizewise.evaluate(TEXT, {"w": (4, 3)})
 
 
@@ -229,3 +229,59 @@ def test_the_declarations_of_a_fix_make_a_model_that_is_right() -> None:
     (fix,) = sizewise.check(TEXT).fixes
     assert fix.declarations == [{"input": "y", "dim": 0, "size": "batch"}] and fix.spec is None
     assert sizewise.check(fix.declared(TEXT)).ok
+
+
+#: Reshapes by the elements of an input.
+PICKS = b"""<ir_version: 8, opset_import: ["" : 18]>
+picks (float[n, 4] x, int64[2] s) => (float[a, b] z) {
+    z = Reshape (x, s)
+}"""
+
+
+@pytest.mark.parametrize(
+    ("values", "outputs", "error"),
+    [
+        ({"s": [3, 8]}, [[3, 8]], None),
+        ({"s": ((8, 3),)}, [[8, 3]], None),
+        ({"s": [5, 5]}, None, "Reshape"),
+        (None, None, "Reshape"),
+    ],
+)
+def test_elements_of_inputs(values: Any, outputs: Any, error: str | None) -> None:
+    found = sizewise.evaluate(PICKS, {"x": (6, 4), "s": (2,)}, values=values)
+    assert found.outputs == outputs and (error is None or error in (found.error or ""))
+
+
+def test_elements_are_as_many_as_sizes_say() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert sizewise.evaluate(PICKS, {"x": (6, 4), "s": (2,)}, values={"s": numpy.array([24, 1])}).outputs == [[24, 1]]
+    with pytest.raises(sizewise.SpecError, match="3 values are given for `s`"):
+        sizewise.evaluate(PICKS, {"x": (6, 4), "s": (2,)}, values={"s": [6, 2, 2]})
+    with pytest.raises(sizewise.SpecError, match="values"):
+        sizewise.evaluate(Path(__file__).parents[2] / "examples/thirds.pt2", {}, values={"x": 1})
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda ops: sizewise.check(TEXT, ops=ops),
+        lambda ops: sizewise.evaluate(TEXT, {"x": (4, 3), "y": (4, 3)}, ops=ops),
+        lambda ops: sizewise.explain(TEXT, "x", 0, ops=ops),
+        lambda ops: sizewise.widest_spec(TEXT, ops=ops),
+        lambda ops: sizewise.shape_checker(TEXT, ops=ops),
+    ],
+)
+def test_operators_are_not_declared_for_models(ask: Any) -> None:
+    ops = {"ops.toml": """[[operator]]
+schema = "shop::sell(Tensor x) -> Tensor"
+returns = [{ shape = ["*x.shape"], dtype = "x.dtype" }]
+"""}
+    with pytest.raises(sizewise.Unsupported, match="is not supported for an ONNX model"):
+        ask(ops)
+
+
+def test_the_name_of_a_file_does_not_say_what_it_is(tmp_path: Path) -> None:
+    archive, model = tmp_path / "program.onnx", tmp_path / "model.pt2"
+    archive.write_bytes((Path(__file__).parents[2] / "examples/thirds.pt2").read_bytes())
+    model.write_bytes(TEXT)
+    assert sizewise.check(archive).ok and sizewise.check(model).verdict == "violated"

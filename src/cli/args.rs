@@ -1,8 +1,10 @@
 //! Arguments that several commands share.
-use crate::decide::{Budget, Trace};
-use crate::fake::Backend;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use crate::kernels::Backend;
+use crate::report::ReportForm;
+use crate::solve::{Budget, Trace};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use std::io::IsTerminal;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -83,9 +85,55 @@ pub fn backend() -> impl TypedValueParser<Value = Backend> {
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Backend>())
 }
 
+/// The options that a command was given, by name. What an ONNX model knows nothing of is refused, never ignored.
+#[derive(Clone, Debug, Default)]
+pub struct Given(Vec<String>);
+
+impl Given {
+    /// The first option that is none of these.
+    pub fn other_than(&self, known: &[&str]) -> Option<&str> {
+        self.0.iter().map(String::as_str).find(|given| !known.contains(given))
+    }
+}
+
+impl FromArgMatches for Given {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Given, clap::Error> {
+        let is_given = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        // Groups have the names of types.
+        let is_argument = |id: &&clap::Id| id.as_str().starts_with(|c: char| c.is_ascii_lowercase());
+        let given = matches.ids().filter(is_argument).filter(is_given);
+        Ok(Given(given.map(|id| id.as_str().replace('_', "-")).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Given::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Given {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+/// Reads a [`ReportForm`] that is written to files.
+pub fn report_form() -> impl TypedValueParser<Value = ReportForm> {
+    let forms = ReportForm::ALL.iter().filter(|(form, ..)| *form != ReportForm::View);
+    let values = forms.map(|(_, name, about)| PossibleValue::new(name).help(*about));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<ReportForm>())
+}
+
 /// The program of a command.
 #[derive(Args, Debug)]
 pub struct ProgramFile {
+    /// What the command was given. First: what is read of the arguments is taken away from them.
+    #[command(flatten)]
+    pub given: Given,
     /// The exported program: a .pt2 file, or - for standard input; `check`, `eval`, `guards` and `show` also read ONNX
     /// models, and `show`, `verify`, `pass` and `lower` text.
     #[arg(value_name = "PROGRAM")]

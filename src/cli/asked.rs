@@ -1,6 +1,5 @@
 //! Questions on expressions that are given as arguments: one question, and an answer for people.
 use super::args::Reasoning;
-use super::entail::{self, EntailOptions};
 use super::failure::{Failure, Result};
 use crate::escape;
 use crate::query::{Fields, Refusal};
@@ -74,9 +73,12 @@ fn refused(refusal: Refusal) -> Failure {
 ///
 /// # Errors
 /// When there is no goal or more than one, or an expression cannot be read.
-pub fn entails(options: &EntailOptions) -> Result<ExitCode> {
-    let reply = entail::answer(options, &entailment(&options.question)?).map_err(refused)?;
-    Ok(entailed(&reply, &options.question).print())
+pub fn entails(
+    question: &[String],
+    answer: &dyn Fn(&Fields) -> std::result::Result<Fields, Refusal>,
+) -> Result<ExitCode> {
+    let reply = answer(&entailment(question)?).map_err(refused)?;
+    Ok(entailed(&reply, question).print())
 }
 
 /// The request of a question in words: conditions, and one goal behind `=>`.

@@ -1,16 +1,16 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{Colour, Effort, Kernels, ProgramFile};
+use super::args::{Colour, Effort, Kernels, ProgramFile, report_form};
 use super::failure::{Failure, Result};
-use super::spec::{self, Form};
-use super::{files, onnx_model, operators, programs, sources};
-use crate::check::{CheckError, Checker, outline};
+use super::fix::{self, Fixed};
+use super::programs::{Loaded, failed};
+use super::{files, operators, sources, spec};
+use crate::check::Checker;
 use crate::ir::Traced;
+use crate::onnx::subject::Subject;
 use crate::replay;
-use crate::report::{
-    Outcome, Report, Style, to_github, to_html, to_json, to_sarif, to_sarif_of, to_text, to_torch,
-};
-use crate::spec::{Containers, Spec};
-use clap::{Args, ValueEnum};
+use crate::report::{Outcome, Report, ReportForm, Style, to_sarif_of};
+use crate::spec::Spec;
+use clap::Args;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,8 +40,8 @@ pub struct CheckOptions {
     #[arg(long, value_name = "DIR")]
     pub source_root: Option<PathBuf>,
     /// The format of the report.
-    #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
-    pub format: ReportFormat,
+    #[arg(long, default_value = "text", value_parser = report_form())]
+    pub format: ReportForm,
     /// Where to write the report; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -64,43 +64,21 @@ pub struct CheckOptions {
     pub jobs: u16,
 }
 
-/// The formats of the report of a check.
-#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ReportFormat {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-    /// Constraint violations in torch's wording, with fixes to paste; empty if nothing is violated.
-    Torch,
-    /// SARIF 2.1.0, for code scanning.
-    Sarif,
-    /// GitHub workflow commands, shown beside the source lines.
-    Github,
-    /// A self-contained HTML page.
-    Html,
-}
+/// The options that mean something for ONNX models.
+const FOR_MODELS: &[&str] = &["spec", "backend", "budget", "format", "output", "color", "fix", "timings"];
 
 /// Runs the command.
 pub fn run(options: &CheckOptions) -> Result<ExitCode> {
-    let loaded = programs::Loaded::open(&options.program)?;
-    if let Some(mut model) = loaded.model()? {
-        model.backend = options.operators.backend;
-        return onnx_model::report(&model, &loaded, options);
-    }
-    if options.fix.is_some() && options.spec.is_none() {
-        return Err(Failure::usage("--fix changes the spec of --spec, which is missing"));
-    }
-    let mut checked = check_all(options, &loaded)?;
+    let mut checked = check_all(options)?;
     let relate = match options.format {
-        ReportFormat::Sarif | ReportFormat::Github => sources::relate_to_checkout,
+        ReportForm::Sarif | ReportForm::Github => sources::relate_to_checkout,
         _ => sources::relate,
     };
     checked.iter_mut().for_each(|(report, _)| relate(report, options.source_root.as_deref()));
     if !options.timings {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
-    files::write(options.output.as_deref(), &text(options, &checked))?;
+    files::write(options.output.as_deref(), &text(options, &checked)?)?;
     let verdicts = checked.iter().map(|(report, _)| report.verdict);
     let status = verdicts.max_by_key(|&verdict| gravity(verdict)).map_or(0, status);
     // The process ends here: freeing the programs first would only take time.
@@ -109,7 +87,7 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
 }
 
 /// The exit status for a verdict.
-pub(super) fn status(verdict: Outcome) -> u8 {
+fn status(verdict: Outcome) -> u8 {
     match verdict {
         Outcome::Ok => 0,
         Outcome::Violated => 1,
@@ -129,44 +107,41 @@ fn gravity(verdict: Outcome) -> u8 {
 }
 
 /// The reports as one text: in sequence; in JSON as a list; in SARIF as runs of one log.
-fn text(options: &CheckOptions, checked: &[(Report, Checker)]) -> String {
-    let colour = options.color.on_stdout(options.output.as_deref());
-    let one = |(report, checker): &(Report, Checker)| match options.format {
-        ReportFormat::Text => to_text(report, Style { colour }),
-        ReportFormat::Json => to_json(report),
-        ReportFormat::Torch => to_torch(report),
-        ReportFormat::Sarif => to_sarif(report),
-        ReportFormat::Github => to_github(report),
-        ReportFormat::Html => to_html(report, &outline(checker.program())),
-    };
-    if checked.len() > 1 && matches!(options.format, ReportFormat::Sarif) {
-        return to_sarif_of(checked.iter().map(|(report, _)| report));
+fn text(options: &CheckOptions, checked: &[Checked]) -> Result<String> {
+    if checked.len() > 1 && options.format == ReportForm::Sarif {
+        return Ok(to_sarif_of(checked.iter().map(|(report, _)| report)));
     }
-    let texts: Vec<String> = checked.iter().map(one).collect();
-    match (texts.as_slice(), options.format) {
+    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    let one = |(report, subject): &Checked| {
+        subject.render(report, options.format, style).map_err(|error| failed(subject.name(), error))
+    };
+    let texts: Vec<String> = checked.iter().map(one).collect::<Result<_>>()?;
+    Ok(match (texts.as_slice(), options.format) {
         ([only], _) => only.clone(),
-        (several, ReportFormat::Json) => {
+        (several, ReportForm::Json) => {
             let items: Vec<&str> = several.iter().map(|text| text.trim_end()).collect();
             format!("[\n{}\n]\n", items.join(",\n"))
         }
-        (several, ReportFormat::Text) => several.join("\n"),
+        (several, ReportForm::Text) => several.join("\n"),
         (several, _) => several.concat(),
-    }
+    })
 }
 
-/// Checks the program, or all programs of an archive.
-fn check_all(options: &CheckOptions, loaded: &programs::Loaded) -> Result<Vec<(Report, Checker)>> {
-    let checkers = loaded.checkers()?;
-    let of_one =
-        options.fix.is_some() || options.emit_smt2.is_some() || matches!(options.format, ReportFormat::Html);
-    if checkers.len() > 1 && of_one {
+/// A report, and what it is about.
+type Checked = (Report, Subject);
+
+/// Checks the program or model, or all programs of an archive.
+fn check_all(options: &CheckOptions) -> Result<Vec<Checked>> {
+    let subjects = Loaded::open(&options.program)?.subjects(options.operators.backend, FOR_MODELS)?;
+    let of_one = options.fix.is_some() || options.emit_smt2.is_some() || options.format == ReportForm::Html;
+    if subjects.len() > 1 && of_one {
         return Err(Failure::usage(format!(
             "{} holds {} programs: name one with --model for a report of this kind",
             files::shown(&options.program),
-            checkers.len()
+            subjects.len()
         )));
     }
-    checkers.into_iter().map(|checker| check(options, checker)).collect()
+    subjects.into_iter().map(|subject| check(options, subject)).collect()
 }
 
 /// The conditions of a trace, with the lines that asked for them.
@@ -183,43 +158,51 @@ fn asked(trace: &Path) -> Result<Vec<Traced>> {
     Ok(found)
 }
 
-fn check(options: &CheckOptions, checker: Checker) -> Result<(Report, Checker)> {
+fn check(options: &CheckOptions, subject: Subject) -> Result<Checked> {
+    let subject = match subject {
+        Subject::Program(_) if options.fix.is_some() && options.spec.is_none() => {
+            return Err(Failure::usage("--fix changes the spec of --spec, which is missing"));
+        }
+        Subject::Program(checker) => Subject::Program(Box::new(prepared(options, *checker)?)),
+        model => model,
+    };
+    let spec = options.spec.as_deref().map(spec::read).transpose()?;
+    let operators = operators::load_on(&options.operators)?;
+    let budget = options.effort.budget();
+    let checked = |subject: &Subject, spec: Option<&Spec>| {
+        subject.check(spec, &operators, &budget).map_err(|error| failed(subject.name(), error))
+    };
+    let report = match (&options.emit_smt2, &subject) {
+        (Some(folder), Subject::Program(checker)) => {
+            let queries = QueryFolder::new(folder)?;
+            let emit = |text: &str| queries.add(text);
+            let report = checker.check_emitting(spec.as_ref(), &operators, &budget, Some(&emit));
+            let report = report.map_err(|error| failed(subject.name(), error.into()))?;
+            queries.finish()?;
+            report
+        }
+        _ => checked(&subject, spec.as_ref())?,
+    };
+    let Some(path) = &options.fix else { return Ok((report, subject)) };
+    Ok(match fix::write(path, &subject, &report, spec.as_ref())? {
+        None => (report, subject),
+        Some(Fixed::Spec(fixed)) => (checked(&subject, Some(&fixed))?, subject),
+        Some(Fixed::Model(file)) => {
+            let fixed = Subject::Model(file);
+            (checked(&fixed, spec.as_ref())?, fixed)
+        }
+    })
+}
+
+/// A checker with the options that are for programs.
+fn prepared(options: &CheckOptions, checker: Checker) -> Result<Checker> {
     let checker = match &options.trace {
         Some(trace) => checker
             .with_trace(asked(trace)?)
             .map_err(|error| Failure::program(format!("{}: {error}", files::shown(trace))))?,
         None => checker,
     };
-    let checker = checker.with_jobs(usize::from(options.jobs));
-    let spec = options.spec.as_deref().map(spec::read).transpose()?;
-    let operators = operators::load_on(&options.operators)?;
-    let failed = |error: CheckError| programs::unreadable(checker.name(), error);
-    let budget = options.effort.budget();
-    let report = match &options.emit_smt2 {
-        None => checker.check(spec.as_ref(), &operators, &budget).map_err(failed)?,
-        Some(folder) => {
-            let queries = QueryFolder::new(folder)?;
-            let report = checker
-                .check_emitting(spec.as_ref(), &operators, &budget, Some(&|text| queries.add(text)))
-                .map_err(failed)?;
-            queries.finish()?;
-            report
-        }
-    };
-    let Some(path) = &options.fix else { return Ok((report, checker)) };
-    let fixed = match report.fixes.first().and_then(|fix| fix.spec.clone()) {
-        Some(spec) => spec,
-        None if report.verdict == Outcome::Ok => spec.map(|spec| spec.to_json()).unwrap_or_default(),
-        None => {
-            files::complain(&format!("no fix was found, {} is not written", files::shown(path)));
-            return Ok((report, checker));
-        }
-    };
-    let fixed = Spec::parse(fixed.to_string().as_bytes()).map_err(Failure::internal)?;
-    let form = Form::of(Some(path), Form::Json);
-    files::write(Some(path), &form.text(&fixed, &Containers::of(checker.program()))?)?;
-    let report = checker.check(Some(&fixed), &operators, &budget).map_err(failed)?;
-    Ok((report, checker))
+    Ok(checker.with_jobs(usize::from(options.jobs)))
 }
 
 /// A folder of SMT-LIB 2 files, numbered in order.

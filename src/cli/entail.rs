@@ -1,9 +1,9 @@
 //! `sizewise entail`: do ranges and assumptions imply a goal?
 use super::args::Reasoning;
 use super::{asked, failure, files, jsonl};
-use crate::decide::{self, Verdict};
 use crate::query::entail::{Question, Settled};
 use crate::query::{Fields, Refusal};
+use crate::solve::{self, Verdict};
 use clap::Args;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -32,10 +32,11 @@ pub fn run(options: &EntailOptions) -> failure::Result<ExitCode> {
     if let Some(folder) = &options.emit_smt2 {
         files::make_folder(folder)?;
     }
+    let answer = |request: &Fields| answer(options, request);
     if !options.question.is_empty() {
-        return asked::entails(options);
+        return asked::entails(&options.question, &answer);
     }
-    Ok(jsonl::run(options.reasoning.jsonl.jobs, &|request| answer(options, request)))
+    Ok(jsonl::run(options.reasoning.jsonl.jobs, &answer))
 }
 
 /// Answers one line.
@@ -68,7 +69,7 @@ fn emit(
         Verdict::Inconsistent { .. } => question.pool.bool(false),
         _ => question.goal,
     };
-    let Some(text) = decide::obligation(&mut question.pool, &question.premises.facts, goal, status) else {
+    let Some(text) = solve::obligation(&mut question.pool, &question.premises.facts, goal, status) else {
         return Ok(Value::Null);
     };
     let id = match id {

@@ -1,8 +1,8 @@
 //! `sizewise eval`: what happens to inputs of given shapes: those of the arguments, or a request a line.
 use super::args::{Jsonl, Kernels, ProgramFile};
 use super::failure::Result;
-use super::{asked, jsonl, onnx_model, operators, programs};
-use crate::query;
+use super::programs::{Loaded, failed};
+use super::{asked, jsonl, operators};
 use clap::Args;
 use std::process::ExitCode;
 
@@ -27,23 +27,13 @@ pub struct EvalOptions {
 
 /// Runs the command.
 pub fn run(options: &EvalOptions) -> Result<ExitCode> {
-    let loaded = programs::Loaded::open(&options.program)?;
-    if let Some(mut model) = loaded.model()? {
-        onnx_model::refuse_operators(&options.operators)?;
-        model.backend = options.operators.backend;
-        if !options.inputs.is_empty() {
-            let request = onnx_model::request(&model, &options.inputs)?;
-            return asked::evaluated(crate::onnx::query::answer(&model, &request));
-        }
-        return onnx_model::eval(&model, options.jsonl.jobs);
-    }
-    let checker = loaded.checker()?;
+    let loaded = Loaded::open(&options.program)?;
+    let subject = loaded.subject(options.operators.backend, &["inputs", "backend", "jobs"])?;
     let operators = operators::load_on(&options.operators)?;
-    let evaluator =
-        checker.evaluator(&operators).map_err(|error| programs::unreadable(checker.name(), error))?;
+    let answers = subject.answers(&operators).map_err(|error| failed(subject.name(), error))?;
     if !options.inputs.is_empty() {
-        let request = asked::shapes(&options.inputs, &|name| evaluator.is_tensor(name))?;
-        return asked::evaluated(query::eval::answer(&evaluator, &request));
+        let request = asked::shapes(&options.inputs, &|name| answers.has_sizes(name))?;
+        return asked::evaluated(answers.answer(&request));
     }
-    Ok(jsonl::run(options.jsonl.jobs, &|request| query::eval::answer(&evaluator, request)))
+    Ok(jsonl::run(options.jsonl.jobs, &|request| answers.answer(request)))
 }

@@ -1,12 +1,10 @@
 //! `sizewise explain`: why dimensions are what they are, and what the codes of diagnostics mean.
-use super::args::{Colour, Effort, Format, Kernels, ModelChoice};
+use super::args::{Colour, Effort, Format, Given, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
-use super::{files, onnx_model, operators, programs};
-use crate::check::CheckError;
+use super::programs::{Loaded, failed};
+use super::{files, operators};
 use crate::escape;
-use crate::fake::{CHOICES, coverage};
-use crate::onnx::check::{dimension, dynamic_dimensions, explanations};
-use crate::onnx::read::Model;
+use crate::kernels::{CHOICES, coverage};
 use crate::onnx::shape::condition_text;
 use crate::report::{CODES, Explanation, Style, meaning};
 use clap::Args;
@@ -20,6 +18,9 @@ const CHOICE: &str = "An operator goes one way or another by the sizes of its op
 /// Options of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
+    /// What the command was given.
+    #[command(flatten)]
+    pub given: Given,
     /// The exported program or ONNX model (a file, or - for standard input), or a code: guard-not-implied of a diagnostic, pointwise.C1 of an
     /// operator's condition.
     pub program: PathBuf,
@@ -113,67 +114,25 @@ fn unknown_code(code: &str) -> Failure {
     ))
 }
 
+/// The options that mean something for ONNX models.
+const FOR_MODELS: &[&str] = &["dim", "backend", "format", "output", "color"];
+
 fn explain(options: &ExplainOptions) -> Result<String> {
-    let bytes = files::read(&options.program).map_err(Failure::program)?.into();
+    let loaded = Loaded::open_at(&options.program, &options.choice, &options.given)?;
+    let subject = loaded.subject(options.operators.backend, FOR_MODELS)?;
     let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
-    if let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? {
-        model.backend = options.operators.backend;
-        onnx_model::refuse_operators(&options.operators)?;
-        return explain_model(options, &model, style);
-    }
     let operators = operators::load_on(&options.operators)?;
-    let checker = programs::checker_of(&options.program, options.choice.model.as_deref())?;
-    let unreadable = |error: CheckError| programs::unreadable(checker.name(), error);
+    let failed = |error| failed(subject.name(), error);
     if options.store {
-        let report = checker.store(&operators).map_err(unreadable)?;
+        let checker = subject.program("--store").map_err(failed)?;
+        let report = checker.store(&operators).map_err(|error| failed(error.into()))?;
         return match options.format {
             Format::Json => json(serde_json::to_string_pretty(&report)),
             Format::Text => Ok(report.to_text(style)),
         };
     }
-    let dimensions = match options.dim.as_slice() {
-        [] => checker.dimensions().map_err(unreadable)?,
-        named => {
-            let dimension = |text: &String| {
-                checker.dimension(text).map_err(|error| files::unusable(&options.program, error))
-            };
-            named.iter().map(dimension).collect::<Result<_>>()?
-        }
-    };
-    let mut explanations: Vec<Explanation> = Vec::with_capacity(dimensions.len());
-    for dimension in &dimensions {
-        explanations
-            .push(checker.explain(dimension, &operators, &options.effort.budget()).map_err(unreadable)?);
-    }
-    written(options, &explanations, style)
-}
-
-/// The conditions on dimensions of an ONNX model.
-fn explain_model(options: &ExplainOptions, model: &Model, style: Style) -> Result<String> {
-    if options.store {
-        return Err(Failure::usage("--store is not supported for an ONNX model yet"));
-    }
-    let places = match options.dim.as_slice() {
-        [] => dynamic_dimensions(model),
-        named => {
-            let place = |text: &String| {
-                let unknown = || {
-                    let known: Vec<String> = dynamic_dimensions(model)
-                        .iter()
-                        .map(|(name, dim)| format!("{name}.shape[{dim}]"))
-                        .collect();
-                    let message = format!(
-                        "the model has no dimension `{text}`; those that vary are {}",
-                        known.join(", ")
-                    );
-                    files::unusable(&options.program, message)
-                };
-                dimension(model, text).ok_or_else(unknown)
-            };
-            named.iter().map(place).collect::<Result<_>>()?
-        }
-    };
-    written(options, &explanations(model, &places), style)
+    let explanations = subject.explain(&options.dim, &operators, &options.effort.budget());
+    written(options, &explanations.map_err(failed)?, style)
 }
 
 fn written(options: &ExplainOptions, explanations: &[Explanation], style: Style) -> Result<String> {

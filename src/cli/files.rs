@@ -1,6 +1,7 @@
 //! Reading and writing files; `-` is standard input or output.
 use super::failure::{Failure, Result};
 use crate::escape;
+use crate::onnx::subject::Kind;
 use std::fmt::Display;
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -35,16 +36,7 @@ pub fn complain(text: &str) {
 /// A message that names the file, also when it is too long.
 pub fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", shown(path));
-    let is_model = path.extension().is_some_and(|extension| extension == "onnx");
-    let most = if is_model { MAX_MODEL_BYTES } else { MAX_BYTES };
-    let check_length = |length: u64| match length > most {
-        true if is_model => {
-            Err(format!("{}: it is longer than 2 GiB, the most that protobuf allows", shown(path)))
-        }
-        true => Err(format!("{}: it is longer than 4 GiB, the most that is read", shown(path))),
-        false => Ok(()),
-    };
-    let mut bytes = Vec::new();
+    let (mut bytes, mut length) = (Vec::new(), 0);
     let mut reader: Box<dyn Read> = if path.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
@@ -53,24 +45,29 @@ pub fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
         if known.as_ref().is_some_and(|m| m.is_dir()) {
             return Err(format!("{}: a folder; expected a file", shown(path)));
         }
-        let length = known.map_or(0, |m| m.len());
-        check_length(length)?;
+        length = known.map_or(0, |m| m.len());
         // Reserves the whole size, and a byte more to see the end in: a vector that grows copies its bytes. If that
         // fails, it grows.
-        let _ = bytes.try_reserve_exact(usize::try_from(length + 1).unwrap_or(0));
+        let _ = bytes.try_reserve_exact(usize::try_from(length.min(MAX_BYTES) + 1).unwrap_or(0));
         Box::new(file)
     };
     reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    let is_text = crate::onnx::read::is_text(&bytes) || crate::ir::text::is_text(&bytes);
+    let (most, why) = match Kind::of(&name(path), &bytes) {
+        _ if is_text => (MAX_TEXT_BYTES, "it is a text of more than 256 MiB, the most that is read"),
+        Kind::Model => (MAX_MODEL_BYTES, "it is longer than 2 GiB, the most that protobuf allows"),
+        Kind::Program | Kind::Text => (MAX_BYTES, "it is longer than 4 GiB, the most that is read"),
+    };
+    let is_short = |length: u64| match length <= most {
+        true => Ok(()),
+        false => Err(format!("{}: {why}", shown(path))),
+    };
+    is_short(length)?;
     if bytes.first() == Some(&0) {
         return Ok(bytes);
     }
-    let is_text = crate::onnx::read::is_text(&bytes) || crate::ir::text::is_text(&bytes);
-    let most = if is_text { most.min(MAX_TEXT_BYTES) } else { most };
     reader.take(most + 1 - bytes.len() as u64).read_to_end(&mut bytes).map_err(failed)?;
-    if is_text && bytes.len() as u64 > most {
-        return Err(format!("{}: it is a text of more than 256 MiB, the most that is read", shown(path)));
-    }
-    check_length(bytes.len() as u64)?;
+    is_short(bytes.len() as u64)?;
     Ok(bytes)
 }
 

@@ -1,11 +1,11 @@
 //! `sizewise guards`: a program's guards as code.
 use super::args::{Kernels, ProgramFile};
 use super::failure::Result;
-use super::{files, onnx_model, operators, programs};
-use crate::onnx::check::guard_set;
+use super::programs::{Loaded, failed, unreadable};
+use super::{files, operators};
+use crate::onnx::subject::Subject;
 use crate::report::guard_code::Language;
 use clap::{Args, ValueEnum};
-use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -47,25 +47,14 @@ pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
         GuardLanguage::C => Language::C,
         GuardLanguage::Json => Language::Json,
     };
-    let loaded = programs::Loaded::open(&options.program)?;
-    if let Some(mut model) = loaded.model()? {
-        model.backend = options.operators.backend;
-        onnx_model::refuse_operators(&options.operators)?;
-        let unreadable = |error: &dyn Display| programs::unreadable(loaded.name(), error);
-        let guards = guard_set(&model, loaded.name()).map_err(|error| unreadable(&error))?;
-        let code = guards.emit(language).map_err(|error| unreadable(&error))?;
-        if guards.not_followed > 0 {
-            files::complain(&incomplete(guards.not_followed));
-        }
-        files::write(options.output.as_deref(), &code)?;
-        return Ok(ExitCode::SUCCESS);
-    }
+    let loaded = Loaded::open(&options.program)?;
+    let subject = loaded.subject(options.operators.backend, &["emit", "backend", "output"])?;
     let operators = operators::load_on(&options.operators)?;
-    let checker = programs::checker(&options.program)?;
-    let unreadable = |error: &dyn Display| programs::unreadable(checker.name(), error);
-    let guards = checker.session(&operators).and_then(|session| session.guard_set());
-    let code =
-        guards.map_err(|error| unreadable(&error))?.emit(language).map_err(|error| unreadable(&error))?;
+    let guards = subject.guard_set(&operators).map_err(|error| failed(subject.name(), error))?;
+    let code = guards.emit(language).map_err(|error| unreadable(subject.name(), error))?;
+    if guards.not_followed > 0 && matches!(subject, Subject::Model(_)) {
+        files::complain(&incomplete(guards.not_followed));
+    }
     files::write(options.output.as_deref(), &code)?;
     Ok(ExitCode::SUCCESS)
 }

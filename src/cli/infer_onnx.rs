@@ -2,7 +2,7 @@
 use super::args::{Jsonl, backend};
 use super::failure::Result;
 use super::jsonl;
-use crate::fake::Backend;
+use crate::kernels::Backend;
 use crate::onnx::shape::{
     Attribute, Call, Dtype, Element, MAX_ELEMENTS, Sequence, Tensor, Value, infer, unsupported_version,
 };

@@ -12,14 +12,13 @@ mod examples;
 mod explain;
 mod failure;
 mod files;
+mod fix;
 mod generated;
 mod guards;
 mod infer;
 mod infer_onnx;
 mod jsonl;
 mod onnx;
-mod onnx_model;
-mod onnx_show;
 mod operators;
 mod ops;
 mod ops_edge;
@@ -35,9 +34,9 @@ mod spec;
 mod start;
 mod verify;
 
-use crate::decide::{Budget, Trace};
 use crate::escape;
 use crate::query;
+use crate::solve::{Budget, Trace};
 use args::Reasoning;
 use asked::{ExpressionOptions, GuardSetOptions};
 use clap::{Parser, Subcommand};
@@ -205,7 +204,7 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
 pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
     let reply = match Options::try_parse_from(["sizewise", command]).ok()?.command {
         Command::Infer(_) => {
-            let operators = crate::fake::Operators::new();
+            let operators = crate::kernels::Operators::new();
             jsonl::answer_line(&|request| query::infer::answer(&operators, request), line)
         }
         Command::InferOnnx(_) => jsonl::answer_line(&infer_onnx::answer, line),

@@ -2,7 +2,7 @@
 use super::args::{Kernels, OperatorFiles};
 use super::failure::{Failure, Result};
 use super::files;
-use crate::fake::Operators;
+use crate::kernels::Operators;
 
 /// Reads the files given by `--ops`.
 ///

@@ -2,7 +2,7 @@
 use super::args::OperatorFiles;
 use super::failure::{Failure, Result};
 use super::{files, operators, ops_edge, verify};
-use crate::fake::{Coverage, Served, coverage, libraries};
+use crate::kernels::{Coverage, Served, coverage, libraries};
 use clap::{Args, ValueEnum};
 use rustc_hash::FxHashMap;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `sizewise ops --edge OP`: the dtypes of the tensors that an operator of the Edge dialect takes and gives.
-use crate::fake::Operators;
 use crate::ir::Dtype;
 use crate::ir::schema::{OperatorName, Schema, SchemaTable};
+use crate::kernels::Operators;
 use crate::verify::{Combinations, EdgeDtypes};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;

@@ -1,24 +1,28 @@
-//! Reads programs in every format: `.pt2` archives, their JSON, and text.
-use super::args::ProgramFile;
+//! Reads programs in every format: `.pt2` archives, their JSON, and text; and ONNX models.
+use super::args::{Given, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{files, progress};
 use crate::check::{CheckError, Checker};
-use crate::decide::Budget;
 use crate::escape;
-use crate::fake::Operators;
 use crate::ir::outline::Outline;
 use crate::ir::pt2::{self, Limits, ReadOptions, Source, WriteError};
 use crate::ir::text;
 use crate::ir::{Program, ReadError, ReadErrorKind, ReadResult};
+use crate::kernels::{Backend, Operators};
+use crate::onnx::subject::{Kind, Subject, SubjectError};
+use crate::solve::Budget;
 use prost::bytes::Bytes;
 use std::fmt::Display;
 use std::path::Path;
 
-/// A file that holds a program.
+const PROGRAMS_ONLY: &str = "an ONNX model; this command takes exported programs (check, eval, show, explain, spec and guards take models, too)";
+
+/// A file that holds a program or a model.
 pub struct Loaded {
     name: String,
     bytes: Bytes,
     model: Option<String>,
+    given: Given,
 }
 
 impl Loaded {
@@ -27,21 +31,27 @@ impl Loaded {
     /// # Errors
     /// A message that names the file.
     pub fn open(file: &ProgramFile) -> Result<Loaded> {
-        let bytes = files::read(file).map_err(Failure::program)?;
-        Ok(Loaded { name: files::name(file), bytes: bytes.into(), model: file.choice.model.clone() })
+        Loaded::open_at(file, &file.choice, &file.given)
     }
 
-    /// The ONNX model, if the file is one.
+    /// As [`Loaded::open`], for a command whose file need be no program.
     ///
     /// # Errors
-    /// When it is one that cannot be read.
-    pub fn model(&self) -> Result<Option<crate::onnx::read::Model>> {
-        super::onnx_model::model(&self.name, &self.bytes)
+    /// A message that names the file.
+    pub fn open_at(path: &Path, choice: &ModelChoice, given: &Given) -> Result<Loaded> {
+        let bytes = files::read(path).map_err(Failure::program)?;
+        Ok(Loaded::of(path, bytes, choice, given))
     }
 
-    /// The file's bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    /// Bytes that were read from a file.
+    pub fn of(path: &Path, bytes: Vec<u8>, choice: &ModelChoice, given: &Given) -> Loaded {
+        let (model, given) = (choice.model.clone(), given.clone());
+        Loaded { name: files::name(path), bytes: bytes.into(), model, given }
+    }
+
+    /// What the file holds.
+    pub fn kind(&self) -> Kind {
+        Kind::of(&self.name, &self.bytes)
     }
 
     /// Refuses an ONNX model where an exported program is needed.
@@ -49,7 +59,66 @@ impl Loaded {
     /// # Errors
     /// When the file is a model.
     pub fn refuse_model(&self) -> Result<()> {
-        refuse_model(&self.name, &self.bytes)
+        match self.kind() {
+            Kind::Model => Err(unreadable(&self.name, PROGRAMS_ONLY)),
+            Kind::Program | Kind::Text => Ok(()),
+        }
+    }
+
+    /// The program or model in the file, run by a backend. `for_models` are the options that mean something for models:
+    /// others are refused by name.
+    ///
+    /// # Errors
+    /// A message that names the file, or the option.
+    pub fn subject(&self, backend: Backend, for_models: &[&str]) -> Result<Subject> {
+        self.subject_called(&self.name, self.model.as_deref(), backend, for_models)
+    }
+
+    fn subject_called(
+        &self,
+        name: &str,
+        model: Option<&str>,
+        backend: Backend,
+        for_models: &[&str],
+    ) -> Result<Subject> {
+        if self.kind() == Kind::Model {
+            let known = [&["path", "program"], for_models].concat();
+            if let Some(option) = self.given.other_than(&known) {
+                return Err(failed(name, SubjectError::NotForModels(format!("--{option}"))));
+            }
+        }
+        let options = ReadOptions { model, ..ReadOptions::default() };
+        let failed = |error| failed(name, error);
+        let subject = Subject::read(name, self.bytes.clone(), &options).map_err(failed)?;
+        Ok(match subject.on(backend).map_err(failed)? {
+            Subject::Program(checker) => {
+                warn(checker.program());
+                Subject::Program(match progress::on_terminal() {
+                    Some(watch) => Box::new(checker.watched(watch)),
+                    None => checker,
+                })
+            }
+            model => model,
+        })
+    }
+
+    /// All programs in the file, or the one that is chosen; or the model. Where there are several, each is called by the
+    /// file's name and its own.
+    ///
+    /// # Errors
+    /// As for [`Loaded::subject`].
+    pub fn subjects(&self, backend: Backend, for_models: &[&str]) -> Result<Vec<Subject>> {
+        let models = match self.model {
+            Some(_) => Vec::new(),
+            None => pt2::models(&self.bytes, &Limits::default()).unwrap_or_default(),
+        };
+        if models.len() < 2 {
+            return Ok(vec![self.subject(backend, for_models)?]);
+        }
+        let called = |model: &String| {
+            self.subject_called(&format!("{}#{model}", self.name), Some(model), backend, for_models)
+        };
+        models.iter().map(called).collect()
     }
 
     fn reading(&self) -> ReadOptions<'_> {
@@ -63,7 +132,7 @@ impl Loaded {
 
     /// The text, if the file begins as one of the text forms does.
     fn text(&self) -> Option<&str> {
-        if text::is_text(&self.bytes) { std::str::from_utf8(&self.bytes).ok() } else { None }
+        if self.kind() == Kind::Text { std::str::from_utf8(&self.bytes).ok() } else { None }
     }
 
     /// The program; Edge programs too.
@@ -119,31 +188,19 @@ pub fn unreadable(name: &str, error: impl Display) -> Failure {
     Failure::program(format!("{}: {error}", escape::visible(name)))
 }
 
-/// A checker of the program in a file, which shows its progress on a terminal.
-///
-/// # Errors
-/// A message that names the file.
-pub fn checker(file: &ProgramFile) -> Result<Checker> {
-    checker_of(file, file.choice.model.as_deref())
-}
-
-/// As [`checker`], for the program of this name in an archive.
-///
-/// # Errors
-/// A message that names the file.
-pub fn checker_of(path: &Path, model: Option<&str>) -> Result<Checker> {
-    checker_in(&files::name(path), &files::read(path).map_err(Failure::program)?, model)
+/// The failure of a question about the program or model of this name.
+pub fn failed(name: &str, error: SubjectError) -> Failure {
+    match error {
+        SubjectError::Check(CheckError::Read(error)) => unread(name, &error),
+        SubjectError::NotForModels(_) => Failure::usage(error),
+        SubjectError::Check(CheckError::NoDimension(..)) => {
+            Failure::usage(format!("{}: {error}", escape::visible(name)))
+        }
+        error => unreadable(name, error),
+    }
 }
 
 impl Loaded {
-    /// A checker of the program.
-    ///
-    /// # Errors
-    /// A message that names the file.
-    pub fn checker(&self) -> Result<Checker> {
-        checker_in(&self.name, &self.bytes, self.model.as_deref())
-    }
-
     /// The conditions on sizes under which the program runs, as a check under its own contract finds them; none where it
     /// cannot be checked.
     pub fn needed(&self) -> Vec<String> {
@@ -152,52 +209,6 @@ impl Loaded {
         let report = checker.check(None, &Operators::new(), &Budget::default());
         report.map_or_else(|_| Vec::new(), |report| report.minimal_guards)
     }
-
-    /// Checkers of all programs in the file, or of the one that is chosen. Where there are several, each is called by
-    /// the file's name and its own.
-    ///
-    /// # Errors
-    /// A message that names the file.
-    pub fn checkers(&self) -> Result<Vec<Checker>> {
-        let models = match self.model {
-            Some(_) => Vec::new(),
-            None => pt2::models(&self.bytes, &Limits::default()).unwrap_or_default(),
-        };
-        if models.len() < 2 {
-            return Ok(vec![self.checker()?]);
-        }
-        models
-            .iter()
-            .map(|model| checker_in(&format!("{}#{model}", self.name), &self.bytes, Some(model)))
-            .collect()
-    }
-}
-
-/// Refuses an ONNX model where an exported program is needed.
-fn refuse_model(name: &str, bytes: &[u8]) -> Result<()> {
-    if !bytes.starts_with(b"PK") && (name.ends_with(".onnx") || crate::onnx::read::is_model(bytes)) {
-        let message = "an ONNX model; this command takes exported programs (check, eval, show, explain, spec and guards take models, too)";
-        return Err(unreadable(name, message));
-    }
-    Ok(())
-}
-
-/// As [`checker_of`], for the bytes of a file of this name.
-///
-/// # Errors
-/// A message that names the file.
-pub fn checker_in(name: &str, bytes: &[u8], model: Option<&str>) -> Result<Checker> {
-    refuse_model(name, bytes)?;
-    let options = ReadOptions { model, ..ReadOptions::default() };
-    let checker = Checker::read_within(name, bytes, &options).map_err(|error| match error {
-        CheckError::Read(error) => unread(name, &error),
-        other => unreadable(name, other),
-    })?;
-    warn(checker.program());
-    Ok(match progress::on_terminal() {
-        Some(watch) => checker.watched(watch),
-        None => checker,
-    })
 }
 
 /// Writes an archive of a program, with the weights, constants and samples of the archive that it was loaded from.

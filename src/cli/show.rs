@@ -1,11 +1,15 @@
 //! `sizewise show`: a program in another format: text, a .pt2 archive, an ONNX model.
+mod model;
+
 use super::args::ProgramFile;
 use super::failure::{Failure, Result};
 use super::onnx::{OnnxOptions, write_onnx};
-use super::{files, onnx_show, programs};
+use super::{files, programs};
 use crate::escape::json_text;
 use crate::ir::pt2;
 use crate::ir::text::{self, Detail};
+use crate::kernels::Backend;
+use crate::onnx::subject::{Kind, Subject};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,7 +21,7 @@ pub struct ShowOptions {
     #[command(flatten)]
     pub program: ProgramFile,
     /// The format.
-    #[arg(long = "as", value_enum, default_value_t = Form::Readable)]
+    #[arg(id = "as", long = "as", value_enum, default_value_t = Form::Readable)]
     pub form: Form,
     /// Write strides, devices, offsets and every result too, so that the text can be read back.
     #[arg(long)]
@@ -56,12 +60,14 @@ pub enum Form {
 /// Runs the command.
 pub fn run(options: &ShowOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
-    if let Some(model) = loaded.model()? {
-        let output = options.output.as_deref();
-        return onnx_show::show(&model, loaded.name(), loaded.bytes(), options.form, output);
+    let output = options.output.as_deref();
+    if loaded.kind() == Kind::Model {
+        if let Subject::Model(file) = loaded.subject(Backend::Cpu, &["as", "output"])? {
+            model::show(&file, options.form, output)?;
+        }
+        return Ok(ExitCode::SUCCESS);
     }
     let program = loaded.load()?;
-    let output = options.output.as_deref();
     let detail = if options.full { Detail::Full } else { Detail::Short };
     let text = match options.form {
         Form::Pt2 => {

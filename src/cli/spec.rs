@@ -1,11 +1,12 @@
 //! `sizewise spec`: the spec of a program, and specs in other forms.
-use super::args::{Effort, Kernels, ModelChoice, ProgramFile};
+use super::args::{Effort, Given, Kernels, ModelChoice, ProgramFile};
 use super::failure::{Failure, Result};
-use super::{examples, files, onnx_model, operators, programs};
-use crate::check::{CheckError, Widest};
+use super::programs::{Loaded, failed};
+use super::{examples, files, operators};
+use crate::check::Widest;
 use crate::escape;
-use crate::fake::Operators;
-use crate::onnx::check::{declared_spec, widen as widen_model};
+use crate::kernels::{Backend, Operators};
+use crate::onnx::subject::{Kind, Subject};
 use crate::spec::{Containers, Language, Spec, is_program};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::Value as Json;
@@ -23,7 +24,7 @@ pub enum SpecCommand {
         options: SpecOptions,
         /// An additional example such as '{"x": [3, 8]}': sizes that differ from the traced ones become dynamic; may be
         /// repeated.
-        #[arg(long = "example", value_name = "JSON")]
+        #[arg(id = "example", long = "example", value_name = "JSON")]
         examples: Vec<String>,
     },
     /// The widest spec that the program supports: any size, narrowed by proved fixes.
@@ -33,6 +34,9 @@ pub enum SpecCommand {
     /// torch.export.export, or JSON.
     #[command(after_help = examples::SPEC_SHOW)]
     Show {
+        /// What the command was given.
+        #[command(flatten)]
+        given: Given,
         /// An exported program; or a spec, in JSON or as Python. - for standard input.
         #[arg(value_name = "PROGRAM|SPEC")]
         path: PathBuf,
@@ -40,7 +44,7 @@ pub enum SpecCommand {
         #[command(flatten)]
         choice: ModelChoice,
         /// The form; by default that of the output's extension, else Python's.
-        #[arg(long = "as", value_enum)]
+        #[arg(id = "as", long = "as", value_enum)]
         form: Option<Form>,
         /// Where to write the spec; standard output by default.
         #[arg(long, short, value_name = "FILE")]
@@ -119,7 +123,7 @@ pub struct SpecOptions {
     pub effort: Effort,
     /// The form of the spec; by default that of the output's extension, else JSON; in the language that the program was
     /// exported with.
-    #[arg(long = "as", value_enum)]
+    #[arg(id = "as", long = "as", value_enum)]
     pub form: Option<Form>,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
@@ -133,50 +137,13 @@ struct Written {
     note: Option<String>,
 }
 
-/// The spec of an ONNX model; `None` if the file is none.
-fn of_model(command: &SpecCommand) -> Result<Option<Written>> {
-    let (SpecCommand::Init { options, .. } | SpecCommand::Widen(options)) = command else { return Ok(None) };
-    let bytes = files::read(&options.program).map_err(Failure::program)?.into();
-    let Some(mut model) = onnx_model::model(&files::name(&options.program), &bytes)? else { return Ok(None) };
-    model.backend = options.operators.backend;
-    onnx_model::refuse_operators(&options.operators)?;
-    if options.form.is_some_and(|form| form.language() == Language::Shapes) {
-        let message =
-            "a ShapesSpec is for exported programs: the spec of an ONNX model is --as python or --as json";
-        return Err(Failure::usage(message));
-    }
-    let written = |spec: Json| {
-        let spec = Spec::parse(spec.to_string().as_bytes()).map_err(Failure::internal)?;
-        Ok(Some(Written { spec, containers: Containers::default(), note: None }))
-    };
-    match command {
-        SpecCommand::Init { examples, .. } if !examples.is_empty() => Err(Failure::usage(
-            "--example is for exported programs: an ONNX model was traced with no example",
-        )),
-        SpecCommand::Widen(_) => match widen_model(&model, &options.effort.budget()) {
-            Some(spec) => written(spec),
-            None => Err(no_spec(&files::shown(&options.program))),
-        },
-        _ => written(declared_spec(&model)),
-    }
-}
-
-/// The failure to find a spec under which everything is proved.
-fn no_spec(name: &str) -> Failure {
-    let why = "no spec was found that implies everything the program needs";
-    Failure::undecided(format!("{name}: {why}; `sizewise check {name}` says more"))
-}
-
 /// Runs the command.
 pub fn run(command: &SpecCommand) -> Result<ExitCode> {
-    let of_model = of_model(command)?;
     let (options, written) = match command {
-        SpecCommand::Init { options, examples } => {
-            (options, of_model.map_or_else(|| init(options, examples), Ok)?)
-        }
-        SpecCommand::Widen(options) => (options, of_model.map_or_else(|| widen(options), Ok)?),
-        SpecCommand::Show { path, choice, form, output } => {
-            let (spec, containers) = shown(path, choice, *form)?;
+        SpecCommand::Init { options, examples } => (options, init(options, examples)?),
+        SpecCommand::Widen(options) => (options, widen(options)?),
+        SpecCommand::Show { given, path, choice, form, output } => {
+            let (spec, containers) = shown(given, path, choice, *form)?;
             let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
             files::write(output.as_deref(), &form.text(&spec, &containers)?)?;
             return Ok(ExitCode::SUCCESS);
@@ -188,20 +155,15 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
 }
 
 /// The spec that a program was exported with, or that of a file, and the containers of the program.
-fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Containers)> {
+fn shown(given: &Given, path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Containers)> {
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
     let failure = if is_called_a_program { Failure::program } else { Failure::usage };
-    let bytes = files::read(path).map_err(failure)?.into();
-    if let Some(model) = onnx_model::model(&files::name(path), &bytes)? {
-        let spec = Spec::parse(declared_spec(&model).to_string().as_bytes()).map_err(Failure::internal)?;
-        return Ok((spec, Containers::default()));
-    }
-    if is_program(&bytes) {
-        let checker = programs::checker_in(&files::name(path), &bytes, choice.model.as_deref())?;
-        let unreadable = |error| programs::unreadable(&files::name(path), error);
-        let spec = checker.recorded_spec(form.map(Form::language), &Operators::new()).map_err(unreadable)?;
-        return Ok((spec, Containers::of(checker.program())));
+    let bytes = files::read(path).map_err(failure)?;
+    if Kind::of(&files::name(path), &bytes) == Kind::Model || is_program(&bytes) {
+        let subject = Loaded::of(path, bytes, choice, given).subject(Backend::Cpu, &["as", "output"])?;
+        let spec = subject.recorded_spec(form.map(Form::language), &Operators::new());
+        return Ok((spec.map_err(|error| failed(subject.name(), error))?, subject.containers()));
     }
     if is_called_a_program && Spec::parse(&bytes).is_err() {
         let message = "neither an exported program nor a spec";
@@ -220,39 +182,49 @@ fn shown(path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec,
 }
 
 fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
-    let checker = programs::checker(&options.program)?;
+    let subject = options.subject(&["backend", "as", "output"])?;
     let operators = operators::load_on(&options.operators)?;
-    let unreadable = |error| programs::unreadable(&files::name(&options.program), error);
-    let contract = checker.contract(&operators).map_err(unreadable)?;
-    let containers = Containers::of(checker.program());
-    if examples.is_empty() {
-        let spec = checker.recorded_spec(options.form.map(Form::language), &operators).map_err(unreadable)?;
-        return Ok(Written { spec, containers, note: None });
-    }
-    let mut parsed = Vec::with_capacity(examples.len());
-    for (i, text) in examples.iter().enumerate() {
-        let example: Json = serde_json::from_str(text)
-            .map_err(|error| Failure::usage(format!("--example {}: `{text}` is not JSON: {error}", i + 1)))?;
-        parsed.push(example);
-    }
-    let spec = Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?;
-    Ok(Written { spec, containers, note: None })
+    let failed = |error| failed(subject.name(), error);
+    let spec = if examples.is_empty() {
+        subject.recorded_spec(options.form.map(Form::language), &operators).map_err(failed)?
+    } else {
+        let mut parsed = Vec::with_capacity(examples.len());
+        for (i, text) in examples.iter().enumerate() {
+            let example: Json = serde_json::from_str(text).map_err(|error| {
+                Failure::usage(format!("--example {}: `{text}` is not JSON: {error}", i + 1))
+            })?;
+            parsed.push(example);
+        }
+        let checker = subject.program("--example").map_err(failed)?;
+        let contract = checker.contract(&operators).map_err(|error| failed(error.into()))?;
+        Spec::of_examples(&contract, &parsed).map_err(Failure::usage)?
+    };
+    Ok(Written { spec, containers: subject.containers(), note: None })
 }
 
 /// The widest spec that the program supports.
 fn widen(options: &SpecOptions) -> Result<Written> {
-    let checker = programs::checker(&options.program)?;
+    let subject = options.subject(&["backend", "budget", "as", "output"])?;
     let operators = operators::load_on(&options.operators)?;
     let name = files::shown(&options.program);
-    let failed = |error: CheckError| Failure::program(format!("{name}: {error}"));
     let language = options.form.map(Form::language);
-    let found = checker.widest_spec(language, &operators, &options.effort.budget()).map_err(failed)?;
-    let Some(Widest { spec, is_proved }) = found else { return Err(no_spec(&name)) };
+    let found = subject.widest_spec(language, &operators, &options.effort.budget());
+    let found = found.map_err(|error| failed(subject.name(), error))?;
+    let Some(Widest { spec, is_proved }) = found else {
+        let why = "no spec was found that implies everything the program needs";
+        return Err(Failure::undecided(format!("{name}: {why}; `sizewise check {name}` says more")));
+    };
     let note = (!is_proved).then(|| {
         format!(
             "{name}: the spec is the program's own contract, and whether the program keeps it is undecided; \
              `sizewise check {name}` says more"
         )
     });
-    Ok(Written { spec, containers: Containers::of(checker.program()), note })
+    Ok(Written { spec, containers: subject.containers(), note })
+}
+
+impl SpecOptions {
+    fn subject(&self, for_models: &[&str]) -> Result<Subject> {
+        Loaded::open(&self.program)?.subject(self.operators.backend, for_models)
+    }
 }

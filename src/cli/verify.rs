@@ -4,9 +4,9 @@ use super::failure::{Failure, Result};
 use super::programs::{Loaded, unread};
 use super::{files, operators};
 use crate::escape::{coloured_lines, json_text, lines, visible};
-use crate::fake::Operators;
 use crate::ir::schema::{OperatorName, Schema};
 use crate::ir::{Dialect, ReadErrorKind};
+use crate::kernels::Operators;
 use crate::recorded_values;
 use crate::verify::{
     EdgeDtypes, KnownOperators, Level, Options, Profile, Rule, Violation, verify_outline, verify_program,

@@ -1,16 +1,16 @@
 //! Statements of the specifications that no other test shows.
 use crate::conformance::root;
 use sizewise::check::{Checker, Shapes};
-use sizewise::decide::Budget;
 use sizewise::expr::Int;
-use sizewise::fake::Operators;
 use sizewise::ir::pt2::{self, ReadOptions};
 use sizewise::ir::schema::Schema;
 use sizewise::ir::text::{self, Detail};
 use sizewise::ir::{Argument, Constant, Dialect, Graph, Node, Program};
+use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, lower_to_edge, retrace};
 use sizewise::recorded_values;
 use sizewise::report::Outcome;
+use sizewise::solve::Budget;
 use sizewise::spec::{Shape, Spec};
 use sizewise::verify::{KnownOperators, Level, Options, Profile, verify_program};
 use std::fs;

@@ -5,11 +5,11 @@
 //! `{f32[2], None}`. Numbers, `True`, `False`, `None`, `[1,2]`, `'text'`, complex numbers `(1.0+2.0j)`, dtypes
 //! (`f32`), `layout.strided`, `device.cpu` and `format.channels_last` are arguments too; `name=value` gives one by
 //! name.
+use sizewise::env::{ShapeEnv, SymbolInfo};
 use sizewise::expr::{Expr, Int, Value as Number, text};
-use sizewise::fake::{Cx, Sizes, Tensor, Value, Values};
 use sizewise::ir::dtype::{Device, Dtype, Layout, MemoryFormat};
+use sizewise::kernels::{Cx, Sizes, Tensor, Value, Values};
 use sizewise::range::ValueRange;
-use sizewise::shape_env::{ShapeEnv, SymbolInfo};
 use std::sync::Arc;
 
 /// A call that was read.

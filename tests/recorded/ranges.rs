@@ -2,9 +2,9 @@
 //! `!` stands where the facts contradict each other.
 use crate::recorded::tally::Tally;
 use serde_json::Value;
-use sizewise::decide::Work;
 use sizewise::expr::{Pool, Sort, read};
 use sizewise::range::{DomainTable, ValueRange};
+use sizewise::solve::Work;
 
 /// Facts are assumed again this often, as long as they teach something.
 const ROUNDS: usize = 3;

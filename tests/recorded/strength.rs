@@ -2,11 +2,12 @@
 //! become weak.
 use crate::recorded::tally::Tally;
 use serde_json::Value;
-use sizewise::decide::{self, Budget, Verdict};
 use sizewise::query::entail::Question;
+use sizewise::solve::{self, Budget, Verdict};
 
 /// Nothing but canonical form, ranges, an assignment at hand, and what linear reasoning sees without writing terms.
-const NOTHING: Budget = Budget { points: 0, branches: 0, work: 0, terms: 1, iterations: 0, rlimit: 0 };
+const NOTHING: Budget =
+    Budget { points: 0, branches: 0, work: 0, terms: 1, iterations: 0, rlimit: 0, classes: true };
 
 /// Rungs that are asked alone, each with the budget that leaves the others out.
 const MEANS: [(&str, Budget); 5] = [
@@ -25,8 +26,8 @@ fn verdict(query: &Value, name: &'static str, budget: &Budget, tally: &mut Tally
     let mut question = Question::read(&super::asked(query)).ok()?;
     question.assume();
     let (pool, facts) = (&mut question.pool, &mut question.premises.facts);
-    decide::prepare(pool, facts, &BEFORE);
-    let answer = decide::decide(pool, facts, question.goal, budget);
+    solve::prepare(pool, facts, &BEFORE);
+    let answer = solve::decide(pool, facts, question.goal, budget);
     tally.add(name, pool, facts.work());
     match answer.verdict {
         Verdict::Implied { .. } => Some("implied"),

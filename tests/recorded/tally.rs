@@ -1,6 +1,6 @@
 //! Counted work, added up over queries.
-use sizewise::decide::Work;
 use sizewise::expr::Pool;
+use sizewise::solve::Work;
 use std::collections::BTreeMap;
 
 /// The sums, by what took the work.

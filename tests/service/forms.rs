@@ -132,7 +132,7 @@ async fn models_are_answered_like_programs() {
             "/v1/check?format=torch",
             &[("program", MODEL)],
             422,
-            "is for exported programs, not for ONNX models",
+            "the report form `torch` is not supported for an ONNX model",
         ),
         ("/v1/check?name=m.onnx", &[("program", "nothing")], 422, "unreadable-program"),
         (

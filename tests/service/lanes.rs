@@ -2,10 +2,10 @@
 use crate::service::client::{LINES, example, form, get, post, request, send, with_limits};
 use serde_json::json;
 use sizewise::check::{CheckError, Checker};
-use sizewise::decide::Budget;
 use sizewise::expr::CancelToken;
-use sizewise::fake::Operators;
+use sizewise::kernels::Operators;
 use sizewise::service::{App, Lane};
+use sizewise::solve::Budget;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

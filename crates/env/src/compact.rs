@@ -124,11 +124,7 @@ impl Env {
         if self.pool.len() < MIN_EXPRESSIONS.max(GROWTH.saturating_mul(self.began_with)) {
             return;
         }
-        let mut roots = Vec::new();
-        self.facts.each_assumed(&mut |e| roots.push(e));
-        let (mut pool, moved) = self.pool.compacted(&roots);
-        self.facts = self.facts.moved(&mut pool, &moved);
-        self.pool = pool;
+        self.premises.compact(&mut self.pool);
         self.began_with = self.pool.len();
     }
 }

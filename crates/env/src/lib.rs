@@ -1,4 +1,4 @@
-//! Layer 4: symbols, guards and runtime assertions.
+//! Symbols, guards and runtime assertions.
 //!
 //! A [`ShapeEnv`] owns the expression pool and what is known about the symbols while a program is traced. A condition
 //! on backed symbols that is not settled follows the hints and is recorded as a [`Guard`]; one on unbacked symbols
@@ -23,6 +23,7 @@ mod operations;
 mod parts;
 mod path;
 mod policy;
+mod premises;
 mod questions;
 mod records;
 mod rename;
@@ -40,5 +41,6 @@ pub use operations::Operation;
 pub use parts::StrideNotes;
 pub use path::Outside;
 pub use policy::{Artefact, Policies, Policy};
+pub use premises::{Declared, Premises, Requires, narrow};
 pub use questions::{Decision, Env};
 pub use symbols::SymbolInfo;

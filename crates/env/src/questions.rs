@@ -1,9 +1,8 @@
 //! Facts about named sizes, and whether a condition follows from them: texts in, texts out.
-use super::unsat_core::condition;
-use sizewise_expr::range::ValueRange;
+use super::premises::{Premises, Requires, narrow};
 use sizewise_expr::read::{self, ReadError};
-use sizewise_expr::{Int, Pool, print};
-use sizewise_solve::{self as solve, Budget, Facts, Premise, Rung, Verdict};
+use sizewise_expr::{Int, Pool};
+use sizewise_solve::{self as solve, Budget, Premise, Rung, Verdict};
 use std::fmt;
 
 /// Sizes with ranges, and conditions that are assumed of them.
@@ -29,11 +28,9 @@ use std::fmt;
 #[derive(Clone, Default)]
 pub struct Env {
     pub(super) pool: Pool,
-    pub(super) facts: Facts,
+    pub(super) premises: Premises,
     /// How many expressions were stored when it was compacted.
     pub(super) began_with: usize,
-    /// The conditions as they were written, by number.
-    texts: Vec<String>,
 }
 
 /// What is answered, with everything by name.
@@ -83,14 +80,10 @@ impl Env {
     /// ranges; if no integer is in them, the facts contradict each other, and every answer says so.
     pub fn declare(&mut self, name: &str, min: i64, max: Option<i64>) -> &mut Env {
         let symbol = self.pool.symbol(name);
-        match (self.pool.as_symbol(symbol), ValueRange::between_options(Some(min.into()), max.map(Int::from)))
-        {
-            (Some(symbol), Some(range)) => self.facts.declare(&mut self.pool, symbol, range),
-            _ => {
-                let never = self.pool.bool(false);
-                self.facts.assume(&mut self.pool, never);
-                self.texts.push(format!("{min} <= {name} <= {}", max.unwrap_or_default()));
-            }
+        let (min, max) = (Some(min.into()), max.map(Int::from));
+        match self.pool.as_symbol(symbol) {
+            Some(symbol) => self.premises.declare(&mut self.pool, symbol, min, max),
+            None => self.premises.never(&mut self.pool, format!("{name} is a size")),
         }
         self
     }
@@ -108,9 +101,8 @@ impl Env {
     /// When the text is no expression, with line and column.
     pub fn assume(&mut self, condition: &str) -> Result<(), ReadError> {
         let read = read::closed(&mut self.pool, condition)?;
-        self.require(&read);
-        self.facts.assume(&mut self.pool, read.expr);
-        self.texts.push(condition.to_owned());
+        Requires::of(&read).learn(&mut self.pool, &mut self.premises.facts);
+        self.premises.assume(&mut self.pool, read.expr, Some(condition.to_owned()));
         Ok(())
     }
 
@@ -122,18 +114,19 @@ impl Env {
         self.stay_small();
         let read = read::closed(&mut self.pool, goal)?;
         // What the goal's operations require holds for this question only.
-        let facts = (!read.divisors.is_empty() || !read.dropped.is_empty()).then(|| self.facts.clone());
-        self.require(&read);
-        let goal = self.pool.truth(read.expr);
-        solve::prepare(&mut self.pool, &mut self.facts, budget);
-        let answer = solve::decide(&mut self.pool, &mut self.facts, goal, budget);
-        let (pool, known) = (&mut self.pool, &mut self.facts);
-        let because = match &answer.verdict {
-            Verdict::Implied { because } => solve::narrow(pool, known, Some(goal), because),
-            Verdict::Inconsistent { because } => solve::minimal_unsat_core(pool, known, because, budget),
-            Verdict::Refuted { .. } | Verdict::Unknown { .. } => Vec::new(),
+        let requires = Requires::of(&read);
+        let facts = (!requires.is_empty()).then(|| self.premises.facts.clone());
+        let (pool, known) = (&mut self.pool, &mut self.premises.facts);
+        requires.learn(pool, known);
+        let goal = pool.truth(read.expr);
+        solve::prepare(pool, known, budget);
+        let mut answer = solve::decide(pool, known, goal, budget);
+        narrow(pool, known, goal, budget, &mut answer);
+        let because: &[Premise] = match &answer.verdict {
+            Verdict::Implied { because } | Verdict::Inconsistent { because } => because,
+            Verdict::Refuted { .. } | Verdict::Unknown { .. } => &[],
         };
-        let because = because.iter().map(|premise| self.premise(*premise)).collect();
+        let because = because.iter().map(|premise| self.premises.shown(pool, premise)).collect();
         let witness = match &answer.verdict {
             Verdict::Refuted { witness } => {
                 let named =
@@ -143,27 +136,9 @@ impl Env {
             _ => Vec::new(),
         };
         if let Some(facts) = facts {
-            self.facts = facts;
+            self.premises.facts = facts;
         }
         Ok(Decision { verdict: answer.verdict, decided_by: answer.decided_by, because, witness })
-    }
-
-    fn require(&mut self, read: &read::Read) {
-        for &divisor in &read.divisors {
-            self.facts.exclude_zero(&mut self.pool, divisor);
-        }
-        for &operation in &read.dropped {
-            self.facts.require_value(&mut self.pool, operation);
-        }
-    }
-
-    /// A premise as text: a condition as it was written, anything else as a condition.
-    fn premise(&mut self, premise: Premise) -> String {
-        if let Premise::Fact(id) = premise {
-            return self.texts.get(id.0 as usize).cloned().unwrap_or_default();
-        }
-        let condition = condition(&mut self.pool, &self.facts, &premise);
-        condition.map_or_else(String::new, |condition| print::expression(&self.pool, condition))
     }
 }
 

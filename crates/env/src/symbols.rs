@@ -1,6 +1,6 @@
 //! Symbols: what is known of one, and how they are named.
-use hmac_sha256::Hash;
 use rustc_hash::FxHashSet;
+use sha2::{Digest, Sha256};
 use sizewise_expr::{Int, Value};
 
 /// What is known of one symbol.
@@ -31,7 +31,7 @@ impl Names {
     /// counted on while it is taken (`ShapeEnv._generate_unique_id`).
     pub fn index(&mut self, source: &str) -> u32 {
         // A big-endian number modulo 100, digit by digit.
-        let digest = Hash::hash(source.as_bytes());
+        let digest = Sha256::digest(source.as_bytes());
         let mut index = digest.iter().fold(0, |rest, &byte| (rest * 256 + u32::from(byte)) % INDICES);
         while !self.taken.insert(index) {
             index += 1;

@@ -1,4 +1,4 @@
-//! Layer 0: symbolic integers, floats and booleans.
+//! Symbolic integers, floats and booleans.
 //!
 //! An [`Expr`] is a small copyable handle into a [`Pool`], which stores every distinct expression once.
 //! Construction is canonical. Integer expressions are polynomials over *atoms* (symbols, floor divisions,

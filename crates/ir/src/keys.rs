@@ -1,4 +1,4 @@
-//! Layer 0: keys of documents that people write. One that nothing reads is a mistake, and most often a known one
+//! Keys of documents that people write. One that nothing reads is a mistake, and most often a known one
 //! misspelt; one that is there twice says two things.
 use rustc_hash::FxHashSet;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};

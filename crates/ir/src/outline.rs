@@ -25,7 +25,7 @@ pub struct Outline {
 #[derive(Debug, Clone, Default)]
 pub struct GraphOutline {
     /// Inputs, calls and outputs in the order in which they stand.
-    pub steps: Vec<Step>,
+    pub steps: Vec<OutlineStep>,
     /// The values of which metadata is recorded, and of which kind; names may repeat.
     pub recorded: Vec<(String, ValueKind)>,
     /// What the graph returns: names, and `None` for what is no single value.
@@ -34,7 +34,7 @@ pub struct GraphOutline {
 
 /// A node of a graph as it is written.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct OutlineStep {
     /// The node's name.
     pub name: String,
     /// Whether the document gives the name, or it is taken from an output.

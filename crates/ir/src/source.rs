@@ -69,12 +69,12 @@ fn element<T: Copy>(list: &[T], dim: i64) -> Option<T> {
 mod tests {
     use super::*;
     use crate::pt2::{ReadOptions, read};
-    use sizewise_expr::text::Step;
+    use sizewise_expr::text::SourceStep;
 
     fn look(
         program: &Program,
         root: &str,
-        steps: &[Step],
+        steps: &[SourceStep],
         property: Option<Property>,
     ) -> Option<SourceValue> {
         let inputs = program.user_inputs().expect("inputs");
@@ -86,7 +86,7 @@ mod tests {
     fn sources_find_sizes_strides_and_scalars() {
         let bytes = include_bytes!("../../../tests/data/programs/pt_dict.pt2");
         let program = read(bytes, &ReadOptions::default()).expect("a program");
-        let a = [Step::Key("a".into())];
+        let a = [SourceStep::Key("a".into())];
         let literal = |value| Some(SourceValue::Int(Sym::Literal(value)));
         for (property, value) in [
             (Property::Size(1), literal(3)),
@@ -105,7 +105,7 @@ mod tests {
         ));
         assert_eq!(look(&program, "inp", &a, None), None);
         assert_eq!(look(&program, "inp", &[], Some(Property::Size(0))), None);
-        assert_eq!(look(&program, "flat_args", &[Step::Index(1)], Some(Property::Size(1))), literal(3));
+        assert_eq!(look(&program, "flat_args", &[SourceStep::Index(1)], Some(Property::Size(1))), literal(3));
 
         let bytes = include_bytes!("../../../tests/data/programs/const_inputs.pt2");
         let program = read(bytes, &ReadOptions::default()).expect("a program");

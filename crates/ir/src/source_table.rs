@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::input::UserInput;
 use super::pytree::{PathStep, TreeKey};
-use sizewise_expr::text::Step;
+use sizewise_expr::text::SourceStep;
 
 /// Finds the inputs that sources name.
 ///
@@ -16,9 +16,9 @@ use sizewise_expr::text::Step;
 #[derive(Debug, Clone, Default)]
 pub struct SourceTable {
     /// Place among the user's inputs; `None` where a name may be either of two inputs.
-    inputs: IndexMap<(String, Vec<Step>), Option<usize>, FxBuildHasher>,
+    inputs: IndexMap<(String, Vec<SourceStep>), Option<usize>, FxBuildHasher>,
     /// For another step to a part of a container, by the way to it: the step that paths have.
-    steps: FxHashMap<(String, Vec<Step>), Step>,
+    steps: FxHashMap<(String, Vec<SourceStep>), SourceStep>,
     /// The inputs within containers of other classes.
     inside: Vec<Inside>,
 }
@@ -29,7 +29,7 @@ struct Inside {
     index: usize,
     placeholder: String,
     /// The ways to it.
-    ways: Vec<(String, Vec<Step>)>,
+    ways: Vec<(String, Vec<SourceStep>)>,
     /// Which steps, counted from the last one, lead to a part of such a container.
     parts: Vec<usize>,
 }
@@ -69,17 +69,16 @@ impl SourceTable {
 
     /// Adds the other steps to the containers' parts that lead to an input.
     fn add_parts(&mut self, index: usize, input: &UserInput) {
-        let ways: Vec<(String, Vec<Step>)> =
+        let ways: Vec<(String, Vec<SourceStep>)> =
             std::iter::once(&input.path).chain(&input.aliases).filter_map(|path| key(path)).collect();
         for (root, steps) in &ways {
             for part in &input.parts {
                 // A way such as `flat_args[3]` passes no container.
                 let Some(at) = steps.len().checked_sub(part.steps_after + 1) else { continue };
-                let position = Step::Index(i64::try_from(part.index).unwrap_or(i64::MAX));
-                let named = part
-                    .name
-                    .iter()
-                    .flat_map(|name| [Step::Key(name.to_string()), Step::Attribute(name.to_string())]);
+                let position = SourceStep::Index(i64::try_from(part.index).unwrap_or(i64::MAX));
+                let named = part.name.iter().flat_map(|name| {
+                    [SourceStep::Key(name.to_string()), SourceStep::Attribute(name.to_string())]
+                });
                 for other in named.chain([position]).filter(|other| *other != steps[at]) {
                     let way = steps[..at].iter().cloned().chain([other]).collect();
                     self.steps.insert((root.clone(), way), steps[at].clone());
@@ -92,7 +91,7 @@ impl SourceTable {
 
     /// The place of the input at these steps from `root` among the user's inputs; `None` when there is none or
     /// when it is ambiguous.
-    pub fn find(&self, root: &str, steps: &[Step]) -> Option<usize> {
+    pub fn find(&self, root: &str, steps: &[SourceStep]) -> Option<usize> {
         let mut way = (root.to_owned(), Vec::with_capacity(steps.len()));
         for step in steps {
             way.1.push(step.clone());
@@ -116,7 +115,7 @@ impl SourceTable {
 
     /// The input within a container of another class whose placeholder has the name that torch makes of these steps.
     /// Source: `placeholder_naming_pass` in `torch/_export/utils.py`; equal names are numbered.
-    fn by_placeholder(&self, root: &str, steps: &[Step]) -> Option<usize> {
+    fn by_placeholder(&self, root: &str, steps: &[SourceStep]) -> Option<usize> {
         let whole = std::iter::once(root.to_owned()).chain(steps.iter().map(step_name));
         let whole: Vec<String> = whole.map(|name| name.to_lowercase()).collect();
         // What `**kwargs` holds is named without it.
@@ -139,9 +138,9 @@ impl SourceTable {
 
 impl Inside {
     /// Whether a source may mean this input: it goes the same way, but to parts of containers of other classes.
-    fn fits(&self, root: &str, steps: &[Step]) -> bool {
+    fn fits(&self, root: &str, steps: &[SourceStep]) -> bool {
         self.ways.iter().any(|(own_root, way)| {
-            let same = |(at, (own, step)): (usize, (&Step, &Step))| {
+            let same = |(at, (own, step)): (usize, (&SourceStep, &SourceStep))| {
                 own == step || self.parts.contains(&(way.len() - 1 - at))
             };
             own_root == root && way.len() == steps.len() && way.iter().zip(steps).enumerate().all(same)
@@ -150,25 +149,25 @@ impl Inside {
 }
 
 /// What a source must say to follow a path.
-fn key(path: &[PathStep]) -> Option<(String, Vec<Step>)> {
+fn key(path: &[PathStep]) -> Option<(String, Vec<SourceStep>)> {
     let (PathStep::Parameter(root), rest) = path.split_first()? else { return None };
     let step = |step: &PathStep| match step {
-        PathStep::Parameter(name) | PathStep::Key(TreeKey::Str(name)) => Step::Key(name.to_string()),
-        PathStep::Index(index) => Step::Index(i64::try_from(*index).unwrap_or(i64::MAX)),
-        PathStep::Key(TreeKey::Int(key)) => Step::Index(*key),
-        PathStep::Key(other) => Step::Literal(other.to_string()),
-        PathStep::Field(name) => Step::Attribute(name.to_string()),
+        PathStep::Parameter(name) | PathStep::Key(TreeKey::Str(name)) => SourceStep::Key(name.to_string()),
+        PathStep::Index(index) => SourceStep::Index(i64::try_from(*index).unwrap_or(i64::MAX)),
+        PathStep::Key(TreeKey::Int(key)) => SourceStep::Index(*key),
+        PathStep::Key(other) => SourceStep::Literal(other.to_string()),
+        PathStep::Field(name) => SourceStep::Attribute(name.to_string()),
     };
     Some((root.to_string(), rest.iter().map(step).collect()))
 }
 
 /// What a placeholder's name has for a step.
-fn step_name(step: &Step) -> String {
+fn step_name(step: &SourceStep) -> String {
     let plain = |text: &str| text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
     match step {
-        Step::Key(text) | Step::Literal(text) => plain(text),
-        Step::Index(index) => plain(&index.to_string()),
-        Step::Attribute(name) => name.clone(),
+        SourceStep::Key(text) | SourceStep::Literal(text) => plain(text),
+        SourceStep::Index(index) => plain(&index.to_string()),
+        SourceStep::Attribute(name) => name.clone(),
     }
 }
 
@@ -213,32 +212,37 @@ mod tests {
 
     #[test]
     fn parts_of_other_classes_are_found_by_their_keys() {
-        let (key, attribute) = (|k: &str| Step::Key(k.into()), |k: &str| Step::Attribute(k.into()));
+        let (key, attribute) =
+            (|k: &str| SourceStep::Key(k.into()), |k: &str| SourceStep::Attribute(k.into()));
         let recorded = Some(["k.k", "v"]);
         for (placeholders, names, step, index) in [
             (["c_k_k_0", "c_v_0"], recorded, key("k.k"), Some(0)),
             (["c_k_k_0", "c_v_0"], recorded, attribute("v"), Some(1)),
-            (["c_k_k_0", "c_v_0"], recorded, Step::Index(1), Some(1)),
+            (["c_k_k_0", "c_v_0"], recorded, SourceStep::Index(1), Some(1)),
             (["c_k_k_0", "c_v_0"], recorded, key("w"), None),
             // The names of placeholders do not say.
             (["a", "b"], recorded, key("v"), Some(1)),
             (["a", "b"], None, key("v"), None),
-            (["a", "b"], None, Step::Index(1), Some(1)),
+            (["a", "b"], None, SourceStep::Index(1), Some(1)),
             // The registration does not say.
             (["c_k_k_0", "c_v_0"], None, key("k.k"), Some(0)),
             (["c_k_k_0", "c_v_0"], None, attribute("v"), Some(1)),
-            (["c_9_0", "c_8_0"], None, Step::Index(8), Some(1)),
+            (["c_9_0", "c_8_0"], None, SourceStep::Index(8), Some(1)),
             // The two disagree: another list than that of the keys, or keys that are numbers in another order.
             (["c_v_0", "c_k_k_0"], recorded, key("v"), None),
-            (["c_1_0", "c_0_0"], None, Step::Index(1), None),
+            (["c_1_0", "c_0_0"], None, SourceStep::Index(1), None),
             // Names that were numbered because they were equal.
             (["c_k_0", "c_k_0_1"], None, key("k"), None),
             (["c_k_0", "c_k_0_1"], None, key("K"), None),
         ] {
             let table = parts(placeholders, names);
-            assert_eq!(table.find("c", &[step.clone(), Step::Index(0)]), index, "{placeholders:?} {step:?}");
+            assert_eq!(
+                table.find("c", &[step.clone(), SourceStep::Index(0)]),
+                index,
+                "{placeholders:?} {step:?}"
+            );
             assert_eq!(table.find("c", std::slice::from_ref(&step)), None, "{step:?}");
-            assert_eq!(table.find("d", &[step.clone(), Step::Index(0)]), None, "{step:?}");
+            assert_eq!(table.find("d", &[step.clone(), SourceStep::Index(0)]), None, "{step:?}");
         }
     }
 }

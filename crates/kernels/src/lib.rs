@@ -1,4 +1,4 @@
-//! Layer 5: fake kernels, which compute what an operator returns from what its arguments look like.
+//! Fake kernels, which compute what an operator returns from what its arguments look like.
 //!
 //! A kernel reads like its specification: schema, shape equation, numbered conditions, then code in the same order.
 //! It sees its arguments already matched against the schema ([`Args`]) and builds sizes and conditions through a
@@ -56,7 +56,8 @@ pub use kernel::{FakeKernel, Kernel};
 pub use operators::Operators;
 pub use positions::Lookup;
 pub use promote::{Category, ResultType, default_dtype_for, to_float};
-pub use registry::{Registry, flops};
+pub use ops::flops;
+pub use registry::Registry;
 pub use scalar::python_function;
 pub use span::{Reach, Span};
 pub use tensor::{Sizes, Tensor};

@@ -4,13 +4,14 @@ pub mod check;
 pub mod dot;
 pub mod fill;
 #[cfg(test)]
-mod hostile;
+mod hostile_tests;
 pub mod proto;
 pub mod query;
 pub mod read;
 pub mod redeclare;
 pub mod report;
 pub mod shape;
+pub mod subject;
 pub mod text;
 pub mod walk;
 mod write;

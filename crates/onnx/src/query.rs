@@ -1,6 +1,7 @@
 //! Requests about models, as of `sizewise eval`.
 use crate::check::{Filled, ShownSize, evaluate_fully};
 use crate::read::Model;
+use crate::walk::inputs;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_check::query::{Fields, Refusal, only};
@@ -14,23 +15,45 @@ fn fits(name: &str, count: usize, sizes: &[i64]) -> Result<(), Refusal> {
     Err(Refusal::invalid(format!("{count} values are given for `{name}`, which has the sizes {sizes:?}")))
 }
 
-/// Answers a request of `sizewise eval`: what happens to inputs of given sizes, with values where they are given.
+/// Requires that the model has an input of this name, with an initializer or without.
+fn is_known(model: &Model, name: &str) -> Result<(), Refusal> {
+    let mut names = model.graph.input.iter().map(|input| input.name.as_str());
+    if names.any(|known| known == name) {
+        return Ok(());
+    }
+    let needed = inputs(model).into_iter().map(|input| input.name).collect::<Vec<_>>().join(", ");
+    Err(Refusal::invalid(format!("no input is named `{name}`; there are {needed}")))
+}
+
+/// Answers a request of `sizewise eval`: what happens to inputs of given sizes, with values where they are given. `scalars`
+/// are values of inputs without dimensions, which have no sizes to give.
 ///
 /// # Errors
 /// When the request is malformed.
 pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
-    only(request, &["id", "shapes", "values"])?;
+    only(request, &["id", "shapes", "values", "scalars"])?;
     let wrong = |what: &str| Refusal::invalid(format!("expected {what}"));
     let given = request.get("shapes").and_then(Json::as_object);
     let given = given.ok_or_else(|| wrong("`shapes`, an object of lists of sizes"))?;
     let mut sizes: FxHashMap<String, Vec<i64>> = FxHashMap::default();
     for (name, list) in given {
+        is_known(model, name)?;
         let list = list.as_array().and_then(|list| list.iter().map(Json::as_i64).collect());
         sizes.insert(name.clone(), list.ok_or_else(|| wrong("a list of sizes for each input"))?);
     }
     let mut filled: FxHashMap<String, Filled> = FxHashMap::default();
-    for (name, value) in request.get("values").and_then(Json::as_object).into_iter().flatten() {
-        let number = |json: &Json| json.as_f64().or_else(|| json.as_bool().map(|b| f64::from(u8::from(b))));
+    let number = |json: &Json| json.as_f64().or_else(|| json.as_bool().map(|b| f64::from(u8::from(b))));
+    let values = |field: &str| request.get(field).and_then(Json::as_object).into_iter().flatten();
+    for (name, value) in values("scalars") {
+        is_known(model, name)?;
+        sizes.insert(name.clone(), Vec::new());
+        // An empty text, `x=` on the command line, is any value.
+        if value.as_str() != Some("") {
+            let value = number(value).ok_or_else(|| wrong("a number as the value of a model's input"))?;
+            filled.insert(name.clone(), Filled::All(value));
+        }
+    }
+    for (name, value) in values("values") {
         let value = match value {
             Json::Array(items) => items.iter().map(number).collect::<Option<_>>().map(Filled::List),
             Json::String(text) if text == "zeros" => Some(Filled::All(0.0)),
@@ -41,6 +64,11 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
             fits(name, list.len(), sizes)?;
         }
         filled.insert(name.clone(), value);
+    }
+    if let Some(input) =
+        inputs(model).iter().find(|input| input.is_tensor && !sizes.contains_key(&input.name))
+    {
+        return Err(Refusal::invalid(format!("no sizes are given for the input `{}`", input.name)));
     }
     let mut fields = Fields::new();
     match evaluate_fully(model, &sizes, &filled) {
@@ -93,6 +121,15 @@ mod tests {
         assert_eq!(found, Ok(json!({"ok": true, "outputs": [[1, 5000]], "runtime_asserts": left})));
         let found = answered(json!({"shapes": {"s": [5], "b": [5]}}));
         assert_eq!(found, Ok(json!({"ok": true, "outputs": [[1, 5]]})));
+    }
+
+    #[test]
+    fn inputs_are_known_and_given() {
+        for request in [json!({"shapes": {"t": [3]}}), json!({"shapes": {}, "scalars": {"t": 3}})] {
+            assert_eq!(answered(request), Err("no input is named `t`; there are s, b".to_owned()));
+        }
+        let message = "no sizes are given for the input `b`";
+        assert_eq!(answered(json!({"shapes": {"s": [3]}})), Err(message.to_owned()));
     }
 
     #[test]

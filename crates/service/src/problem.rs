@@ -7,6 +7,7 @@ use sizewise_check::check::CheckError;
 use sizewise_check::query::Refusal;
 use sizewise_expr::escape::json_text;
 use sizewise_ir::{ReadError, ReadErrorKind};
+use sizewise_onnx::subject::SubjectError;
 
 /// The media type of problem details.
 pub const MEDIA_TYPE: &str = "application/problem+json";
@@ -213,6 +214,18 @@ impl From<CheckError> for Problem {
         match error {
             CheckError::Read(error) => error.into(),
             other => Problem::new(Code::UnreadableProgram, other.to_string()),
+        }
+    }
+}
+
+impl From<SubjectError> for Problem {
+    fn from(error: SubjectError) -> Problem {
+        match error {
+            SubjectError::Check(error) => error.into(),
+            SubjectError::NotForModels(_) | SubjectError::NotForPrograms(_) => {
+                Problem::new(Code::InvalidParameter, error.to_string())
+            }
+            error => Problem::new(Code::UnreadableProgram, error.to_string()),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::models::Models;
 use super::program::{is_beyond_code, to_i128};
 use super::search::conjuncts;
 use super::store::{Store, StoreView};
-use super::verdict::{FactId, Premise, Witness};
+use super::verdict::{Budget, FactId, Premise, Witness};
 use super::work::Work;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -206,6 +206,13 @@ impl Facts {
     /// Reasons without the classes of the store and without earlier answers, to see what these are worth.
     pub fn use_ranges_only(&mut self) {
         self.store.use_ranges_only();
+    }
+
+    /// Leaves classes out if a budget does.
+    pub(super) fn go_by(&mut self, budget: &Budget) {
+        if !budget.classes {
+            self.use_ranges_only();
+        }
     }
 
     /// What deciding has taken so far.

@@ -90,6 +90,7 @@ pub fn implies(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) 
 /// [`entails`], or without preparing for more questions and without naming premises.
 fn among(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, more: bool) -> Answer {
     let goal = pool.truth(goal);
+    facts.go_by(budget);
     facts.declare_free(pool, goal);
     facts.divide_for(pool, goal);
     if facts.is_divided() {

@@ -1,4 +1,4 @@
-//! Layer 3: does a set of facts imply a goal?
+//! Does a set of facts imply a goal?
 //!
 //! [`Facts`] hold the ranges of symbols and assumptions. [`decide`] runs a ladder of rungs, the cheapest
 //! first, until it reaches one of the verdicts *implied*, *refuted* (with a witness that the exact evaluator
@@ -72,7 +72,7 @@ pub use proof_log::ProofStep;
 pub use settle::{Means, settle};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;
-pub use store::{Class, StoreView, use_ranges_only_everywhere};
+pub use store::{Class, StoreView};
 pub use unsat_core::{minimal_unsat_core, unsat_core};
 pub use up_to::up_to;
 pub use verdict::{Answer, Attempt, Budget, FactId, Premise, Rung, Trace, Verdict, Witness};

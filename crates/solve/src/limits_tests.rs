@@ -40,7 +40,15 @@ fn what_follows_from_many_facts_needs_all_of_them_to_be_satisfiable() {
         let fact = of(&mut pool, hard);
         facts.assume(&mut pool, fact);
         let goal = of(&mut pool, "s3 > 2");
-        let budget = Budget { points: 50, branches: 2, work: 500, terms: 3_000, iterations: 0, rlimit: 0 };
+        let budget = Budget {
+            points: 50,
+            branches: 2,
+            work: 500,
+            terms: 3_000,
+            iterations: 0,
+            rlimit: 0,
+            classes: true,
+        };
         decide(&mut pool, &mut facts, goal, &budget)
     };
     assert!(settled("u0 > 5").verdict.is_implied());
@@ -81,7 +89,8 @@ fn a_fact_that_is_added_to_many_counts_from_then_on() {
 }
 
 /// Work without an e-graph, search or case splits.
-const RELAXED: Budget = Budget { points: 0, branches: 0, work: 1, terms: 0, iterations: 0, rlimit: 0 };
+const RELAXED: Budget =
+    Budget { points: 0, branches: 0, work: 1, terms: 0, iterations: 0, rlimit: 0, classes: true };
 
 /// Whether the linear relaxation shows what ranges do not.
 fn relaxed(given: &[String], goal: &str) -> bool {
@@ -185,16 +194,25 @@ fn a_trace_keeps_two_thousand_attempts() {
 }
 
 const ALL: Budget =
-    Budget { points: 100, branches: 40, work: 1_000, terms: 2_000, iterations: 4, rlimit: 60 };
+    Budget { points: 100, branches: 40, work: 1_000, terms: 2_000, iterations: 4, rlimit: 60, classes: true };
 
 #[test]
 fn budgets_are_multiplied_and_divided_in_every_unit_but_rounds() {
-    let twice = Budget { points: 200, branches: 80, work: 2_000, terms: 4_000, iterations: 5, rlimit: 120 };
+    let twice = Budget {
+        points: 200,
+        branches: 80,
+        work: 2_000,
+        terms: 4_000,
+        iterations: 5,
+        rlimit: 120,
+        classes: true,
+    };
     assert_eq!(ALL.times(2), twice);
     assert_eq!(ALL.times(8).iterations, 7);
     assert_eq!(ALL.times(0).iterations, 4);
     assert_eq!(Budget { iterations: 0, ..ALL }.times(8).iterations, 0);
-    let quarter = Budget { points: 25, branches: 10, work: 250, terms: 500, iterations: 4, rlimit: 15 };
+    let quarter =
+        Budget { points: 25, branches: 10, work: 250, terms: 500, iterations: 4, rlimit: 15, classes: true };
     assert_eq!(ALL.percent(25), quarter);
     assert_eq!(ALL.shared(4), quarter);
     assert_eq!((ALL.percent(100), ALL.percent(300), ALL.shared(1), ALL.shared(0)), (ALL, ALL, ALL, ALL));

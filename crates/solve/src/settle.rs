@@ -42,6 +42,7 @@ pub fn settle(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -
     if pool.sort(goal) != Sort::Bool {
         return (None, Means::Open);
     }
+    facts.go_by(budget);
     if let Some(value) = known(pool, facts, goal) {
         return (Some(value), Means::Store);
     }

@@ -11,7 +11,6 @@ use crate::egraph::{Graph, Join, Why};
 use rustc_hash::FxHashMap;
 use sizewise_expr::range::{Domain, DomainTable, Subject};
 use sizewise_expr::{Expr, Func, Moved, Pool, Sort};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often the conditions are assumed again so that they learn from each other.
 const MAX_ROUNDS: usize = 4;
@@ -25,15 +24,6 @@ const TERMS_PER_FACT: u64 = 4_000;
 
 /// Questions before which the classes are not filled.
 const FIRST_QUESTIONS: u32 = 1;
-
-/// Whether every store goes by ranges alone.
-static ONLY_RANGES: AtomicBool = AtomicBool::new(false);
-
-/// Leaves the classes of every store and its earlier answers out, in the whole process, or uses them again: to measure
-/// what they are worth. See also [`Facts::use_ranges_only`](super::Facts::use_ranges_only).
-pub fn use_ranges_only_everywhere(only: bool) {
-    ONLY_RANGES.store(only, Ordering::Relaxed);
-}
 
 /// Equal integers, with the values that they can have.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,7 +131,7 @@ impl Store {
 
     /// What the store knows of a condition: by its own class, the classes of its parts, or an earlier answer.
     pub fn truth(&mut self, pool: &mut Pool, condition: Expr) -> Option<bool> {
-        if self.goes_by_ranges() {
+        if self.ranges_only {
             return None;
         }
         if let Some(&known) = self.answers.get(&condition) {
@@ -200,7 +190,7 @@ impl Store {
 
     /// Whether a question was open with no smaller budget and the same facts.
     pub fn is_open(&self, condition: Expr, budget: &Budget) -> bool {
-        !self.goes_by_ranges() && self.open.get(&condition).is_some_and(|&work| work >= budget.work)
+        !self.ranges_only && self.open.get(&condition).is_some_and(|&work| work >= budget.work)
     }
 
     /// Takes over from the store of the same facts in another pool what was asked about expressions that were moved.
@@ -227,10 +217,6 @@ impl Store {
     /// Uses ranges and congruences only: classes, equalities and earlier answers are left out.
     pub fn use_ranges_only(&mut self) {
         self.ranges_only = true;
-    }
-
-    fn goes_by_ranges(&self) -> bool {
-        self.ranges_only || ONLY_RANGES.load(Ordering::Relaxed)
     }
 
     /// What is in the store, to be looked at.

@@ -189,6 +189,9 @@ pub struct Budget {
     pub iterations: u32,
     /// Z3's resource limit (`rlimit`); 0 leaves that rung out.
     pub rlimit: u32,
+    /// Whether the classes of the store and its earlier answers are used. Without them its ranges alone answer, also later
+    /// questions of the same facts: to measure what they are worth.
+    pub classes: bool,
 }
 
 impl Default for Budget {
@@ -200,6 +203,7 @@ impl Default for Budget {
             terms: 1_000_000,
             iterations: 4,
             rlimit: 400_000,
+            classes: true,
         }
     }
 }
@@ -215,6 +219,7 @@ impl Budget {
             terms: more(self.terms),
             iterations: if self.iterations == 0 { 0 } else { self.iterations + factor.max(1).ilog2() },
             rlimit: more(self.rlimit),
+            classes: self.classes,
         }
     }
 
@@ -237,11 +242,13 @@ impl Budget {
             terms: part(self.terms),
             iterations: self.iterations,
             rlimit: part(self.rlimit),
+            classes: self.classes,
         }
     }
 
     /// A budget for questions asked very often: cheap rungs only.
     pub fn small() -> Budget {
-        Budget { points: 2_000, branches: 30, work: 60_000, terms: 100_000, iterations: 0, rlimit: 0 }
+        let (points, branches, work, terms) = (2_000, 30, 60_000, 100_000);
+        Budget { points, branches, work, terms, iterations: 0, rlimit: 0, classes: true }
     }
 }

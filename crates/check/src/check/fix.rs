@@ -83,31 +83,7 @@ impl Session<'_> {
                 false => self.proposals(&mut named),
             }
         };
-        let mut found: Vec<Repair> = Vec::new();
-        for changes in proposals {
-            if found.len() >= MAX_FIXES {
-                break;
-            }
-            let Some(repair) = self.pursue(&start, &changes, first, budget)? else { continue };
-            if found.iter().any(|weaker| is_narrower(first, repair.kept, weaker.kept, budget)) {
-                continue;
-            }
-            // No other fix is better than one without cost.
-            let is_best = repair.cost.is_nothing();
-            if found.iter().all(|known| !is_same(&known.fix, &repair.fix)) {
-                found.push(repair);
-            }
-            if is_best {
-                break;
-            }
-        }
-        // Those that keep most shapes come first, then those that change least.
-        // Where equal sizes will do, a range that ends at the example is seldom meant.
-        let equates = found.iter().any(|repair| repair.equates && !repair.caps);
-        found.sort_by_key(|r| {
-            let is_last = equates && r.caps;
-            (!r.cost.is_nothing(), is_last, std::cmp::Reverse(r.allowed), r.changed)
-        });
+        let found = self.pursued(&start, proposals, first, budget)?;
         let is_best = found.first().is_some_and(|repair| repair.cost.is_nothing());
         let fixes_a_size = found.first().is_none_or(|repair| repair.fixes_a_size);
         let mut fixes: Vec<Fix> = found.into_iter().map(|repair| repair.fix).collect();
@@ -129,6 +105,42 @@ impl Session<'_> {
         fixes.truncate(MAX_FIXES);
         fixes.extend(self.fix_as_shapes(spec, budget)?);
         Ok(fixes)
+    }
+
+    /// The repairs that proposals come to, the best first.
+    fn pursued(
+        &self,
+        start: &Draft,
+        proposals: Vec<Changes>,
+        first: &mut Examined,
+        budget: &Budget,
+    ) -> Result<Vec<Repair>, CheckError> {
+        let mut found: Vec<Repair> = Vec::new();
+        for changes in proposals {
+            if found.len() >= MAX_FIXES {
+                break;
+            }
+            let Some(repair) = self.pursue(start, &changes, first, budget)? else { continue };
+            if found.iter().any(|weaker| is_narrower(first, repair.kept, weaker.kept, budget)) {
+                continue;
+            }
+            // No other fix is better than one without cost.
+            let is_best = repair.cost.is_nothing();
+            if found.iter().all(|known| !is_same(&known.fix, &repair.fix)) {
+                found.push(repair);
+            }
+            if is_best {
+                break;
+            }
+        }
+        // Those that keep most shapes come first, then those that change least.
+        // Where equal sizes will do, a range that ends at the example is seldom meant.
+        let equates = found.iter().any(|repair| repair.equates && !repair.caps);
+        found.sort_by_key(|r| {
+            let is_last = equates && r.caps;
+            (!r.cost.is_nothing(), is_last, std::cmp::Reverse(r.allowed), r.changed)
+        });
+        Ok(found)
     }
 
     /// The first of the proposals to leave sizes to torch.export that works, preferably without fixing another size.

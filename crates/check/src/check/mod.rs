@@ -1,4 +1,4 @@
-//! Layer 8: the pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
+//! The pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
 mod advice;
 mod asserted;
 mod causes;

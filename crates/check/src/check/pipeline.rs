@@ -7,7 +7,7 @@ use super::obligation::Source;
 use super::summary;
 use crate::propagate::{Run, propagate};
 use crate::report::{Assumed, Diagnostic, Level, Outcome, Report};
-use crate::spec::{Assumptions, Language, Spec, bind};
+use crate::spec::{Assumptions, Contract, Language, Spec, bind};
 use indexmap::IndexMap;
 use sizewise_expr::{Expr, Int};
 use sizewise_solve::Budget;
@@ -95,24 +95,7 @@ impl Checker {
             None => Ok(contract.assumed()),
             Some(spec) => bind(contract, spec),
         };
-        let mut report = self.blank();
-        if task.spec.is_some() {
-            report.assumed = Assumed::Spec;
-        } else if contract.language() == Language::Shapes {
-            report.assumed = Assumed::Assertions;
-        }
-        for message in &contract.unreadable {
-            report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message.clone()));
-            report.verdict = Outcome::Unknown;
-        }
-        if let Some((name, guard)) = contract.guard_of_keywords() {
-            let message = format!(
-                "the guard `{guard}` speaks of what `**{name}` takes: torch's own module of this program fails at every \
-                 call (name 'L' is not defined), although the program itself is right; give these arguments \
-                 parameters of their own"
-            );
-            report.diagnostics.push(Diagnostic::new("guard-of-kwargs", Level::Note, message));
-        }
+        let mut report = self.begun(contract, task.spec.is_some());
         let mut assumptions = match bound {
             Ok(assumptions) => assumptions,
             Err(error) => {
@@ -174,8 +157,27 @@ impl Checker {
         Ok(Examined { report, assumptions, violated, roots, open, of_records })
     }
 
-    fn blank(&self) -> Report {
+    /// A report with what is said of the contract before anything is decided.
+    fn begun(&self, contract: &Contract, has_spec: bool) -> Report {
         let program = summary::program(&self.path, &self.sha256, &self.program);
-        Report::new(summary::tool(), program, Assumed::Contract)
+        let mut report = Report::new(summary::tool(), program, Assumed::Contract);
+        if has_spec {
+            report.assumed = Assumed::Spec;
+        } else if contract.language() == Language::Shapes {
+            report.assumed = Assumed::Assertions;
+        }
+        for message in &contract.unreadable {
+            report.diagnostics.push(Diagnostic::new("unreadable", Level::Warning, message.clone()));
+            report.verdict = Outcome::Unknown;
+        }
+        if let Some((name, guard)) = contract.guard_of_keywords() {
+            let message = format!(
+                "the guard `{guard}` speaks of what `**{name}` takes: torch's own module of this program fails at every \
+                 call (name 'L' is not defined), although the program itself is right; give these arguments \
+                 parameters of their own"
+            );
+            report.diagnostics.push(Diagnostic::new("guard-of-kwargs", Level::Note, message));
+        }
+        report
     }
 }

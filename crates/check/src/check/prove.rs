@@ -65,7 +65,15 @@ impl Proof {
 
 /// The part of a budget for the e-graph and what is cheaper.
 pub(super) fn by_rewriting(budget: &Budget) -> Budget {
-    Budget { points: 100, branches: 0, work: 1, terms: 0, iterations: budget.iterations, rlimit: 0 }
+    Budget {
+        points: 100,
+        branches: 0,
+        work: 1,
+        terms: 0,
+        iterations: budget.iterations,
+        rlimit: 0,
+        classes: true,
+    }
 }
 
 /// What goes wrong at a counterexample.

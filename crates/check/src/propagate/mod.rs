@@ -1,4 +1,4 @@
-//! Layer 6: runs an exported program on fake tensors.
+//! Runs an exported program on fake tensors.
 //!
 //! The [`Interpreter`] walks the graph, calls the fake kernel of each node, and compares the results with the
 //! recorded values. The conditions of kernels are recorded in its [`ShapeEnv`](sizewise_env::ShapeEnv) with the

@@ -1,9 +1,10 @@
 //! The least and the greatest value of an expression under ranges and assumptions.
-use super::premises::Premises;
+use super::premises::{Given, assignment, note};
 use super::refusal::only;
 use super::{Fields, Refusal};
 use crate::report::int_json;
 use serde_json::Value;
+use sizewise_env::Premises;
 use sizewise_expr::{Expr, Int, Pool};
 use sizewise_solve::{self as decide, Budget, Trace};
 
@@ -14,9 +15,9 @@ use sizewise_solve::{self as decide, Budget, Trace};
 pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
     only(request, &["id", "symbols", "given", "expr"])?;
     let mut pool = Pool::new();
-    let mut premises = Premises::read(&mut pool, request, "given")?;
-    let e = premises.expression(&mut pool, request, "expr")?;
-    premises.finish(&mut pool, true);
+    let (mut given, mut premises) = (Given::read(&mut pool, request, "given")?, Premises::default());
+    let e = given.expression(&mut pool, request, "expr")?;
+    given.learn(&mut pool, &mut premises);
     Ok(under(&mut pool, &mut premises, e, budget, trace))
 }
 
@@ -34,7 +35,7 @@ pub(super) fn under(
     let contradiction = if taken { None } else { premises.contradiction(pool) };
     let number = |v: &Option<Int>| v.as_ref().map_or(Value::Null, int_json);
     let assignment = |w: &Option<decide::Witness>| match w {
-        Some(w) => premises.assignment(pool, w),
+        Some(w) => assignment(pool, w),
         None => Value::Null,
     };
     let mut reply = Fields::new();
@@ -43,7 +44,7 @@ pub(super) fn under(
     reply.insert("min_at".into(), assignment(&found.min_at));
     reply.insert("max_at".into(), assignment(&found.max_at));
     reply.insert("exact".into(), found.exact.into());
-    premises.note(pool, &mut reply, contradiction.as_deref());
+    note(premises, pool, &mut reply, contradiction.as_deref());
     super::explain(&mut reply, trace);
     reply
 }

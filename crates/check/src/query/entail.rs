@@ -1,8 +1,9 @@
 //! Do ranges and assumptions imply a goal?
-use super::premises::Premises;
+use super::premises::{Given, assignment};
 use super::refusal::only;
 use super::{Fields, Refusal};
 use serde_json::{Value, json};
+use sizewise_env::{Premises, narrow};
 use sizewise_expr::{Expr, Pool};
 use sizewise_solve::{self as decide, Answer, Budget, Premise, Verdict};
 use std::time::{Duration, Instant};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 pub struct Question {
     /// The pool of its expressions.
     pub pool: Pool,
+    given: Given,
     /// What is assumed.
     pub premises: Premises,
     /// What is asked.
@@ -36,14 +38,14 @@ impl Question {
     pub fn read(request: &Fields) -> Result<Question, Refusal> {
         only(request, &["id", "symbols", "given", "goal"])?;
         let mut pool = Pool::new();
-        let mut premises = Premises::read(&mut pool, request, "given")?;
-        let goal = premises.expression(&mut pool, request, "goal")?;
-        Ok(Question { pool, premises, goal })
+        let mut given = Given::read(&mut pool, request, "given")?;
+        let goal = given.expression(&mut pool, request, "goal")?;
+        Ok(Question { pool, given, premises: Premises::default(), goal })
     }
 
     /// Turns what was read into facts; to be called once, before any of the following.
     pub fn assume(&mut self) {
-        self.premises.finish(&mut self.pool, true);
+        std::mem::take(&mut self.given).learn(&mut self.pool, &mut self.premises);
     }
 
     /// Decides.
@@ -87,11 +89,7 @@ pub(super) fn decided(
     let start = Instant::now();
     let mut answer = decide::decide(pool, &mut premises.facts, goal, budget);
     let time = start.elapsed();
-    if let Verdict::Implied { because } = &mut answer.verdict {
-        *because = decide::narrow(pool, &premises.facts, Some(goal), because);
-    } else if let Verdict::Inconsistent { because } = &mut answer.verdict {
-        *because = decide::minimal_unsat_core(pool, &premises.facts, because, budget);
-    }
+    narrow(pool, &premises.facts, goal, budget, &mut answer);
     let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
     Settled { answer, time_ns: nanoseconds(time), setup_ns: nanoseconds(start - setup) }
 }
@@ -102,14 +100,14 @@ pub(super) fn fields(pool: &Pool, premises: &Premises, settled: &Settled) -> Fie
     let mut reply = Fields::new();
     let (verdict, witness, because): (_, _, &[Premise]) = match &answer.verdict {
         Verdict::Implied { because } => ("implied", Value::Null, because),
-        Verdict::Refuted { witness } => ("refuted", premises.assignment(pool, witness), &[]),
+        Verdict::Refuted { witness } => ("refuted", assignment(pool, witness), &[]),
         Verdict::Inconsistent { because } => ("inconsistent", Value::Null, because),
         Verdict::Unknown { .. } => ("unknown", Value::Null, &[]),
     };
     reply.insert("verdict".into(), verdict.into());
     reply.insert("witness".into(), witness);
     reply.insert("decided_by".into(), answer.decided_by.name().into());
-    reply.insert("because".into(), because.iter().map(|p| premises.premise(pool, *p)).collect());
+    reply.insert("because".into(), because.iter().map(|p| Value::from(premises.premise(pool, p))).collect());
     reply.insert("time_ns".into(), settled.time_ns.into());
     if let Verdict::Unknown { reason } = &answer.verdict {
         reply.insert("reason".into(), reason.as_str().into());

@@ -1,10 +1,11 @@
 //! Environments: facts that are kept while questions are asked, symbols and assumptions being added as they
 //! become known.
-use super::premises::Premises;
+use super::premises::{Given, symbols_json};
 use super::refusal::only;
 use super::simplify::{self, Written};
 use super::{Fields, Refusal, bounds, entail};
 use serde_json::{Value, json};
+use sizewise_env::Premises;
 use sizewise_expr::{Pool, is_cancelled};
 use sizewise_solve::{Budget, Trace};
 use std::time::Instant;
@@ -62,7 +63,7 @@ impl Environment {
         let own_nodes = pool.len();
         Environment {
             pool,
-            premises: Premises::none(),
+            premises: Premises::default(),
             additions: Vec::new(),
             bytes: 0,
             own_nodes,
@@ -85,7 +86,7 @@ impl Environment {
         }
         let bytes = Value::Object(addition.clone()).to_string().len();
         let before = self.pool.len();
-        let more = Premises::read(&mut self.pool, &addition, "given")?;
+        let more = Given::read(&mut self.pool, &addition, "given")?;
         let grown = self.pool.len() - before;
         let full = |what: &str, most: usize| {
             Err(Refusal::no_result("limit", format!("an environment holds at most {most} {what}")))
@@ -93,13 +94,13 @@ impl Environment {
         if self.bytes + bytes > self.capacity.bytes {
             return full("bytes of facts", self.capacity.bytes);
         }
-        if self.premises.len() + more.len() > self.capacity.facts {
+        if self.premises.declared.len() + self.premises.assumed.len() + more.len() > self.capacity.facts {
             return full("symbols and facts", self.capacity.facts);
         }
         if self.own_nodes + grown > self.capacity.nodes {
             return full("nodes", self.capacity.nodes);
         }
-        self.premises.append(&mut self.pool, more);
+        more.learn(&mut self.pool, &mut self.premises);
         self.bytes += bytes;
         self.additions.push(addition);
         self.own_nodes += grown;
@@ -108,14 +109,15 @@ impl Environment {
 
     /// The numbers of symbols and of assumptions.
     pub fn size(&self) -> (usize, usize) {
-        self.premises.counts()
+        (self.premises.declared.len(), self.premises.assumed.len())
     }
 
     /// The symbols with their ranges, and the assumptions, as texts.
     pub fn describe(&self) -> Fields {
         let mut fields = Fields::new();
-        fields.insert("symbols".into(), self.premises.symbols_json(&self.pool));
-        fields.insert("given".into(), json!(self.premises.texts));
+        let texts = (0..self.premises.assumed.len()).map(|number| self.premises.text(&self.pool, number));
+        fields.insert("symbols".into(), symbols_json(&self.premises, &self.pool));
+        fields.insert("given".into(), json!(texts.collect::<Vec<_>>()));
         fields
     }
 
@@ -136,25 +138,25 @@ impl Environment {
 
     fn ask_once(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
         let (pool, kept) = (&mut self.pool, &mut self.premises);
-        let mut own = Premises::read(pool, request, "given")?;
+        let mut own = Given::read(pool, request, "given")?;
         let e = own.expression(pool, request, ask.key())?;
         let asked = Written { expr: e, text: request.get(ask.key()).and_then(Value::as_str) };
-        if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| kept.declares(*s)) {
+        if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| kept.facts.range(*s).is_some()) {
             return Ok(answer(ask, pool, kept, asked, budget));
         }
         // The question's own assumptions, and divisors in its text, do not become facts of the environment.
         let mut scratch = kept.clone();
-        scratch.append(pool, own);
+        own.learn(pool, &mut scratch);
         Ok(answer(ask, pool, &mut scratch, asked, budget))
     }
 
     /// Rebuilds the pool and the facts from what was added.
     fn rebuild(&mut self) {
-        let (mut pool, mut premises) = (Pool::new(), Premises::none());
+        let (mut pool, mut premises) = (Pool::new(), Premises::default());
         for addition in &self.additions {
             // It was read without an error before.
-            if let Ok(more) = Premises::read(&mut pool, addition, "given") {
-                premises.append(&mut pool, more);
+            if let Ok(more) = Given::read(&mut pool, addition, "given") {
+                more.learn(&mut pool, &mut premises);
             }
         }
         self.own_nodes = pool.len();

@@ -1,4 +1,4 @@
-//! Layer 9: questions as JSON objects and their answers, the same for the command line and the service.
+//! Questions as JSON objects and their answers, the same for the command line and the service.
 //!
 //! A request is one object; its answer has the request's `id` and the fields of the answer, or `error`.
 pub mod argument;
@@ -13,7 +13,6 @@ mod refusal;
 pub mod simplify;
 
 pub use environment::{Ask, Capacity, Environment};
-pub use premises::Premises;
 pub use refusal::{Refusal, only, parse_line, reply};
 
 /// What was tried, as JSON: each rung of the ladder and its outcome.

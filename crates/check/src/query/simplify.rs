@@ -1,9 +1,9 @@
 //! The smallest expression equal to another one under ranges and assumptions.
-use super::premises::Premises;
+use super::premises::{Given, note};
 use super::refusal::only;
 use super::{Fields, Refusal};
 use serde_json::Value;
-use sizewise_expr::text::size;
+use sizewise_env::Premises;
 use sizewise_expr::{Expr, Pool};
 use sizewise_solve::egraph::Reading;
 use sizewise_solve::{self as decide, Budget, Trace};
@@ -15,9 +15,9 @@ use sizewise_solve::{self as decide, Budget, Trace};
 pub fn answer(request: &Fields, budget: &Budget, trace: &mut Trace) -> Result<Fields, Refusal> {
     only(request, &["id", "symbols", "given", "expr"])?;
     let mut pool = Pool::new();
-    let mut premises = Premises::read(&mut pool, request, "given")?;
-    let e = premises.expression(&mut pool, request, "expr")?;
-    premises.finish(&mut pool, true);
+    let (mut given, mut premises) = (Given::read(&mut pool, request, "given")?, Premises::default());
+    let e = given.expression(&mut pool, request, "expr")?;
+    given.learn(&mut pool, &mut premises);
     let asked = Written { expr: e, text: request.get("expr").and_then(Value::as_str) };
     Ok(under(&mut pool, &mut premises, asked, budget, trace))
 }
@@ -30,12 +30,9 @@ pub(super) struct Written<'a> {
 }
 
 impl Written<'_> {
-    /// The shortest text found for the expression, or its own text if that has fewer operators: reading multiplies
-    /// out sums, and their factors are not always found again.
+    /// The shortest text found for the expression, or its own.
     pub fn shortest(self, pool: &mut Pool, reading: &mut Reading) -> String {
-        let fewest = reading.operators(pool, self.expr);
-        let written = self.text.filter(|text| size::operators(text).is_some_and(|n| n < fewest));
-        written.map_or_else(|| reading.text(pool, self.expr), |text| text.trim().to_string())
+        reading.text_or(pool, self.expr, self.text)
     }
 }
 
@@ -52,7 +49,7 @@ pub(super) fn under(
     let contradiction = premises.contradiction(pool);
     let simple = Written { expr: simple, ..asked };
     reply.insert("expr".into(), simple.shortest(pool, &mut Reading::new()).into());
-    premises.note(pool, &mut reply, contradiction.as_deref());
+    note(premises, pool, &mut reply, contradiction.as_deref());
     super::explain(&mut reply, trace);
     reply
 }

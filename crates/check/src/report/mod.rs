@@ -1,9 +1,10 @@
-//! Layer 7: what a check found, as plain data, and its renderers.
+//! What a check found, as plain data, and its renderers.
 mod blank;
 mod codes;
 mod errors;
 mod explanation;
 mod findings;
+mod form;
 mod github;
 mod graph;
 pub mod guard_code;
@@ -22,6 +23,7 @@ mod words;
 
 pub use codes::{CODES, meaning};
 pub use explanation::{Condition, Explanation};
+pub use form::ReportForm;
 pub use github::to_github;
 pub use graph::{GraphView, NodeView, ValueView};
 pub use html::{PAGE_SCRIPT, PAGE_STYLE, to_html, to_view_json};

@@ -3,9 +3,10 @@
 use super::assumptions::{Assumptions, Demand, DemandKind, InputSizes};
 use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linear};
 use super::dim::{DimSpec, Entry, Hint};
+use super::error::SpecError;
 use super::inputs::InputKind;
 use super::locate::{Place, places};
-use super::parse::{Spec, SpecError};
+use super::parse::Spec;
 use crate::records::{Records, range};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -2,9 +2,10 @@
 use super::bind::{Binder, Named};
 use super::contract::Contract;
 use super::dim::Entry;
+use super::error::SpecError;
 use super::inputs::{InputKind, ProgramInput};
 use super::locate::Place;
-use super::parse::{Spec, SpecError};
+use super::parse::Spec;
 use super::shapes::Shapes;
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;

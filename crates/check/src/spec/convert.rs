@@ -1,8 +1,9 @@
 //! Specs in torch's other language, where that does not depend on a program.
 use super::bind_shapes::{ARGS, KWARGS};
 use super::dim::{DimSpec, Entry};
+use super::error::SpecError;
 use super::initial_shapes::Language;
-use super::parse::{Spec, SpecError};
+use super::parse::Spec;
 use super::shapes::{Node, Shapes, Variable};
 use indexmap::IndexMap;
 use serde_json::{Map, Value as Json, json};

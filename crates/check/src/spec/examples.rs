@@ -1,9 +1,10 @@
 //! Specs given by additional example inputs, as torch's `AdditionalInputs`: what differs between examples is dynamic.
 use super::Contract;
+use super::error::SpecError;
 use super::initial::place;
 use super::inputs::{InputKind, ProgramInput};
 use super::locate::{check_names, dimensions, find};
-use super::parse::{Spec, SpecError};
+use super::parse::Spec;
 use super::parts::check_parts;
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::{Expr, Int};

@@ -1,7 +1,8 @@
 //! Specs of inputs that do not nest: what an ONNX model takes is a list of tensors with names.
 use super::dim::Entry;
+use super::error::SpecError;
 use super::locate::dimensions;
-use super::parse::{Spec, SpecError};
+use super::parse::Spec;
 use serde_json::Value as Json;
 use sizewise_expr::Int;
 use sizewise_ir::keys;

@@ -1,8 +1,9 @@
 //! Finding the entry of each dimension in the tree that a spec is.
 use super::contract::Contract;
 use super::dim::Entry;
+use super::error::SpecError;
 use super::inputs::{InputKind, ProgramInput};
-use super::parse::{Spec, SpecError};
+use super::parse::Spec;
 use super::parts::{check_parts, keyword_container};
 use rustc_hash::FxHashSet;
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! Layer 5: dynamic-shape specs.
+//! Dynamic-shape specs.
 //!
 //! A spec says, in the structure of the inputs, which dimensions vary and how. [`Spec::parse`] reads one
 //! (JSON, or Python as in `python`),
@@ -13,6 +13,7 @@ mod change;
 mod contract;
 mod convert;
 mod dim;
+mod error;
 mod examples;
 mod file;
 mod flat;
@@ -34,13 +35,14 @@ pub use change::{Change, Computed, NamedPlace, dimension_name};
 pub(crate) use contract::bound_conditions;
 pub use contract::{Contract, ContractError, ContractGuard, UNCHECKED_MINIMUM};
 pub use dim::{DimSpec, Entry, Hint};
+pub use error::SpecError;
 pub use file::is_program;
 pub use flat::FlatInput;
 pub use initial::Width;
 pub use initial_shapes::Language;
 pub(crate) use inputs::path_text;
 pub use inputs::{InputKind, ProgramInput};
-pub use parse::{Spec, SpecError};
+pub use parse::Spec;
 pub use solved::Solved;
 pub use torch::Containers;
 pub(crate) use torch::{Lines, Reason, Refused, refused};

@@ -1,6 +1,7 @@
 //! Which parts a spec has below the parameters: those of the inputs, no others.
 use super::contract::Contract;
-use super::parse::{Spec, SpecError};
+use super::error::SpecError;
+use super::parse::Spec;
 use super::torch::Containers;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;

@@ -1,4 +1,4 @@
-//! Layer 0: text of others made fit for the place that it goes to.
+//! Text of others made fit for the place that it goes to.
 //!
 //! Names, guards, stack traces and file names are whatever the author of a program wrote. Each output reads
 //! some characters as more than letters: a terminal obeys control characters, GitHub takes lines for

@@ -1,4 +1,4 @@
-//! Layer 1: abstract domains, which describe sets of possible values.
+//! Abstract domains, which describe sets of possible values.
 //!
 //! A [`Domain`] is a set of integers given by inclusive bounds ([`ValueRange`]) and a residue class
 //! ([`Congruence`]). Truth values are the integers 0 and 1. A [`FloatRange`] is an interval of doubles.

@@ -24,7 +24,7 @@ mod source;
 mod srepr;
 pub mod tree;
 
-pub use source::{Property, SourcePath, Step};
+pub use source::{Property, SourcePath, SourceStep};
 
 #[cfg(test)]
 mod print_tests;

@@ -3,7 +3,7 @@ use super::functions::{Function, lookup};
 use super::lexer::{Op, Token, unescaped};
 use super::read_error::ReadError;
 use super::reader::{Assumption, Level, Operand, Reader};
-use super::source::{self, Property, SourcePath, Step};
+use super::source::{self, Property, SourcePath, SourceStep};
 use super::srepr;
 use crate::escape::clipped;
 use crate::node::Sort;
@@ -72,7 +72,7 @@ impl<'a> Reader<'a, '_> {
         let mut path = SourcePath { root: String::new(), steps: Vec::new(), property: None };
         if matches!(root, "L" | "G") && self.token == Token::Op(Op::OpenIndex) {
             match self.subscript()? {
-                Step::Key(key) => path.root = key,
+                SourceStep::Key(key) => path.root = key,
                 _ => return Err(self.error(at, format!("expected the name of an input, as in {root}['x']"))),
             }
         } else if let "math" | "torch" | "operator" | "_operator" | "builtins" | "sympy" = root {
@@ -126,11 +126,13 @@ impl<'a> Reader<'a, '_> {
                     "shape" if !called => self.subscript()?,
                     _ if called => return Err(self.expected(".size(), .stride() or .storage_offset()")),
                     _ => {
-                        path.steps.push(Step::Attribute(name.to_owned()));
+                        path.steps.push(SourceStep::Attribute(name.to_owned()));
                         continue;
                     }
                 };
-                let Step::Index(dimension) = dimension else { return Err(self.expected("a dimension")) };
+                let SourceStep::Index(dimension) = dimension else {
+                    return Err(self.expected("a dimension"));
+                };
                 path.property = Some(if name == "stride" {
                     Property::Stride(dimension)
                 } else {
@@ -144,7 +146,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     /// `['key']`, `[3]`, or another key of a dictionary: `[True]`, `[1.5]`, `[(1, 'a')]`, `[<Color.RED: 1>]`.
-    fn subscript(&mut self) -> Result<Step, ReadError> {
+    fn subscript(&mut self) -> Result<SourceStep, ReadError> {
         self.require(Op::OpenIndex)?;
         let start = self.at;
         let negative = self.take(Op::Minus)?;
@@ -157,10 +159,10 @@ impl<'a> Reader<'a, '_> {
                 self.lexer.jump(start + length);
                 step
             }
-            Token::Text(key) if !negative => Step::Key(unescaped(key).into_owned()),
+            Token::Text(key) if !negative => SourceStep::Key(unescaped(key).into_owned()),
             Token::Int(digits) => match digits.parse::<i64>() {
-                Ok(index) => Step::Index(if negative { -index } else { index }),
-                Err(_) => Step::Literal(self.text()[start..self.at + digits.len()].to_owned()),
+                Ok(index) => SourceStep::Index(if negative { -index } else { index }),
+                Err(_) => SourceStep::Literal(self.text()[start..self.at + digits.len()].to_owned()),
             },
             _ => return Err(self.expected("a key or an index")),
         };

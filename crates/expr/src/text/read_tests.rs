@@ -1,6 +1,6 @@
 //! Tests of the reader.
 use super::read::{self, Dialect};
-use super::{Property, SourcePath, Step};
+use super::{Property, SourcePath, SourceStep};
 use crate::{Expr, Int, Pool, Sort, Value};
 
 /// Symbols used below and their values.
@@ -264,21 +264,24 @@ fn path(text: &str) -> Result<SourcePath, String> {
 
 #[test]
 fn sources_are_taken_apart() {
-    let source = |root: &str, steps: &[Step], property| SourcePath {
+    let source = |root: &str, steps: &[SourceStep], property| SourcePath {
         root: root.to_owned(),
         steps: steps.to_vec(),
         property,
     };
-    let key = |k: &str| Step::Key(k.to_owned());
+    let key = |k: &str| SourceStep::Key(k.to_owned());
     let table = [
         ("L['x'].size()[0]", source("x", &[], Some(Property::Size(0)))),
         ("L[\"x\"].stride()[1] + 1", source("x", &[], Some(Property::Stride(1)))),
         ("L['x'].storage_offset() == 0", source("x", &[], Some(Property::StorageOffset))),
         ("L['n']", source("n", &[], None)),
-        ("L['d']['k'][0].size()[1]", source("d", &[key("k"), Step::Index(0)], Some(Property::Size(1)))),
+        ("L['d']['k'][0].size()[1]", source("d", &[key("k"), SourceStep::Index(0)], Some(Property::Size(1)))),
         ("x.shape[-1]", source("x", &[], Some(Property::Size(-1)))),
-        ("args[2].shape[0]", source("args", &[Step::Index(2)], Some(Property::Size(0)))),
-        ("cfg.mask.size()[1]", source("cfg", &[Step::Attribute("mask".to_owned())], Some(Property::Size(1)))),
+        ("args[2].shape[0]", source("args", &[SourceStep::Index(2)], Some(Property::Size(0)))),
+        (
+            "cfg.mask.size()[1]",
+            source("cfg", &[SourceStep::Attribute("mask".to_owned())], Some(Property::Size(1))),
+        ),
         ("L['it\\'s'].size()[0]", source("it's", &[], Some(Property::Size(0)))),
     ];
     for (text, expected) in table {

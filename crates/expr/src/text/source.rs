@@ -3,7 +3,7 @@ use std::fmt;
 
 /// One step from an input to a part of it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Step {
+pub enum SourceStep {
     /// `['k']`.
     Key(String),
     /// `[0]`, negative from the end.
@@ -33,14 +33,14 @@ pub struct SourcePath {
     /// The name of the input (`x` of `L['x']`, or of plain `x.shape[0]`).
     pub root: String,
     /// The way to the leaf.
-    pub steps: Vec<Step>,
+    pub steps: Vec<SourceStep>,
     /// The property of the leaf; `None` if it is a number itself.
     pub property: Option<Property>,
 }
 
 /// The key that begins a text and ends at the bracket that closes its subscript, and its length.
-pub(super) fn key(text: &str) -> Option<(Step, usize)> {
-    literal(text).map(|text| (Step::Literal(key_text(text)), text.len()))
+pub(super) fn key(text: &str) -> Option<(SourceStep, usize)> {
+    literal(text).map(|text| (SourceStep::Literal(key_text(text)), text.len()))
 }
 
 /// The text before the bracket that closes a subscript.
@@ -73,10 +73,10 @@ impl fmt::Display for SourcePath {
         write!(f, "L[{:?}]", self.root)?;
         for step in &self.steps {
             match step {
-                Step::Key(key) => write!(f, "[{key:?}]")?,
-                Step::Index(index) => write!(f, "[{index}]")?,
-                Step::Literal(key) => write!(f, "[{key}]")?,
-                Step::Attribute(name) => write!(f, ".{name}")?,
+                SourceStep::Key(key) => write!(f, "[{key:?}]")?,
+                SourceStep::Index(index) => write!(f, "[{index}]")?,
+                SourceStep::Literal(key) => write!(f, "[{key}]")?,
+                SourceStep::Attribute(name) => write!(f, ".{name}")?,
             }
         }
         match self.property {

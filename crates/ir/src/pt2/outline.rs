@@ -2,8 +2,8 @@
 
 use super::json::{self, Argument as Json, InputSpec as JsonInput, OutputSpec as JsonOutput};
 use crate::outline::{
-    GraphOutline, InputKind, InputOutline, ModuleOutline, Outline, OutputKind, OutputOutline,
-    SignatureOutline, State, Step, StepKind, ValueKind,
+    GraphOutline, InputKind, InputOutline, ModuleOutline, Outline, OutlineStep, OutputKind, OutputOutline,
+    SignatureOutline, State, StepKind, ValueKind,
 };
 
 type Text<'a> = json::Text<'a>;
@@ -36,7 +36,7 @@ fn graph(graph: &json::Graph<'_>) -> GraphOutline {
     for (index, input) in graph.inputs.iter().enumerate() {
         let makes = values(input);
         let name = makes.first().map_or_else(|| format!("input_{index}"), |(name, _)| name.clone());
-        outline.steps.push(Step {
+        outline.steps.push(OutlineStep {
             name,
             named: true,
             kind: StepKind::Input,
@@ -46,7 +46,7 @@ fn graph(graph: &json::Graph<'_>) -> GraphOutline {
         });
     }
     outline.steps.extend(graph.nodes.iter().enumerate().map(|(index, node)| call(node, index)));
-    let mut output = Step {
+    let mut output = OutlineStep {
         name: "output".to_owned(),
         named: true,
         kind: StepKind::Output,
@@ -64,14 +64,14 @@ fn graph(graph: &json::Graph<'_>) -> GraphOutline {
     outline
 }
 
-fn call(node: &json::Node<'_>, index: usize) -> Step {
+fn call(node: &json::Node<'_>, index: usize) -> OutlineStep {
     let makes: Vec<(String, ValueKind)> = node.outputs.iter().flat_map(values).collect();
     let name = match (&node.name, makes.first()) {
         (Some(name), _) => name.to_string(),
         (None, Some((name, _))) => name.clone(),
         (None, None) => format!("node_{index}"),
     };
-    let mut step = Step {
+    let mut step = OutlineStep {
         name,
         named: node.name.is_some(),
         kind: StepKind::Call,
@@ -130,7 +130,7 @@ fn values(argument: &Json<'_>) -> Vec<(String, ValueKind)> {
     }
 }
 
-fn uses(argument: &Json<'_>, step: &mut Step) {
+fn uses(argument: &Json<'_>, step: &mut OutlineStep) {
     match argument {
         Json::Graph(subgraph) => {
             step.subgraphs.push((subgraph.name.to_string(), graph(&subgraph.graph)));

@@ -2,7 +2,7 @@
 
 use super::lower::references;
 use super::raw::{Document, RawGraph, RawKind, RawValue};
-use crate::outline::{GraphOutline, Outline, Step, StepKind, ValueKind};
+use crate::outline::{GraphOutline, Outline, OutlineStep, StepKind, ValueKind};
 
 /// The outline of a text. Its signature is left to reading, and values have no kind.
 pub(super) fn outline(document: &Document) -> Outline {
@@ -44,7 +44,14 @@ fn graph(raw: &RawGraph) -> GraphOutline {
             StepKind::Output => Vec::new(),
             _ => vec![(node.name.clone(), ValueKind::Unknown)],
         };
-        outline.steps.push(Step { name: node.name.clone(), named: true, kind, uses, makes, subgraphs });
+        outline.steps.push(OutlineStep {
+            name: node.name.clone(),
+            named: true,
+            kind,
+            uses,
+            makes,
+            subgraphs,
+        });
     }
     outline
 }

@@ -1,5 +1,7 @@
 //! Declared operators as fake kernels.
-use super::declaration::{Definition, Fold, Made, Operator, Require, Return, Returns, Step, Strides, When};
+use super::declaration::{
+    DeclaredStep, Definition, Fold, Made, Operator, Require, Return, Returns, Strides, When,
+};
 use super::evaluate::Scope;
 use crate::args::Args;
 use crate::context::Cx;
@@ -61,19 +63,19 @@ impl FakeKernel for Operator {
 }
 
 /// Checks conditions and names values.
-fn run(cx: &mut Cx, scope: &mut Scope, steps: &[Step]) -> Result<(), KernelError> {
+fn run(cx: &mut Cx, scope: &mut Scope, steps: &[DeclaredStep]) -> Result<(), KernelError> {
     for step in steps {
         match step {
-            Step::Require(condition) => {
+            DeclaredStep::Require(condition) => {
                 scope.clause = CLAUSES.get(condition.number).copied().unwrap_or(FURTHER);
                 require(cx, scope, condition)?;
                 scope.clause = IMPLIED;
             }
-            Step::Let { name, value } => {
+            DeclaredStep::Let { name, value } => {
                 let value = define(cx, scope, value)?;
                 scope.locals.push((name.clone(), Value::Int(value)));
             }
-            Step::Fresh { name, min, max } => {
+            DeclaredStep::Fresh { name, min, max } => {
                 let min = match min {
                     Some(formula) => {
                         let least = scope.formula(cx, formula)?;

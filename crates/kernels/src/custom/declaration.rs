@@ -9,7 +9,7 @@ pub(super) struct Operator {
     /// The file, for messages.
     pub file: Box<str>,
     /// What is done before the cases are told apart.
-    pub first: Vec<Step>,
+    pub first: Vec<DeclaredStep>,
     /// The ways in which the operator can go; the first whose condition holds is taken.
     pub cases: Vec<Case>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Operator {
 pub(super) struct Case {
     /// When the operator goes this way; always where nothing is said.
     pub when: Option<When>,
-    pub steps: Vec<Step>,
+    pub steps: Vec<DeclaredStep>,
     pub returns: Returns,
 }
 
@@ -36,7 +36,7 @@ pub(super) enum When {
 
 /// What is done before results are made, in this order.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum DeclaredStep {
     /// A condition on the arguments.
     Require(Require),
     /// A name for a value.

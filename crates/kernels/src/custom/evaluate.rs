@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::tensor::{Sizes, Tensor};
 use crate::value::{Value, Values};
 use sizewise_expr::escape::clipped;
-use sizewise_expr::text::{Property, SourcePath, Step};
+use sizewise_expr::text::{Property, SourcePath, SourceStep};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
@@ -79,11 +79,11 @@ impl Scope<'_> {
             return dtype.map(|d| pool.int(d as i64)).ok_or_else(|| shown(path));
         };
         let at = match path.steps.first() {
-            Some(Step::Index(at)) => Some(*at),
+            Some(SourceStep::Index(at)) => Some(*at),
             _ => None,
         };
         let attribute = match path.steps.last() {
-            Some(Step::Attribute(name)) => Some(name.as_str()),
+            Some(SourceStep::Attribute(name)) => Some(name.as_str()),
             _ => None,
         };
         match (value, attribute, path.property) {

@@ -2,7 +2,7 @@
 use super::names::{Names, shown};
 use super::table::{Piece, Result};
 use sizewise_expr::read::{Dialect, Read, ReadError, expression_in};
-use sizewise_expr::text::{SourcePath, Step};
+use sizewise_expr::text::{SourcePath, SourceStep};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::schema::Type;
 
@@ -102,7 +102,7 @@ impl Formula {
     /// A dtype that the formula asks for, if it does.
     pub fn dtype_source(&self, names: &Names) -> Option<String> {
         let asks = |path: &&SourcePath| match path.steps.last() {
-            Some(Step::Attribute(name)) => name == "dtype",
+            Some(SourceStep::Attribute(name)) => name == "dtype",
             Some(_) => false,
             None => names.get(&path.root).is_none_or(|ty| *ty.strip_optional().0 == Type::ScalarType),
         };

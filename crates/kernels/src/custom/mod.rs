@@ -72,7 +72,7 @@ impl Operators {
         if text.len() > MAX_TEXT {
             return Err(source.error(0, format!("the file is longer than {MAX_TEXT} bytes")));
         }
-        let declared = read::operators(&source, self)?;
+        let declared = read::operators(&source, &|name| self.is_custom(name))?;
         let count = declared.len();
         for (schema, operator) in declared {
             self.add(schema, operator);

@@ -1,6 +1,6 @@
 //! What names in declarations stand for, as far as the schema says it.
 use sizewise_expr::escape::clipped;
-use sizewise_expr::text::{Property, SourcePath, Step};
+use sizewise_expr::text::{Property, SourcePath, SourceStep};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::{Schema, Type};
@@ -74,13 +74,13 @@ impl Names<'_> {
         };
         let (inner, optional) = ty.strip_optional();
         let sort = match (inner, path.steps.as_slice(), path.property) {
-            (_, [Step::Attribute(given)], None) if given == "given" && optional => Sort::Bool,
-            (_, [Step::Attribute(given)], None) if given == "given" => {
+            (_, [SourceStep::Attribute(given)], None) if given == "given" && optional => Sort::Bool,
+            (_, [SourceStep::Attribute(given)], None) if given == "given" => {
                 return Err(format!("`{}` is always given: its type is {ty}", path.root));
             }
             (Type::Tensor, steps, property) => self.tensor(&path.root, None, steps, property)?,
-            (Type::List(..), [Step::Attribute(name)], None) if name == "length" => Sort::Int,
-            (Type::List(element, length), [Step::Index(at), rest @ ..], property) => {
+            (Type::List(..), [SourceStep::Attribute(name)], None) if name == "length" => Sort::Int,
+            (Type::List(element, length), [SourceStep::Index(at), rest @ ..], property) => {
                 if let Some(length) = length
                     && !(-i64::from(*length)..i64::from(*length)).contains(at)
                 {
@@ -115,7 +115,7 @@ impl Names<'_> {
         &self,
         name: &str,
         at: Option<i64>,
-        steps: &[Step],
+        steps: &[SourceStep],
         property: Option<Property>,
     ) -> Result<Sort, String> {
         let shown = at.map_or(name.to_owned(), |at| format!("{name}[{at}]"));
@@ -131,12 +131,12 @@ impl Names<'_> {
                 }
                 Ok(Sort::Int)
             }
-            ([Step::Attribute(attribute)], None) => match attribute.as_str() {
+            ([SourceStep::Attribute(attribute)], None) => match attribute.as_str() {
                 "rank" | "ndim" | "numel" | "dtype" => Ok(Sort::Int),
                 "is_floating" | "is_complex" | "is_integral" | "is_bool" => Ok(Sort::Bool),
                 other => Err(format!("a tensor has no `{}` here; expected {ATTRIBUTES}", clipped(other))),
             },
-            ([Step::Attribute(other), ..], _) => {
+            ([SourceStep::Attribute(other), ..], _) => {
                 Err(format!("a tensor has no `{}` here; expected {ATTRIBUTES}", clipped(other)))
             }
             _ => Err(format!("`{shown}` is a tensor; expected {ATTRIBUTES} of it")),

@@ -1,11 +1,10 @@
 //! Reading declarations.
-use super::declaration::{Case, Definition, Fold, Operator, Require, Step, When};
+use super::declaration::{Case, DeclaredStep, Definition, Fold, Operator, Require, When};
 use super::formula::Formula;
 use super::names::Names;
 use super::read_returns::returns;
 use super::shape::Each;
 use super::table::{Entries, Item, Piece, Result, Source};
-use crate::operators::Operators;
 use rustc_hash::FxHashMap;
 use sizewise_expr::Sort;
 use sizewise_ir::schema::{Schema, Type};
@@ -17,7 +16,7 @@ pub(super) const MAX_STEPS: usize = 64;
 const CASE_KEYS: [&str; 5] = ["when", "requires", "let", "fresh", "returns"];
 
 /// Reads all declarations of a file.
-pub(super) fn operators(source: &Source, known: &Operators) -> Result<Vec<(Schema, Operator)>> {
+pub(super) fn operators(source: &Source, is_known: &dyn Fn(&str) -> bool) -> Result<Vec<(Schema, Operator)>> {
     let document = DeTable::parse(source.text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         source.error(at, format!("not TOML: {}", error.message().trim()))
@@ -32,7 +31,7 @@ pub(super) fn operators(source: &Source, known: &Operators) -> Result<Vec<(Schem
         if let Some(line) = lines.insert(name.clone(), piece.line()) {
             return Err(piece.error(0, format!("`{name}` is declared on line {line} already")));
         }
-        if known.is_custom(&name) {
+        if is_known(&name) {
             return Err(piece.error(0, format!("`{name}` is declared in another file already")));
         }
         let operator = operator(&item, &schema)?;
@@ -97,7 +96,7 @@ fn operator(item: &Item, schema: &Schema) -> Result<Operator> {
 }
 
 /// `let`, `requires` and `fresh`, in the order in which they are written.
-fn steps(entries: &Entries, names: &mut Names, number: &mut usize) -> Result<Vec<Step>> {
+fn steps(entries: &Entries, names: &mut Names, number: &mut usize) -> Result<Vec<DeclaredStep>> {
     let mut steps = Vec::new();
     for (key, _, item) in entries.iter() {
         match key {
@@ -107,7 +106,7 @@ fn steps(entries: &Entries, names: &mut Names, number: &mut usize) -> Result<Vec
                     if *number == MAX_STEPS {
                         return Err(item.error(format!("more than {MAX_STEPS} conditions")));
                     }
-                    steps.push(Step::Require(require(&item, names, *number)?));
+                    steps.push(DeclaredStep::Require(require(&item, names, *number)?));
                     *number += 1;
                 }
             }
@@ -118,24 +117,24 @@ fn steps(entries: &Entries, names: &mut Names, number: &mut usize) -> Result<Vec
     Ok(steps)
 }
 
-fn definitions(item: &Item, names: &mut Names, steps: &mut Vec<Step>) -> Result<()> {
+fn definitions(item: &Item, names: &mut Names, steps: &mut Vec<DeclaredStep>) -> Result<()> {
     for (name, at, item) in item.named("a table of names")?.iter() {
         new_name(&item.source, at, name, names)?;
         let value = definition(&item, names)?;
         names.locals.push((name.into(), Type::Int { symbolic: true }));
-        steps.push(Step::Let { name: name.into(), value });
+        steps.push(DeclaredStep::Let { name: name.into(), value });
     }
     Ok(())
 }
 
-fn fresh(item: &Item, names: &mut Names, steps: &mut Vec<Step>) -> Result<()> {
+fn fresh(item: &Item, names: &mut Names, steps: &mut Vec<DeclaredStep>) -> Result<()> {
     for (name, at, item) in item.named("a table of sizes known at run time")?.iter() {
         new_name(&item.source, at, name, names)?;
         let range = item.table("a range: { min = 0, max = \"x.shape[0]\" }", &["min", "max"])?;
         let bound = |key: &str| range.get(key).map(|bound| size(&bound, names)).transpose();
         let (min, max) = (bound("min")?, bound("max")?);
         names.locals.push((name.into(), Type::Int { symbolic: true }));
-        steps.push(Step::Fresh { name: name.into(), min, max });
+        steps.push(DeclaredStep::Fresh { name: name.into(), min, max });
     }
     Ok(())
 }

@@ -4,7 +4,6 @@ use super::error::DeclarationError;
 use super::read;
 use super::table::Source;
 use crate::kernel::FakeKernel;
-use crate::operators::Operators;
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use sizewise_ir::schema::Schema;
@@ -58,7 +57,7 @@ impl Library {
     /// What the file declares.
     fn read(&self) -> Result<Declared, DeclarationError> {
         let source = Source { file: self.file, text: self.text };
-        let declared = read::operators(&source, &Operators::new())?;
+        let declared = read::operators(&source, &|_| false)?;
         let named =
             |(schema, operator): (Schema, Operator)| (schema.qualified().to_string(), (schema, operator));
         Ok(declared.into_iter().map(named).collect())

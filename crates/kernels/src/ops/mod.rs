@@ -1,6 +1,13 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
+use super::args::Args;
+use super::context::Cx;
+use super::error::KernelError;
 use super::flops::Flops;
 use super::kernel::Kernel;
+use super::registry::Registry;
+use super::value::Value;
+use sizewise_expr::Expr;
+use std::sync::OnceLock;
 
 mod activation;
 mod adaptive_pooling;
@@ -171,7 +178,7 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
 ];
 
 /// The formulas of what operators compute, by family; operators in none compute nothing that counts.
-pub(super) const FLOPS: &[&[(&str, Flops)]] = &[
+const FLOPS: &[&[(&str, Flops)]] = &[
     matmul::FLOPS,
     convolution::FLOPS,
     einsum::FLOPS,
@@ -181,3 +188,43 @@ pub(super) const FLOPS: &[&[(&str, Flops)]] = &[
     recurrent_cell::FLOPS,
     transformer::FLOPS,
 ];
+
+/// The floating point operations of a call of `op`, named as in `aten.mm.default`; 0 for operators that are not counted.
+///
+/// # Errors
+/// When the count is not known: of operators made of others in a way that is not modelled.
+pub fn flops(cx: &mut Cx, op: &str, args: &Args, results: &[Value]) -> Result<Expr, KernelError> {
+    let formula = FLOPS.iter().find_map(|family| family.iter().find(|(overload, _)| *overload == op));
+    formula.map_or(Ok(Expr::ZERO), |(_, formula)| formula(cx, args, results))
+}
+
+impl Registry {
+    /// The kernels that come with the crate.
+    pub fn builtin() -> &'static Registry {
+        static BUILTIN: OnceLock<Registry> = OnceLock::new();
+        BUILTIN.get_or_init(|| Registry::of(FAMILIES))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::FAMILIES;
+    use std::collections::HashMap;
+
+    #[test]
+    fn an_overload_has_one_kernel() {
+        let mut families: HashMap<&str, Vec<&str>> = HashMap::new();
+        for (family, kernels) in FAMILIES {
+            for (op, _) in *kernels {
+                families.entry(*op).or_default().push(*family);
+            }
+        }
+        let mut twice: Vec<String> = families
+            .into_iter()
+            .filter(|(_, families)| families.len() > 1)
+            .map(|(op, families)| format!("{op}: {}", families.join(", ")))
+            .collect();
+        twice.sort();
+        assert!(twice.is_empty(), "{}", twice.join("\n"));
+    }
+}

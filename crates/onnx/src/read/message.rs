@@ -258,3 +258,8 @@ pub enum Dimension {
     #[prost(string, tag = "2")]
     Name(String),
 }
+
+/// The graphs within a node.
+pub fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
+    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
+}

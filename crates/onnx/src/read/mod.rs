@@ -15,7 +15,8 @@ mod tensor;
 pub use crate::text::is_text;
 pub use links::{Links, Operator};
 pub use loaded::{Loaded, Row};
-pub use needed::{Needed, graphs_of, reads_elements};
+pub use message::graphs_of;
+pub use needed::{Needed, reads_elements};
 pub(crate) use scope::names_before;
 pub use tensor::{attribute, sparse, tensor};
 

@@ -4,7 +4,7 @@
 //! of them elementwise need not be followed. Nodes are looked at from the last to the first. An operator that is not
 //! listed here reads the elements of all its inputs.
 use super::message::{GraphProto, NodeProto, TypeValue};
-use super::{Model, Operator};
+use super::{Model, Operator, graphs_of};
 use crate::shape::Dtype;
 use rustc_hash::FxHashMap;
 use std::sync::LazyLock;
@@ -234,11 +234,6 @@ fn told(called: &Operator, kind: Kind) -> Told {
         _ if matches!(kind, Kind::Reads | Kind::Ignores) => Told::Not,
         _ => Told::Like(0),
     }
-}
-
-/// The graphs within a node.
-pub fn graphs_of(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
-    node.attribute.iter().flat_map(|attribute| attribute.g.as_deref().into_iter().chain(&attribute.graphs))
 }
 
 /// The names that graphs within a node use, those of graphs within them included.

@@ -129,7 +129,7 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
             format!("onnxruntime's CPU provider has no kernel of {} for {}", name(), types.join(", "));
         return Err(KernelError::invalid("schema.S4", message));
     }
-    let Some(kernel) = schema.kernel else {
+    let Some(kernel) = kernels::kernel(call.domain, call.op) else {
         return Err(KernelError::Unsupported(format!("there is no shape function for {}", name())));
     };
     let unknown = call.inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));

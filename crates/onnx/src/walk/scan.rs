@@ -31,49 +31,11 @@ impl<'m> Walk<'m> {
         };
         self.expect_outputs(node, graph, 0)?;
         self.expect_lists(node, scans, node.output.len().saturating_sub(states))?;
-        let axes = |name: &str| attribute(node, name).map(|a| a.ints.clone()).unwrap_or_default();
-        let (in_axes, out_axes) = (axes("scan_input_axes"), axes("scan_output_axes"));
         let step = self.steps.len() - 1;
-        let mut length: Option<Expr> = None;
         let mut values: Vec<Value> =
             inputs[..states].iter().map(|value| value.map_or(Value::Unknown, Value::clone)).collect();
-        for (at, value) in inputs[states..].iter().enumerate() {
-            let Some(Value::Tensor(tensor)) = value else { return self.missing(node, "tensors to scan") };
-            let Some(mut shape) = tensor.shape.clone() else {
-                values.push(Value::Unknown);
-                continue;
-            };
-            let axis = in_axes.get(at).copied().unwrap_or(0);
-            let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
-            let Some(place) = usize::try_from(axis).ok().filter(|&place| place < shape.len()) else {
-                return self.missing(node, "axis within the rank");
-            };
-            let size = shape.remove(place);
-            match length {
-                None => length = Some(size),
-                Some(known) => {
-                    let required = Cx::on(&mut self.env, self.model.backend).require_eq(
-                        known,
-                        size,
-                        "Scan.C1",
-                        "lengths of scans",
-                    );
-                    if let Err(error) = required {
-                        self.failed(step, error)?;
-                    }
-                }
-            }
-            let is_ranked_at_load = tensor.is_ranked_at_load || tensor.constant;
-            // What lies between two numbers does so in every slice.
-            let spans = tensor.span().cloned().map(|span| [Some(span)].into());
-            let from_sizes = value.is_some_and(are_sizes);
-            let slice = Tensor::new(tensor.dtype, shape);
-            let is_unranked_at_load = tensor.is_unranked_at_load;
-            values.push(Tensor { is_ranked_at_load, is_unranked_at_load, spans, from_sizes, ..slice }.into());
-        }
-        let length = match length {
-            Some(length) => length,
-            None => self.open_size(),
+        let Some(length) = self.slices(node, &inputs[states..], &mut values)? else {
+            return Ok(vec![Value::Unknown; node.output.len()]);
         };
         if let Err(error) = self.some_slices(length) {
             self.failed(step, error)?;
@@ -93,6 +55,7 @@ impl<'m> Walk<'m> {
         self.expect_declared_sizes(step, &graph.output, of_states)?;
         self.expect_stated(step, "Scan.C5", graph, (states, &results))?;
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
+        let out_axes = attribute(node, "scan_output_axes").map(|a| a.ints.clone()).unwrap_or_default();
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
         for (at, value) in results.iter().enumerate() {
             if at < states {
@@ -115,6 +78,50 @@ impl<'m> Walk<'m> {
             });
         }
         Ok(outputs)
+    }
+
+    /// The slices of inputs that are scanned, put behind the states, and their number. `None` if an input has none.
+    fn slices(
+        &mut self,
+        node: &NodeProto,
+        inputs: &[Option<&Value>],
+        values: &mut Vec<Value>,
+    ) -> Result<Option<Expr>, Ended> {
+        let step = self.steps.len() - 1;
+        let axes = attribute(node, "scan_input_axes").map(|a| a.ints.clone()).unwrap_or_default();
+        let mut length: Option<Expr> = None;
+        for (at, value) in inputs.iter().enumerate() {
+            let Some(Value::Tensor(tensor)) = value else {
+                self.missing(node, "tensors to scan")?;
+                return Ok(None);
+            };
+            let Some(mut shape) = tensor.shape.clone() else {
+                values.push(Value::Unknown);
+                continue;
+            };
+            let axis = axes.get(at).copied().unwrap_or(0);
+            let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
+            let Some(place) = usize::try_from(axis).ok().filter(|&place| place < shape.len()) else {
+                self.missing(node, "axis within the rank")?;
+                return Ok(None);
+            };
+            let size = shape.remove(place);
+            let mut cx = Cx::on(&mut self.env, self.model.backend);
+            if let Some(known) = length
+                && let Err(error) = cx.require_eq(known, size, "Scan.C1", "lengths of scans")
+            {
+                self.failed(step, error)?;
+            }
+            length.get_or_insert(size);
+            let is_ranked_at_load = tensor.is_ranked_at_load || tensor.constant;
+            // What lies between two numbers does so in every slice.
+            let spans = tensor.span().cloned().map(|span| [Some(span)].into());
+            let from_sizes = value.is_some_and(are_sizes);
+            let slice = Tensor::new(tensor.dtype, shape);
+            let is_unranked_at_load = tensor.is_unranked_at_load;
+            values.push(Tensor { is_ranked_at_load, is_unranked_at_load, spans, from_sizes, ..slice }.into());
+        }
+        Ok(Some(length.unwrap_or_else(|| self.open_size())))
     }
 
     /// (Scan.C7) Axes and directions are given of all inputs that are scanned, or of all outputs that are put together, or of

@@ -1,6 +1,6 @@
 //! `/v1/check`: does a spec imply everything that a program needs?
-use super::form::{self, Subject};
-use super::params::{self, CheckParams, ReportForm};
+use super::form;
+use super::params::{self, CheckParams};
 use crate::app::App;
 use crate::auth::Owner;
 use crate::problem::{Code, Problem};
@@ -9,12 +9,9 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
-use sizewise_check::check::outline;
-use sizewise_check::report::{self, GraphView, Report, Style};
+use sizewise_check::report::{self, Report, ReportForm, Style};
 use sizewise_check::spec::{Spec, SpecError};
 use sizewise_kernels::Operators;
-use sizewise_onnx::check::shapes;
-use sizewise_onnx::report as models;
 use std::sync::Arc;
 
 /// Checks a program, under a spec or under its own contract.
@@ -39,51 +36,30 @@ pub async fn check(
     let (format, backend) = (params.format, params.backend);
     let operators = Operators::new().on(backend);
     let job = Job { holder, bytes: program.len(), deadline };
-    let work = move || -> Result<_, Problem> {
+    let work = move || -> Result<String, Problem> {
         let budget = state.budget.percent(share);
-        let (report, graph) = match form::read(&state, &name, &program)? {
-            Subject::Program(checker) => {
-                let report = checker.check(spec.as_ref(), &operators, &budget)?;
-                (report, outline(checker.program()))
-            }
-            Subject::Model(_) if matches!(format, ReportForm::Torch) => {
-                let problem = Problem::new(
-                    Code::InvalidParameter,
-                    "the form `torch` is for exported programs, not for ONNX models",
-                );
-                return Err(problem.at("parameter", "format"));
-            }
-            Subject::Model(mut model) => {
-                model.backend = backend;
-                let report = models::report(&model, &name, &program, spec.as_ref(), &budget);
-                let graph = models::outline(&model, &shapes(&model));
-                (report, graph)
-            }
-        };
-        Ok(rendered(&state, &graph, report, format))
+        let subject = form::read(&state, &name, &program, backend)?;
+        let mut report = subject.check(spec.as_ref(), &operators, &budget)?;
+        report.timings.clear();
+        count(&state, &report);
+        Ok(subject.render(&report, format, Style { colour: false })?)
     };
-    let (kind, text) = app.workers.run(job, work).await??;
+    let text = app.workers.run(job, work).await??;
     // Until here it counts among the bodies that are held.
     drop(upload);
-    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+    Ok(([(header::CONTENT_TYPE, media_type(format))], text).into_response())
 }
 
 fn spec_problem(error: SpecError) -> Problem {
     Problem::new(Code::InvalidSpec, error.message).at("part", "spec").at("path", error.path)
 }
 
-/// The report in this format, with its media type.
-fn rendered(app: &App, graph: &GraphView, mut report: Report, form: ReportForm) -> (&'static str, String) {
-    report.timings.clear();
-    count(app, &report);
+/// The media type of a report in this form.
+fn media_type(form: ReportForm) -> &'static str {
     match form {
-        ReportForm::Json => ("application/json", report::to_json(&report)),
-        ReportForm::Text => ("text/plain; charset=utf-8", report::to_text(&report, Style { colour: false })),
-        ReportForm::Torch => ("text/plain; charset=utf-8", report::to_torch(&report)),
-        ReportForm::Github => ("text/plain; charset=utf-8", report::to_github(&report)),
-        ReportForm::Sarif => ("application/json", report::to_sarif(&report)),
-        ReportForm::View => ("application/json", report::to_view_json(&report, graph)),
-        ReportForm::Html => ("text/html; charset=utf-8", report::to_html(&report, graph)),
+        ReportForm::Json | ReportForm::Sarif | ReportForm::View => "application/json",
+        ReportForm::Text | ReportForm::Torch | ReportForm::Github => "text/plain; charset=utf-8",
+        ReportForm::Html => "text/html; charset=utf-8",
     }
 }
 

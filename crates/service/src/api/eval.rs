@@ -1,5 +1,5 @@
 //! `/v1/eval`: what happens to inputs of given shapes.
-use super::form::{self, Subject};
+use super::form;
 use super::params::{self, OperatorParams};
 use super::single::{object, settle};
 use crate::app::App;
@@ -12,9 +12,10 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::HeaderMap;
 use axum::response::Response;
-use sizewise_check::query::{self, Fields, Refusal};
+use sizewise_check::query::{Fields, Refusal};
 use sizewise_expr::is_cancelled;
 use sizewise_kernels::Operators;
+use sizewise_onnx::subject::Subject;
 use std::sync::Arc;
 
 /// Says what happens to inputs of given shapes.
@@ -47,27 +48,21 @@ pub async fn eval(
     };
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
     let job = Job { holder, bytes: upload.program.len(), deadline };
-    let read = move || {
-        form::read(&state, &name, &program).map(|mut subject| {
-            if let Subject::Model(model) = &mut subject {
-                model.backend = params.backend;
-            }
-            Arc::new(subject)
-        })
-    };
-    let checker = app.workers.run(job, read).await??;
+    let backend = params.backend;
+    let read = move || form::read(&state, &name, &program, backend).map(Arc::new);
+    let subject = app.workers.run(job, read).await??;
     match (one, many) {
         (Some(mut request), _) => {
             let id = request.remove("id").unwrap_or_default();
             let (state, requests) = (Arc::clone(&app), [request]);
-            let work = move || answers(&state, &checker, &operators, &requests);
+            let work = move || answers(&state, &subject, &operators, &requests);
             let mut answers = app.workers.run(job, work).await?;
             settle(&id, answers.pop())
         }
         (None, many) => {
             let lines = many.map(|part| part.bytes).unwrap_or_default();
             let answer = move |app: &App, _: &mut Option<_>, requests: &[Fields]| {
-                answers(app, &checker, &operators, requests)
+                answers(app, &subject, &operators, requests)
             };
             let batch = Batch { answers: Arc::new(answer), env: None, holder, deadline };
             batch::respond(&app, batch, Body::from(lines))
@@ -82,22 +77,16 @@ fn answers(
     requests: &[Fields],
 ) -> Vec<Result<Text, Refusal>> {
     app.metrics.queries.with_label_values(&["eval"]).inc_by(requests.len() as u64);
-    let whole = |answer: &dyn Fn(&Fields) -> Result<Fields, Refusal>| {
-        let one = |request: &Fields| match or_bug(|| answer(request)) {
-            Ok(answer) => answer.map(Text::answer),
-            Err(_) => {
-                app.metrics.panics.inc();
-                Err(Refusal::no_result("internal", "internal error in the engine"))
-            }
-        };
-        requests.iter().take_while(|_| !is_cancelled()).map(one).collect()
+    let answers = match subject.answers(operators) {
+        Ok(answers) => answers,
+        Err(error) => return requests.iter().map(|_| Err(Refusal::invalid(error.to_string()))).collect(),
     };
-    let checker = match subject {
-        Subject::Program(checker) => checker,
-        Subject::Model(model) => return whole(&|request| sizewise_onnx::query::answer(model, request)),
+    let one = |request: &Fields| match or_bug(|| answers.answer(request)) {
+        Ok(answer) => answer.map(Text::answer),
+        Err(_) => {
+            app.metrics.panics.inc();
+            Err(Refusal::no_result("internal", "internal error in the engine"))
+        }
     };
-    match checker.evaluator(operators) {
-        Ok(evaluator) => whole(&|request| query::eval::answer(&evaluator, request)),
-        Err(error) => requests.iter().map(|_| Err(Refusal::invalid(error.to_string()))).collect(),
-    }
+    requests.iter().take_while(|_| !is_cancelled()).map(one).collect()
 }

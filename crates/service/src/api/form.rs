@@ -5,10 +5,10 @@ use crate::problem::{Code, Problem};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, header};
 use indexmap::IndexMap;
-use sizewise_check::check::Checker;
 use sizewise_expr::escape::is_hidden;
 use sizewise_ir::pt2::{Limits as ReadLimits, ReadOptions};
-use sizewise_onnx::read::{Model, is_model};
+use sizewise_kernels::Backend;
+use sizewise_onnx::subject::Subject;
 
 /// The name of a program without a name.
 const NAMELESS: &str = "program.pt2";
@@ -99,32 +99,16 @@ async fn parts(headers: &HeaderMap, body: Bytes, others: &[&str]) -> Result<Inde
     Ok(parts)
 }
 
-/// What a request is about.
-pub enum Subject {
-    /// An exported program.
-    Program(Box<Checker>),
-    /// An ONNX model.
-    Model(Box<Model>),
-}
-
-/// Reads a program or a model within the service's limits. Blocks.
+/// Reads a program or a model within the service's limits, to be run by a backend. Blocks.
 ///
 /// # Errors
 /// When it cannot be read, or is too large.
-pub fn read(app: &App, name: &str, program: &[u8]) -> Result<Subject, Problem> {
+pub fn read(app: &App, name: &str, program: &Bytes, backend: Backend) -> Result<Subject, Problem> {
     let limits = &app.config.limits;
-    let (subject, nodes) = if name.ends_with(".onnx") || is_model(program) {
-        let model = Model::read(program.to_vec())
-            .map_err(|error| Problem::new(Code::UnreadableProgram, error.to_string()))?;
-        let nodes = model.graph.node.len();
-        (Subject::Model(Box::new(model)), nodes)
-    } else {
-        let reading = ReadLimits { model_bytes: limits.unpacked, ..ReadLimits::default() };
-        let options = ReadOptions { limits: reading, ..ReadOptions::default() };
-        let checker = Checker::read_within(name, program, &options)?;
-        let nodes = checker.program().graph.total_nodes();
-        (Subject::Program(Box::new(checker)), nodes)
-    };
+    let reading = ReadLimits { model_bytes: limits.unpacked, ..ReadLimits::default() };
+    let options = ReadOptions { limits: reading, ..ReadOptions::default() };
+    let subject = Subject::read(name, program.clone(), &options)?.on(backend)?;
+    let nodes = subject.nodes();
     if nodes > limits.nodes {
         return Err(Problem::new(Code::TooManyNodes, format!("the program has {nodes} nodes"))
             .expecting(format!("at most {} nodes", limits.nodes)));

@@ -3,8 +3,10 @@ use crate::problem::{Code, Problem};
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use serde::{Deserialize, Deserializer, de};
+use sizewise_check::report::ReportForm;
 use sizewise_kernels::Backend;
 use std::fmt::Display;
+use std::str::FromStr;
 use std::time::Duration;
 
 /// How much work an answer may take. A request can ask for less than the service allows, never for more.
@@ -49,7 +51,7 @@ pub struct OperatorParams {
     /// Milliseconds after which the answer is 504; the service's own limit applies if it is shorter.
     pub timeout_ms: Option<u64>,
     /// The backend whose kernels run the operators.
-    #[serde(default, deserialize_with = "backend")]
+    #[serde(default, deserialize_with = "named")]
     pub backend: Backend,
 }
 
@@ -60,30 +62,9 @@ impl OperatorParams {
     }
 }
 
-/// Reads a [`Backend`] by its name.
-fn backend<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Backend, D::Error> {
+/// Reads what has a name: a backend, a form of reports.
+fn named<'de, D: Deserializer<'de>, T: FromStr<Err: Display>>(deserializer: D) -> Result<T, D::Error> {
     String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
-}
-
-/// The formats of a report.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ReportForm {
-    /// The report as JSON.
-    #[default]
-    Json,
-    /// The report with the graph, for pages.
-    View,
-    /// A page.
-    Html,
-    /// SARIF 2.1.0.
-    Sarif,
-    /// GitHub workflow commands.
-    Github,
-    /// As torch words constraint violations.
-    Torch,
-    /// For people.
-    Text,
 }
 
 /// Parameters of `check`.
@@ -95,10 +76,10 @@ pub struct CheckParams {
     /// Milliseconds after which the answer is 504; the service's own limit applies if it is shorter.
     pub timeout_ms: Option<u64>,
     /// The format of the report.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "named")]
     pub format: ReportForm,
     /// The backend whose kernels run the program.
-    #[serde(default, deserialize_with = "backend")]
+    #[serde(default, deserialize_with = "named")]
     pub backend: Backend,
     /// The program's name in the report. No file of that name is looked for.
     pub name: Option<String>,

@@ -1,4 +1,4 @@
-//! Layer 2: equality saturation.
+//! Equality saturation.
 //!
 //! A [`Graph`] holds expressions and facts, those of an environment or, saturated by rules, of one query. Equal
 //! expressions share a class, rules ([`RuleSet`]) add further equal expressions, equations are solved so that classes

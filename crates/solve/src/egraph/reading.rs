@@ -5,6 +5,7 @@
 //! atom that saves most.
 use super::{quotient, root};
 use rustc_hash::FxHashMap;
+use sizewise_expr::text::size;
 use sizewise_expr::{Expr, Func, Int, Node, Poly, Pool, Sort, print};
 
 /// Polynomials of more terms than this are written as they are.
@@ -52,6 +53,14 @@ impl Reading {
             }
         }
         self.known(e)
+    }
+
+    /// The shortest text found for an expression, or the text that it was read from if that has fewer operators: reading
+    /// multiplies out sums, and their factors are not always found again.
+    pub fn text_or(&mut self, pool: &mut Pool, e: Expr, written: Option<&str>) -> String {
+        let fewest = self.operators(pool, e);
+        let written = written.filter(|text| size::operators(text).is_some_and(|n| n < fewest));
+        written.map_or_else(|| self.text(pool, e), |text| text.trim().to_owned())
     }
 
     fn known(&self, e: Expr) -> u32 {

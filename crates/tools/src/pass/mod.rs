@@ -1,4 +1,4 @@
-//! Layer 7: building programs, and passes from program to program.
+//! Building programs, and passes from program to program.
 //!
 //! A [`Tracer`] records calls as nodes and infers their shapes as they are made; [`retrace`] repeats a program's calls
 //! with others between them, and [`rewrite()`] replaces those that fit a [`Pattern`]. A [`Pass`] makes a program of a
@@ -29,4 +29,4 @@ pub use functionalize::{functionalize, without_writes};
 pub use lower::lower_to_edge;
 pub use pattern::{Match, Pattern, rewrite};
 pub use pipeline::{Pass, Pipeline};
-pub use tracer::{Proxy, Step, TraceError, Traced, Tracer, retrace};
+pub use tracer::{OldCall, Proxy, TraceError, Traced, Tracer, retrace};

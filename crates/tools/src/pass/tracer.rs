@@ -21,7 +21,7 @@ mod known;
 mod over;
 
 pub(super) use over::{Edit, retrace_edits, retrace_graphs};
-pub use over::{Step, retrace};
+pub use over::{OldCall, retrace};
 
 /// An input, as the signature has it.
 struct Given {

@@ -3,10 +3,10 @@ use super::event::{Fact, Guards, Hint, Question, Range};
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
 use sizewise_check::query::minimize;
-use sizewise_expr::range::ValueRange;
+use sizewise_env::Premises;
 use sizewise_expr::text::read::{self, Read};
-use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, print};
-use sizewise_solve::{self as solve, Budget, FactId, Facts, Means, Premise, Trace, Verdict};
+use sizewise_expr::{Expr, Int, Pool, Sort};
+use sizewise_solve::{self as solve, Budget, Facts, Means, Trace, Verdict};
 use std::time::{Duration, Instant};
 
 /// The most conditions that an environment reasons with. Later ones are left out: what follows without them holds.
@@ -40,10 +40,9 @@ pub(super) struct Answered {
 /// The facts of one environment.
 pub(super) struct Environment {
     pool: Pool,
-    facts: Facts,
+    /// The facts; conditions as torch wrote them, with the lines that they come from.
+    premises: Premises,
     budget: Budget,
-    /// The conditions among the facts as torch wrote them, with the lines that they come from.
-    written: Vec<(String, Option<String>)>,
     /// Expressions by their texts.
     known: FxHashMap<String, Option<Expr>>,
 }
@@ -56,9 +55,8 @@ impl Environment {
         }
         Environment {
             pool: Pool::new(),
-            facts,
+            premises: Premises::new(facts),
             budget: settings.budget.clone(),
-            written: Vec::new(),
             known: FxHashMap::default(),
         }
     }
@@ -77,19 +75,13 @@ impl Environment {
         let is_float = self.pool.known_symbol_expr(symbol).is_some_and(|e| self.pool.sort(e) == Sort::Float);
         if is_float {
             if let Some(Hint::Float(hint)) = hint {
-                self.facts.hint_float(symbol, hint);
+                self.premises.facts.hint_float(symbol, hint);
             }
             return;
         }
-        match ValueRange::between_options(min.map(Int::from), max.map(Int::from)) {
-            Some(range) => self.facts.declare(&mut self.pool, symbol, range),
-            None => {
-                let never = self.pool.bool(false);
-                self.assume_read(never, &format!("{name} in [{min:?}, {max:?}]"), None);
-            }
-        }
+        self.premises.declare(&mut self.pool, symbol, min.map(Int::from), max.map(Int::from));
         if let Some(Hint::Int(hint)) = hint {
-            self.facts.hint(symbol, hint.into());
+            self.premises.facts.hint(symbol, hint.into());
         }
     }
 
@@ -102,15 +94,10 @@ impl Environment {
 
     /// Adds a condition. One that cannot be read is left out.
     fn assume(&mut self, text: &str, at: Option<&str>) {
-        if let Some(condition) = self.read(text) {
-            self.assume_read(condition, text, at);
-        }
-    }
-
-    fn assume_read(&mut self, condition: Expr, text: &str, at: Option<&str>) {
-        if self.written.len() < MAX_FACTS {
-            self.facts.assume(&mut self.pool, condition);
-            self.written.push((text.to_owned(), at.map(str::to_owned)));
+        let Some(condition) = self.read(text) else { return };
+        if self.premises.assumed.len() < MAX_FACTS {
+            let shown = at.map_or_else(|| text.to_owned(), |at| format!("{text} ({at})"));
+            self.premises.assume(&mut self.pool, condition, Some(shown));
         }
     }
 
@@ -133,7 +120,7 @@ impl Environment {
         let read = self.read(&question.expr);
         let start = Instant::now();
         let (answer, means) = read.map_or((None, Means::Open), |goal| {
-            solve::settle(&mut self.pool, &mut self.facts, goal, &self.budget)
+            solve::settle(&mut self.pool, &mut self.premises.facts, goal, &self.budget)
         });
         Answered { answer, means, time: start.elapsed() }
     }
@@ -141,35 +128,14 @@ impl Environment {
     /// The facts from which an answer follows, as torch wrote them, each with its line; `None` where they are not found.
     pub fn reasons(&mut self, question: &Question, answer: bool) -> Option<Vec<String>> {
         let goal = self.read(&question.expr)?;
-        let (pool, facts) = (&mut self.pool, &mut self.facts);
+        let (pool, facts) = (&mut self.pool, &mut self.premises.facts);
         let goal = if answer { goal } else { pool.not(goal) };
         let Verdict::Implied { because } = solve::decide(pool, facts, goal, &Budget::default()).verdict
         else {
             return None;
         };
         let because = solve::narrow(pool, facts, Some(goal), &because);
-        Some(because.iter().map(|premise| self.reason(premise)).collect())
-    }
-
-    fn reason(&mut self, premise: &Premise) -> String {
-        let name = |symbol: Symbol| self.pool.symbol_name(symbol).to_owned();
-        let bounds = |symbol: Symbol| self.facts.ranges().find(|(s, ..)| *s == symbol);
-        match premise {
-            Premise::Fact(FactId(id)) => match self.written.get(*id as usize) {
-                Some((text, Some(at))) => format!("{text} ({at})"),
-                Some((text, None)) => text.clone(),
-                None => String::new(),
-            },
-            Premise::Lower(s) => match bounds(*s).and_then(|(_, low, _)| low) {
-                Some(low) => format!("{} >= {low}", name(*s)),
-                None => String::new(),
-            },
-            Premise::Upper(s) => match bounds(*s).and_then(|(.., high)| high) {
-                Some(high) => format!("{} <= {high}", name(*s)),
-                None => String::new(),
-            },
-            Premise::Nonzero(e) => format!("{} != 0", print::expression(&self.pool, *e)),
-        }
+        Some(because.iter().map(|premise| self.premises.shown(pool, premise)).collect())
     }
 
     /// An equivalent set of guards without redundant members, as torch wrote them where they are unchanged.

@@ -1,4 +1,4 @@
-//! Layer 3: does a program keep the rules of its dialect?
+//! Does a program keep the rules of its dialect?
 //!
 //! Rules of structure and signature are checked on an [`Outline`], which can hold programs that break them; the others
 //! on a [`Program`]. Every violation is reported, each with the rule it breaks. What is known of operators beyond

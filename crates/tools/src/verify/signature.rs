@@ -3,7 +3,7 @@ use super::rule::Rule;
 use super::violation::Violation;
 use rustc_hash::FxHashSet;
 use sizewise_ir::outline::{
-    InputKind, InputOutline, Outline, OutputKind, SignatureOutline, Step, StepKind, ValueKind,
+    InputKind, InputOutline, Outline, OutlineStep, OutputKind, SignatureOutline, StepKind, ValueKind,
 };
 
 /// Checks the signature and the calls of modules.
@@ -31,7 +31,8 @@ fn count(rule: Rule, what: &str, signature: usize, graph: usize, found: &mut Vec
 }
 
 fn inputs(outline: &Outline, signature: &SignatureOutline, found: &mut Vec<Violation>) {
-    let steps: Vec<&Step> = outline.graph.steps.iter().filter(|step| step.kind == StepKind::Input).collect();
+    let steps: Vec<&OutlineStep> =
+        outline.graph.steps.iter().filter(|step| step.kind == StepKind::Input).collect();
     count(Rule::InputCount, "input", signature.inputs.len(), steps.len(), found);
     for (spec, step) in signature.inputs.iter().zip(steps) {
         let value = step.makes.first();

@@ -2,7 +2,7 @@
 use super::rule::Rule;
 use super::violation::{Violation, inner};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_ir::outline::{GraphOutline, Outline, Step, StepKind, ValueKind};
+use sizewise_ir::outline::{GraphOutline, Outline, OutlineStep, StepKind, ValueKind};
 
 /// The first minor version of the schema that is known to record names of nodes.
 const NODES_NAMED_SINCE: (i64, i64) = (8, 16);
@@ -39,7 +39,7 @@ struct GraphCheck<'c> {
 }
 
 impl GraphCheck<'_> {
-    fn report(&mut self, rule: Rule, step: &Step, message: String) {
+    fn report(&mut self, rule: Rule, step: &OutlineStep, message: String) {
         self.found.push(Violation::new(rule, message).at(self.scope, &step.name));
     }
 
@@ -89,7 +89,7 @@ impl GraphCheck<'_> {
         }
     }
 
-    fn record(&mut self, step: &Step, name: &str, kind: ValueKind, recorded: Option<ValueKind>) {
+    fn record(&mut self, step: &OutlineStep, name: &str, kind: ValueKind, recorded: Option<ValueKind>) {
         let token = step.kind == StepKind::Input && self.tokens.contains(name);
         match recorded {
             None if token || !self.records_required => {}

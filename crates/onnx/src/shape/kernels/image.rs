@@ -181,11 +181,8 @@ fn region(cx: &mut Cx, call: &Checked, axes: usize) -> Result<(), KernelError> {
     })
 }
 
-/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
-/// positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
-/// (C7) onnxruntime interpolates along the axes that are scaled. (C8) onnxruntime interpolates cubically 32-bit floats.
-fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
+/// (Resize.C4) The modes are known, and onnxruntime takes them together.
+fn resize_modes(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     let mode = call.text("mode", "nearest");
     call.check(matches!(mode, "nearest" | "linear" | "cubic"), "Resize.C4", || {
         format!("no mode is named {mode}")
@@ -219,7 +216,16 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let is_weighted = mode == "cubic" || mode == "linear" && is_smooth;
     policy::onnxruntime_checks(cx, !excludes || is_weighted, "Resize.C4", || {
         format!("exclude_outside is not for {mode} interpolation")
-    })?;
+    })
+}
+
+/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
+/// positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
+/// (C7) onnxruntime interpolates along the axes that are scaled. (C8) onnxruntime interpolates cubically 32-bit floats.
+fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
+    let sizes = call.shape(0)?.to_vec();
+    resize_modes(cx, call)?;
+    let policy = call.text("keep_aspect_ratio_policy", "stretch");
     let (scales_at, sizes_at) = if call.since() < 11 { (1, 3) } else { (2, 3) };
     let axes: Vec<usize> = match call.ints("axes") {
         None => (0..sizes.len()).collect(),
@@ -233,7 +239,7 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
             places
         }
     };
-    if places == "tf_crop_and_resize" && call.since() >= 11 {
+    if call.text("coordinate_transformation_mode", "") == "tf_crop_and_resize" && call.since() >= 11 {
         region(cx, call, axes.len())?;
     }
     let scales = scales(cx, call, scales_at)?;

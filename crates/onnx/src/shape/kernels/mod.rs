@@ -55,7 +55,9 @@ mod layer_tests;
 pub use generation::graphs_left_out;
 
 use super::call::{Checked, Outcome};
+use rustc_hash::FxHashMap;
 use sizewise_kernels::Cx;
+use std::sync::OnceLock;
 
 /// A shape function.
 pub(super) type Kernel = fn(&mut Cx, &Checked) -> Outcome;
@@ -131,9 +133,15 @@ pub fn is_way(clause: &str) -> bool {
     layout::WAYS.contains(&clause)
 }
 
-/// The shape function of an operator. It is looked for once: a schema keeps it.
+/// The shape function of an operator.
 pub(super) fn kernel(domain: &str, op: &str) -> Option<Kernel> {
-    let (_, families) = FAMILIES.iter().find(|(of, _)| *of == domain)?;
-    let (_, kernel) = families.iter().flat_map(|family| family.iter()).find(|(name, _)| *name == op)?;
-    Some(*kernel)
+    static KERNELS: OnceLock<FxHashMap<(&str, &str), Kernel>> = OnceLock::new();
+    let known = KERNELS.get_or_init(|| {
+        let of_domain = |(domain, families): &(&'static str, &'static [Family])| {
+            let domain = *domain;
+            families.iter().flat_map(|family| family.iter()).map(move |(op, kernel)| ((domain, *op), *kernel))
+        };
+        FAMILIES.iter().flat_map(of_domain).collect()
+    });
+    known.get(&(domain, op)).copied()
 }

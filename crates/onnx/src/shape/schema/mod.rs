@@ -2,7 +2,6 @@
 mod text;
 
 use super::dtype::Dtype;
-use super::kernels::{Kernel, kernel};
 use super::value::Value;
 use std::sync::OnceLock;
 pub use text::operators;
@@ -117,8 +116,6 @@ pub struct Schema {
     pub inputs: Side,
     /// Its outputs.
     pub outputs: Side,
-    /// The kernel of the operator, if there is one.
-    pub(super) kernel: Option<Kernel>,
     /// Its attributes: name, kind (a letter), whether it has to be given.
     pub attributes: Vec<(&'static str, char, bool)>,
     /// Whether the version only says that the operator is gone.
@@ -178,11 +175,11 @@ pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
         versions.collect()
     });
     let found = versions.iter().rev().find(|one| one.since <= version)?;
-    let read = || schema(found.since, found.line, kernel(domain, op));
+    let read = || schema(found.since, found.line);
     found.schema.get_or_init(read).as_ref()
 }
 
-fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Schema> {
+fn schema(since: i64, line: &'static str) -> Option<Schema> {
     let mut parts = line.split('|');
     let (inputs, outputs) = (parts.next()?, parts.next()?);
     let bound = |text: &'static str| {
@@ -210,7 +207,7 @@ fn schema(since: i64, line: &'static str, kernel: Option<Kernel>) -> Option<Sche
         "none" => Vec::new(),
         kernels => kernels.split(';').map(of_kernel).collect(),
     });
-    Some(Schema { since, inputs, outputs, kernel, attributes, deprecated, cpu })
+    Some(Schema { since, inputs, outputs, attributes, deprecated, cpu })
 }
 
 fn side(text: &'static str, constraints: &[(&str, Types)]) -> Option<Side> {

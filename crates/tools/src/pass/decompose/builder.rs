@@ -2,7 +2,7 @@
 //! them.
 use super::Made;
 use super::call::{Call, fitted, refused};
-use crate::pass::tracer::{Proxy, Step, TraceError, Tracer};
+use crate::pass::tracer::{OldCall, Proxy, TraceError, Tracer};
 use crate::verify::is_core_or_excepted;
 use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Device, Dtype, Operand};
@@ -40,7 +40,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     }
 
     /// What stands for the results of a call of the program. Dtypes and sizes have to be those of the results.
-    pub fn replaced(&mut self, step: &Step<'_>, op: &str) -> Made {
+    pub fn replaced(&mut self, step: &OldCall<'_>, op: &str) -> Made {
         let (schema, _) =
             self.tracer.operators().find(op).ok_or_else(|| TraceError::Unknown(op.to_owned()))?;
         let matched = step.node.matched(schema).zip(&step.inputs);

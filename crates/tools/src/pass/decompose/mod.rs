@@ -24,7 +24,7 @@ mod views;
 
 use super::error::PassError;
 use super::rewrite::{Rewriter, rename_results, with_graph};
-use super::tracer::{Edit, Proxy, Step, TraceError, Tracer, retrace_graphs};
+use super::tracer::{Edit, OldCall, Proxy, TraceError, Tracer, retrace_graphs};
 use super::{dead_code, derive};
 use crate::verify::is_core_or_excepted;
 use builder::Builder;
@@ -109,7 +109,7 @@ fn with_numbers_read(graph: &Graph) -> Graph {
 }
 
 /// What becomes of a call.
-fn edited(tracer: &mut Tracer<'_>, step: &Step<'_>, left: &mut Vec<String>) -> Result<Edit, TraceError> {
+fn edited(tracer: &mut Tracer<'_>, step: &OldCall<'_>, left: &mut Vec<String>) -> Result<Edit, TraceError> {
     let Some((namespace, _, _)) = step.node.target.op() else { return Ok(Edit::Repeat) };
     if namespace != "aten" {
         return Ok(Edit::Repeat);
@@ -138,7 +138,7 @@ fn edited(tracer: &mut Tracer<'_>, step: &Step<'_>, left: &mut Vec<String>) -> R
 }
 
 /// Repeats the reading of a size, which decompositions use too.
-fn size_read(tracer: &mut Tracer<'_>, step: &Step<'_>) -> Result<Edit, TraceError> {
+fn size_read(tracer: &mut Tracer<'_>, step: &OldCall<'_>) -> Result<Edit, TraceError> {
     let made = tracer.repeat(step)?;
     let at = |index: usize| step.inputs.get(index).map(|input| &input.arg);
     if let (Some(Argument::Tensor(id)), Some(Argument::Int(dim)), Some(size)) = (at(0), at(1), made.first())

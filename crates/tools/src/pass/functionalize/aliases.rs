@@ -4,7 +4,7 @@
 //! are next read. This is how torch functionalizes (`aten/src/ATen/FunctionalStorageImpl.h`).
 use super::emitter::Emitter;
 use super::inverse;
-use super::step::Step;
+use super::step::ViewStep;
 use crate::pass::error::PassError;
 use rustc_hash::FxHashMap;
 use sizewise_ir::ValueId;
@@ -22,7 +22,7 @@ struct Memory {
 struct View {
     memory: usize,
     /// The view that it is a view of, and how.
-    of: Option<(ViewId, Rc<Step>)>,
+    of: Option<(ViewId, Rc<ViewStep>)>,
     /// Which result of the step it is.
     item: usize,
     /// Its value after so many writes.
@@ -44,7 +44,7 @@ pub struct Aliases {
     views: Vec<View>,
     tensors: Vec<ViewId>,
     /// The results of steps that were made anew, after so many writes.
-    remade: FxHashMap<(*const Step, ViewId), (u32, Vec<ValueId>)>,
+    remade: FxHashMap<(*const ViewStep, ViewId), (u32, Vec<ValueId>)>,
 }
 
 impl Aliases {
@@ -63,7 +63,13 @@ impl Aliases {
     }
 
     /// The tensor that is result `item` of a step, with its value if that was made.
-    pub fn viewed(&mut self, of: TensorId, step: &Rc<Step>, item: usize, value: Option<ValueId>) -> TensorId {
+    pub fn viewed(
+        &mut self,
+        of: TensorId,
+        step: &Rc<ViewStep>,
+        item: usize,
+        value: Option<ValueId>,
+    ) -> TensorId {
         let parent = self.tensors[of.0];
         let memory = self.views[parent.0].memory;
         let known = value.map(|value| (self.memories[memory].writes, value));

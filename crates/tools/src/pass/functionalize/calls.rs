@@ -4,7 +4,7 @@ use super::emitter::{Made, Results};
 use super::frame::{Done, Frame, Functionalizer, Slot, left};
 use super::functional::{self, Functional, Returned};
 use super::silent;
-use super::step::Step;
+use super::step::ViewStep;
 use crate::pass::error::PassError;
 use crate::pass::rewrite::New;
 use crate::sharing;
@@ -71,7 +71,7 @@ impl Functionalizer<'_, '_> {
             base: frame.graph.name(*old).clone(),
             expected: frame.graph.meta(*old).clone(),
         };
-        let step = Rc::new(Step {
+        let step = Rc::new(ViewStep {
             op: node.target.to_string(),
             inputs,
             viewed,
@@ -169,7 +169,7 @@ impl Functionalizer<'_, '_> {
         let before = self.emitter.meta(value).clone();
         let inputs = self.arguments(frame, node)?;
         let made = Made { base: view.name.as_str().into(), expected: frame.graph.meta(result).clone() };
-        let step = Rc::new(Step {
+        let step = Rc::new(ViewStep {
             op: view.qualified().to_string(),
             inputs: inputs.clone(),
             viewed: 0,

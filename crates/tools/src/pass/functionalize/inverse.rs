@@ -1,6 +1,6 @@
 //! What is viewed, after a view of it was written: each view operator has one that puts the view back.
 use super::emitter::{Emitter, Made, Results};
-use super::step::Step;
+use super::step::ViewStep;
 use super::{NAME, functional};
 use crate::pass::error::PassError;
 use sizewise_expr::Expr;
@@ -48,7 +48,7 @@ type Written = Result<ValueId, PassError>;
 
 /// The value of what is viewed, `whole` before, after its view was given the value `new`.
 pub fn written(
-    step: &Step,
+    step: &ViewStep,
     item: usize,
     whole: ValueId,
     new: ValueId,
@@ -81,7 +81,7 @@ pub fn written(
     }
 }
 
-fn unknown(step: &Step) -> Written {
+fn unknown(step: &ViewStep) -> Written {
     Err(PassError::left(NAME, [format!("{} (a view that is written)", step.op)]))
 }
 
@@ -94,7 +94,7 @@ fn tensor(name: &str, value: ValueId) -> Input {
 }
 
 /// A call that gives a tensor as what is viewed was before.
-fn call(step: &Step, op: &str, inputs: Vec<Input>, emitter: &mut Emitter<'_, '_>) -> Written {
+fn call(step: &ViewStep, op: &str, inputs: Vec<Input>, emitter: &mut Emitter<'_, '_>) -> Written {
     let base = op.split('.').nth(1).unwrap_or("view");
     let made = Made { base: base.into(), expected: step.before.clone() };
     let ids = emitter.call(op, inputs, Results::Values(vec![made]), &step.provenance)?;
@@ -102,7 +102,13 @@ fn call(step: &Step, op: &str, inputs: Vec<Input>, emitter: &mut Emitter<'_, '_>
 }
 
 /// The view's own arguments, with what is viewed and the new value before them.
-fn scattered(step: &Step, op: &str, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
+fn scattered(
+    step: &ViewStep,
+    op: &str,
+    whole: ValueId,
+    new: ValueId,
+    emitter: &mut Emitter<'_, '_>,
+) -> Written {
     let mut inputs = vec![tensor("self", whole), tensor("src", new)];
     let rest = step.inputs.iter().enumerate().filter(|(at, _)| *at != step.viewed);
     inputs.extend(rest.map(|(_, input)| input.clone()));
@@ -110,7 +116,13 @@ fn scattered(step: &Step, op: &str, whole: ValueId, new: ValueId, emitter: &mut 
 }
 
 /// One of the parts that a tensor was split into.
-fn part(step: &Step, item: usize, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
+fn part(
+    step: &ViewStep,
+    item: usize,
+    whole: ValueId,
+    new: ValueId,
+    emitter: &mut Emitter<'_, '_>,
+) -> Written {
     let (Meta::Tensor(before), Some(Meta::Tensor(after))) =
         (&step.before, step.results.get(item).map(|made| &made.expected))
     else {
@@ -144,7 +156,7 @@ fn part(step: &Step, item: usize, whole: ValueId, new: ValueId, emitter: &mut Em
 }
 
 /// Which dimension is split where none is given.
-fn default_dim(step: &Step, before: &TensorMeta) -> i64 {
+fn default_dim(step: &ViewStep, before: &TensorMeta) -> i64 {
     match step.op.split('.').nth(1) {
         Some("hsplit") if before.sizes.len() > 1 => 1,
         Some("dsplit") => 2,
@@ -153,7 +165,7 @@ fn default_dim(step: &Step, before: &TensorMeta) -> i64 {
 }
 
 /// `narrow(dim, start, length)` is a slice.
-fn narrowed(step: &Step, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
+fn narrowed(step: &ViewStep, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
     let argument = |name: &str| step.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg);
     let (Some(Argument::Int(dim)), Some(Argument::Int(start)), Some(Argument::Int(length))) =
         (argument("dim"), argument("start"), argument("length"))
@@ -174,7 +186,7 @@ fn narrowed(step: &Step, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_,
 }
 
 /// All elements in their order, under the sizes from before.
-fn reshaped(step: &Step, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
+fn reshaped(step: &ViewStep, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
     let Meta::Tensor(before) = step.before.clone() else { return unknown(step) };
     let new = match emitter.tensor(new).cloned() {
         Some(known) if !emitter.known().in_order(&known) => {
@@ -196,7 +208,7 @@ fn reshaped(step: &Step, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_,
 fn sizes(
     meta: &TensorMeta,
     value: ValueId,
-    step: &Step,
+    step: &ViewStep,
     emitter: &mut Emitter<'_, '_>,
 ) -> Result<Argument, PassError> {
     let mut sizes = Vec::with_capacity(meta.sizes.len());
@@ -221,7 +233,7 @@ fn sizes(
 }
 
 /// Dimensions in the order from before, which trying the view with different sizes tells.
-fn permuted(step: &Step, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
+fn permuted(step: &ViewStep, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
     let Some(like) = emitter.tensor(new).cloned() else { return unknown(step) };
     let Some(sizes) = PROBES.get(..like.sizes.len()) else { return unknown(step) };
     let rest: Vec<Input> = step

@@ -4,7 +4,7 @@ use crate::pass::error::PassError;
 use sizewise_ir::{Argument, Input, Meta, Provenance, ValueId};
 
 /// A call that makes a view.
-pub struct Step {
+pub struct ViewStep {
     /// The operator: `aten.select.int`.
     pub op: String,
     /// The arguments in terms of the new graph; the one at `viewed` is what is viewed.
@@ -23,7 +23,7 @@ pub struct Step {
     pub provenance: Provenance,
 }
 
-impl Step {
+impl ViewStep {
     /// Makes the view anew of what is viewed now.
     pub fn again(&self, whole: ValueId, emitter: &mut Emitter<'_, '_>) -> Result<Vec<ValueId>, PassError> {
         let mut inputs = self.inputs.clone();

@@ -28,14 +28,14 @@ pub(super) struct Over {
 
 /// A call of the program that is traced anew.
 #[derive(Debug, Clone)]
-pub struct Step<'p> {
+pub struct OldCall<'p> {
     /// The call as it was.
     pub node: &'p Node,
     /// Its arguments in the new program.
     pub inputs: Vec<Input>,
 }
 
-impl Step<'_> {
+impl OldCall<'_> {
     /// The argument for a parameter in the new program, if it is passed.
     pub fn argument(&self, name: &str) -> Option<&Argument> {
         self.inputs.iter().find(|input| &*input.name == name).map(|input| &input.arg)
@@ -83,7 +83,7 @@ impl Step<'_> {
 pub fn retrace<'o>(
     program: &Program,
     operators: &'o Operators,
-    mut edit: impl FnMut(&mut Tracer<'o>, &Step<'_>) -> Result<Option<Vec<Proxy>>, TraceError>,
+    mut edit: impl FnMut(&mut Tracer<'o>, &OldCall<'_>) -> Result<Option<Vec<Proxy>>, TraceError>,
 ) -> Result<Traced, TraceError> {
     retrace_edits(program, operators, &mut |tracer, step| {
         Ok(edit(tracer, step)?.map_or(Edit::Repeat, Edit::Replace))
@@ -99,7 +99,7 @@ pub(in crate::pass) enum Edit {
 }
 
 /// What decides what becomes of a call.
-type Editor<'e, 'o> = dyn FnMut(&mut Tracer<'o>, &Step<'_>) -> Result<Edit, TraceError> + 'e;
+type Editor<'e, 'o> = dyn FnMut(&mut Tracer<'o>, &OldCall<'_>) -> Result<Edit, TraceError> + 'e;
 
 /// As [`retrace`], with calls that are left out.
 pub(in crate::pass) fn retrace_edits<'o>(
@@ -275,9 +275,9 @@ impl<'o> Tracer<'o> {
         argument_with(argument, &|id| self.now(id).map(|proxy| New::Value(proxy.value)))
     }
 
-    fn step<'p>(&self, node: &'p Node) -> Step<'p> {
+    fn step<'p>(&self, node: &'p Node) -> OldCall<'p> {
         let input = |input: &Input| Input { arg: self.argument_now(&input.arg), ..input.clone() };
-        Step { node, inputs: node.inputs.iter().map(input).collect() }
+        OldCall { node, inputs: node.inputs.iter().map(input).collect() }
     }
 
     /// Repeats a call of the program that is traced anew, under its name. What it gives comes back, one proxy a value.
@@ -285,7 +285,7 @@ impl<'o> Tracer<'o> {
     /// # Errors
     /// When an operand has another shape than before and the operator refuses it, or holds a graph; when the call is
     /// there already.
-    pub fn repeat(&mut self, step: &Step<'_>) -> Result<Vec<Proxy>, TraceError> {
+    pub fn repeat(&mut self, step: &OldCall<'_>) -> Result<Vec<Proxy>, TraceError> {
         let node = step.node;
         let Some(over) = &self.over else {
             return Err(TraceError::Malformed("no program is traced anew".to_owned()));
@@ -337,7 +337,7 @@ impl<'o> Tracer<'o> {
     }
 
     /// What a call gives for operands that have changed.
-    fn inferred(&mut self, step: &Step<'_>, count: usize) -> Result<Vec<(Value, Meta)>, TraceError> {
+    fn inferred(&mut self, step: &OldCall<'_>, count: usize) -> Result<Vec<(Value, Meta)>, TraceError> {
         let target = step.node.target.clone();
         if target.higher_order().is_some() {
             let message = format!("an operand of `{}` has another shape than before", step.node.name);
@@ -366,7 +366,11 @@ impl<'o> Tracer<'o> {
 
     /// What a call gives for operands that lie otherwise in memory, where sizes and dtypes are those that were recorded
     /// and nothing depends on data.
-    fn inferred_alike(&mut self, step: &Step<'_>, recorded: &[(Value, Meta)]) -> Option<Vec<(Value, Meta)>> {
+    fn inferred_alike(
+        &mut self,
+        step: &OldCall<'_>,
+        recorded: &[(Value, Meta)],
+    ) -> Option<Vec<(Value, Meta)>> {
         if !self.over.as_ref()?.keeps_records {
             return None;
         }

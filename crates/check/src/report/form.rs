@@ -1,0 +1,67 @@
+//! The forms of a report by name: the one place where renderers are chosen.
+use super::{
+    GraphView, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch, to_view_json,
+};
+use std::str::FromStr;
+
+/// A form of the report of a check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ReportForm {
+    /// For people.
+    Text,
+    /// For programs.
+    #[default]
+    Json,
+    /// As torch words constraint violations.
+    Torch,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// GitHub workflow commands.
+    Github,
+    /// A page.
+    Html,
+    /// The report with the graph, for pages.
+    View,
+}
+
+impl ReportForm {
+    /// Every form, with its name and what it is.
+    pub const ALL: [(ReportForm, &'static str, &'static str); 7] = [
+        (ReportForm::Text, "text", "For people"),
+        (ReportForm::Json, "json", "For programs"),
+        (
+            ReportForm::Torch,
+            "torch",
+            "Constraint violations in torch's wording, with fixes to paste; empty if nothing is violated",
+        ),
+        (ReportForm::Sarif, "sarif", "SARIF 2.1.0, for code scanning"),
+        (ReportForm::Github, "github", "GitHub workflow commands, shown beside the source lines"),
+        (ReportForm::Html, "html", "A self-contained HTML page"),
+        (ReportForm::View, "view", "The report with the graph as JSON, for pages"),
+    ];
+
+    /// The report in this form; the graph is asked for only by forms that show it.
+    pub fn render(self, report: &Report, style: Style, graph: &dyn Fn() -> GraphView) -> String {
+        match self {
+            ReportForm::Text => to_text(report, style),
+            ReportForm::Json => to_json(report),
+            ReportForm::Torch => to_torch(report),
+            ReportForm::Sarif => to_sarif(report),
+            ReportForm::Github => to_github(report),
+            ReportForm::Html => to_html(report, &graph()),
+            ReportForm::View => to_view_json(report, &graph()),
+        }
+    }
+}
+
+impl FromStr for ReportForm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ReportForm, String> {
+        let found = ReportForm::ALL.iter().find(|(_, name, _)| *name == text);
+        found.map(|(form, ..)| *form).ok_or_else(|| {
+            let names = ReportForm::ALL.map(|(_, name, _)| name).join(", ");
+            format!("expected one of {names}, not `{text}`")
+        })
+    }
+}
