@@ -153,8 +153,10 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     }
     // Else it runs the body, which adds a mask of numbers to one of `float`; without a body, it casts to the kernel's types.
     let is_added = call.int("is_causal", 0) != 0 || call.has(6);
-    let runs = match BODIES.contains(&call.int("softmax_precision", BODIES[0])) {
-        true => !is_added || matches!(mask, Dtype::Bool | Dtype::F32),
+    let precision = call.int("softmax_precision", BODIES[0]);
+    let runs = match BODIES.contains(&precision) {
+        // There are no kernels for a body in `bfloat16`.
+        true => precision != 16 && (!is_added || matches!(mask, Dtype::Bool | Dtype::F32)),
         false => kernel && matches!(mask, Dtype::F16 | Dtype::F32),
     };
     policy::onnxruntime_checks(cx, runs, "Attention.C6", refusal)
