@@ -308,6 +308,12 @@ class Trial:
         self.counts[what] += 1
         self.said.append(": ".join([what, *map(str, details)]))
 
+    def recorded(self):
+        """The sizes that the program records, where they are numbers, else those of the example."""
+        nodes = {node.name: node.meta["val"] for node in self.program.graph.nodes if node.op == "placeholder"}
+        pairs = [(nodes[name].shape, shape) for name, shape in zip(self.tensors, self.shapes(self.drawn.values))]
+        return [[size if isinstance(size, int) else first for size, first in zip(*pair)] for pair in pairs]
+
     def evaluate(self):
         for values, failure in self.runs:
             request = {**dict(zip(self.tensors, self.shapes(values))), **{name: values[name] for name in self.scalars}}
@@ -327,7 +333,7 @@ class Trial:
 
     def widest(self):
         spec = sizewise.widest_spec(self.program)
-        example = self.shapes(self.drawn.values)
+        example = self.recorded()
         self.counts["widest specs"] += 1
         for values, failure in self.runs:
             takes = admitted(spec.tree, self.drawn, self.shapes(values), values, example)
@@ -356,7 +362,12 @@ class Trial:
         for violation in report.violations:
             if violation.inputs is not None:
                 self.witness(violation.inputs)
-        if not report.fixes:
+        if any(diagnostic["code"] == "nothing-works" for diagnostic in report.diagnostics):
+            self.counts["nothing works"] += 1
+            for values, failure in inside:
+                if failure is None:
+                    self.say("nothing is said to work, but a run does", values, drawn.assumptions, drawn.ranges)
+        elif not report.fixes:
             self.left_open("no fix", drawn.assumptions, drawn.ranges, [violation.expr for violation in report.violations])
         for fix in report.fixes:
             texts = fix.assumptions or []

@@ -20,6 +20,7 @@ import logging
 import os
 import pathlib
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -157,6 +158,9 @@ def recorded(folder, binary, temporary):
     report = json.loads(run("check", str(folder / "program.pt2"), "--spec", given, "--format", "json") or "{}")
     if report.get("verdict") != "violated":
         return report.get("verdict", "not read"), ""
+    if any(diagnostic["code"] == "nothing-works" for diagnostic in report["diagnostics"]):
+        working = [run["at"] for run in truth["runs"] if run["in_spec"] and run.get("exported") == "ok"]
+        return ("differs", f"runs at {working[0]}") if working else ("nothing works", "")
     if not report["fixes"]:
         return "no fix", ""
     fix = report["fixes"][0]
@@ -179,11 +183,19 @@ def recorded(folder, binary, temporary):
         args, kwargs = arguments(program, truth, run)
         admitted = run["in_spec"] and holds(fix["assumptions"], run["at"])
         if admitted != takes_call(again, args, kwargs):
+            if has_data(truth):
+                return "data decide", str(run["at"])
             return "differs", f"{fix['assumptions']} {'admits' if admitted else 'refuses'} {run['at']}: {run['exported'][:100]}"
         works = run["in_spec"] and run["exported"] == "ok" and has_recorded_ranks(truth, run)
         if fix["cost"] == "loses no working shapes" and works and not admitted:
             return "differs", f"{fix['assumptions']} loses {run['at']}"
     return "as fixed", ""
+
+
+def has_data(truth):
+    """Whether a program has symbols that are no sizes of inputs: the recorded runs do not say which data they had."""
+    sizes = {symbol for row in truth["inputs"] for symbol in re.findall(r"\bu\d+", str(row.get("symbolic")))}
+    return bool(set(truth.get("range_constraints") or {}) - sizes)
 
 
 def has_recorded_ranks(truth, run):

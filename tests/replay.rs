@@ -216,6 +216,36 @@ fn a_check_names_the_lines_that_a_trace_has() {
     assert!(!report.contains("model.py:7") && error.contains("names no lines"), "{report}{error}");
 }
 
+/// What a trace has of a program whose `x` has this size in the example: one condition.
+fn trace_of(env: u64, hint: u64, condition: &str) -> String {
+    let symbol = json!({"e": "symbol", "env": env, "i": 1, "symbol": "s0", "source": "L['x'].size()[0]", "hint": hint});
+    let trace = "File \"model.py\", line 7, in forward\n    if x.shape[0] <= y.shape[0]:";
+    let asked = json!({"e": "asked", "env": env, "i": 2, "condition": condition, "stack_trace": trace, "cause": "branch"});
+    format!("{symbol}\n{asked}\n")
+}
+
+#[test]
+fn a_trace_of_another_program_is_refused() {
+    let guard = "L['x'].size()[0] <= L['y'].size()[0]";
+    // The size of `x` that the program was traced with.
+    let example = 6;
+    for (hint, condition, said) in [
+        (example + 1, guard, "`L['x'].size()[0]` is "),
+        (example, "L['z'].size()[0] <= 4", "this program has not all sizes of `L['z'].size()[0] <= 4`"),
+        (example, "L['x'].size()[3] <= 4", "this program has not all sizes of "),
+    ] {
+        let (code, _, error) = traced(format!("{HEAD}\n{}", trace_of(0, hint, condition)).as_bytes());
+        assert!(
+            code == 3 && error.contains("the trace is of another program") && error.contains(said),
+            "{error}"
+        );
+    }
+    // The program is one of two that were traced.
+    let both = format!("{HEAD}\n{}{}", trace_of(0, example + 1, guard), trace_of(1, example, guard));
+    let (code, report, error) = traced(both.as_bytes());
+    assert!(code == 1 && error.is_empty() && report.contains("--> model.py:7"), "{report}{error}");
+}
+
 #[test]
 fn traces_that_are_none_are_refused_by_a_check() {
     for (trace, said) in [

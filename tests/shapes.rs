@@ -7,7 +7,7 @@ use sizewise::expr::{Int, Pool, Value as Number, read};
 use sizewise::kernels::Operators;
 use sizewise::report::{GuardReport, GuardVerdict, Outcome, Report};
 use sizewise::solve::Budget;
-use sizewise::spec::{Shape, Spec};
+use sizewise::spec::{Language, Shape, Spec};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -172,6 +172,57 @@ fn a_violated_spec_has_an_exact_fix() {
 }
 
 #[test]
+fn containers_keep_their_classes() {
+    let checker = program("pt_dataclass__plain");
+    let any =
+        r#"{"vars": {"b": {}, "c": {}}, "params": {"p": {"a": ["b", null, null], "b": ["c", null, null]}}}"#;
+    let any = Spec::parse(any.as_bytes()).expect("a spec");
+    let widest = checker.widest_spec(Some(Language::Shapes), &Operators::new(), &Budget::default());
+    let widest = widest.expect("a report").expect("a spec");
+    assert!(
+        widest.is_proved && widest.spec.to_python().contains("ObjectSpec({"),
+        "{}",
+        widest.spec.to_python()
+    );
+    let report = check(&checker, Some(&any));
+    let code = report.fixes[0].code.as_deref().expect("Python");
+    assert!(code.contains("ObjectSpec({") && !code.contains("DictSpec"), "{code}");
+}
+
+#[test]
+fn a_counterexample_is_small_where_a_small_one_will_do() {
+    let mut shown = 0;
+    for case in cases() {
+        let report = check(&case.checker, Some(&case.spec));
+        let violated = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
+        for guard in violated {
+            let Some(witness) = &guard.witness else { continue };
+            let numbers =
+                guard.expr.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse::<i64>().ok());
+            let most = 300.max(2 * numbers.max().unwrap_or(0).min(1 << 60));
+            let small = witness.values().all(|v| v.as_i64().is_some_and(|v| v <= most));
+            assert!(small, "{}: {} at {witness:?}", case.name, guard.shown);
+            shown += 1;
+        }
+    }
+    assert!(shown > 20, "{shown}");
+}
+
+#[test]
+fn a_spec_under_which_nothing_works_has_no_fix_and_says_so() {
+    // `x[1:] + y` where `y` is one longer than `x`.
+    let checker = program("v_derived_order__plain");
+    let spec = python(
+        "d = ShapeVar('d')\ndynamic_shapes = ShapesSpec({'x': TensorSpec([d]), 'y': TensorSpec([d + 1])})",
+    );
+    let report = check(&checker, Some(&spec.expect("a spec")));
+    assert_eq!(report.verdict, Outcome::Violated);
+    assert!(report.fixes.is_empty(), "{:?}", report.fixes);
+    assert!(report.diagnostics.iter().any(|d| d.code == "nothing-works"), "{:?}", report.diagnostics);
+    assert!(report.help[0].starts_with("no fix: at no size that the spec allows"), "{:?}", report.help);
+}
+
+#[test]
 fn a_spec_is_read_back_as_it_was_written() {
     for case in cases() {
         let own = case.spec.to_json();
@@ -180,6 +231,34 @@ fn a_spec_is_read_back_as_it_was_written() {
         let python = case.spec.to_python();
         let read = Spec::parse(python.as_bytes()).unwrap_or_else(|error| panic!("{python}: {error}"));
         assert_eq!(read.to_python(), python);
+    }
+    for assumption in [
+        "n >= b + 1",
+        "b*n <= 40",
+        "(n + b) % 4 == 0",
+        "3*n == 2*b",
+        "torch.sym_max(n, torch.sym_min(b, 3)) - 2*b >= 4",
+        "(n == 2) | (b % 3 == 1)",
+        "3 <= n - b",
+        "torch.sym_not(n + b == 7)",
+        "-n + b <= 3",
+        "5 - (n - b) >= b",
+        "n // 2*2 == n",
+        "(-n) % 4 == 0",
+        "(n & 1) == 0",
+        "n**2 > b",
+    ] {
+        let text = format!(
+            "n = ShapeVar('n')\nb = ShapeVar('b')\ndynamic_shapes = ShapesSpec({{'x': TensorSpec([n, b])}}, assumptions=[{assumption}])"
+        );
+        let spec = python(&text).expect("a spec");
+        let shown = spec.to_python();
+        assert!(
+            shown.contains(&format!("assumptions=[{assumption}],")),
+            "{assumption} is written as {shown}"
+        );
+        let own = Spec::parse(spec.to_json().to_string().as_bytes()).expect("its JSON");
+        assert!(own.to_python().contains(&format!("assumptions=[{assumption}],")), "{assumption} in JSON");
     }
 }
 
@@ -227,7 +306,7 @@ fn what_a_fix_gives_up_is_said() {
     let violated = |guard: &&GuardReport| guard.verdict == GuardVerdict::Violated;
     let guard = report.guards.iter().find(violated).expect("a condition");
     let said = guard.consequence.as_deref().expect("what happens");
-    assert_eq!(said, "an output has the shape [3, 8], recorded as [3, 1, 8]");
+    assert_eq!(said, "an output has the shape [4, 8], recorded as [4, 1, 8]");
     let cost = report.fixes[0].cost.as_deref().expect("a cost");
     assert!(cost.starts_with("also rejects shapes that run, with other output shapes"), "{cost}");
     assert_eq!(report.fixes[0].loses, Some(true));
@@ -240,9 +319,9 @@ fn scripts_are_read_with_the_names_that_they_give() {
         .to_python();
     for text in [
         "import torch.fx.experimental.dynamic_spec as ds\nVAR = ds.ShapeVar\nb = VAR('b', min=2)\n\
-         dynamic_shapes = ds.ShapesSpec(params=ds.ParamsSpec({'x': ds.TensorSpec([b, b * 2])}), assumptions=[b % 4 == 0])\n",
+         dynamic_shapes = ds.ShapesSpec(params=ds.ParamsSpec({'x': ds.TensorSpec([b, 2 * b])}), assumptions=[b % 4 == 0])\n",
         "from torch.fx.experimental.dynamic_spec import ShapeVar as VAR, TensorSpec as T, ShapesSpec\nb: VAR = VAR('b', min=2)\n\
-         ep = torch.export.export(M(), (torch.randn(8, 3),), dynamic_shapes=ShapesSpec({'x': T((b, b + b))}, assumptions=(0 == b % 4,)))\n",
+         ep = torch.export.export(M(), (torch.randn(8, 3),), dynamic_shapes=ShapesSpec({'x': T((b, (2*b)))}, assumptions=((b % 4) == 0,)))\n",
         "from torch.fx.experimental.dynamic_spec import *\nb = ShapeVar('b', min=2)\nclass M(torch.nn.Module):\n    \
          @dynamic_spec(ShapesSpec(ParamsSpec({'x': TensorSpec([b, 2*b])}), assumptions=[b % 4 == 0]))\n    def forward(self, x):\n        return x\n",
     ] {

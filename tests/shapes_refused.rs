@@ -174,12 +174,52 @@ fn a_spec_is_converted_where_no_program_is_needed() {
 }
 
 #[test]
+fn wrong_json_is_refused_as_a_shapes_spec() {
+    for (text, message) in [
+        (
+            r#"{"vars": {"n": 3}, "params": {"x": ["n"]}}"#,
+            "vars.n: expected a range: {\"min\": 0, \"max\": null}, or null",
+        ),
+        (
+            r#"{"vars": {"n": {"min": "a"}}, "params": {"x": ["n"]}}"#,
+            "vars.n.min: expected an integer or null",
+        ),
+        (
+            r#"{"vars": {"n": {}}, "params": ["n"], "assumptions": []}"#,
+            "params: expected an object by parameter name",
+        ),
+        (
+            r#"{"vars": [], "params": {"x": ["n"]}, "assumptions": ["n > 2"]}"#,
+            "vars: expected an object of variables by name",
+        ),
+        (
+            r#"{"params": {"x": ["n"]}, "assumptions": []}"#,
+            "x[0]: `n` uses `n`, which is no variable of the spec; it has none",
+        ),
+        (
+            r#"{"vars": {"n": {"dim": "n"}}, "params": {"x": ["n"]}, "assumptions": []}"#,
+            "vars.n: there is no field `dim` here; the nearest is `min` (known: `min`, `max`, `optimization_hint`, `name`)",
+        ),
+    ] {
+        let said = Spec::parse(text.as_bytes()).map(|spec| spec.to_json().to_string());
+        assert_eq!(said.map_err(|error| error.to_string()), Err(message.to_owned()), "{text}");
+    }
+    // Inputs may have these names.
+    for dims in [
+        r#"{"vars": [null, {"dim": "b"}], "params": {"x": [null]}}"#,
+        r#"{"vars": {"k": {"dim": "b"}}, "params": {"x": [null]}}"#,
+    ] {
+        assert!(Spec::parse(dims.as_bytes()).expect("a spec").shapes().is_none(), "{dims}");
+    }
+}
+
+#[test]
 #[rustfmt::skip]
 fn a_spec_that_does_not_fit_the_program_is_refused() {
     for (name, params, message) in [
         ("pt_dict__plain", "{'imp': DictSpec({})}", "imp: ParamsSpec has entries ['imp'] that do not match any argument passed to export(); the nearest is `inp`. Spec keys must be forward parameter names that were actually passed. Inputs received: inp"),
         ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b])})}", "inp['a']: TensorSpec has 1 dims but tensor inp['a'] has 2 dims"),
-        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([2*b, None])})}", "inp['a'].shape[0]: `(2) * b` references the unbound variable b: every IntVar used in a derived expression or assumption must also appear as a bare-IntVar slot somewhere in the spec"),
+        ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([2*b, None])})}", "inp['a'].shape[0]: `2*b` references the unbound variable b: every IntVar used in a derived expression or assumption must also appear as a bare-IntVar slot somewhere in the spec"),
         ("pt_dict__plain", "{'inp': DictSpec({'a': TensorSpec([b, c])})}, assumptions=[b < c, c < b]", "no input satisfies all assumptions: b < c, b > c"),
     ] {
         let text = format!("b = ShapeVar('b')\nc = ShapeVar('c')\ndynamic_shapes = ShapesSpec({params})\n");

@@ -48,7 +48,8 @@ class Sizewise:
     def python(self, spec):
         path = self.folder / "shown.json"
         path.write_text(json.dumps(spec))
-        return self.run("spec", "show", path, "--as", "python").stdout
+        form = "shapes" if isinstance(spec, dict) and "vars" in spec else "python"
+        return self.run("spec", "show", path, "--as", form).stdout
 
     def fixes(self, program, spec):
         """The fixes of a spec, and the file that `--fix` writes."""
@@ -118,7 +119,7 @@ def execute(sizewise, tally, name, program, specs):
         fixes, file = sizewise.fixes(program, spec)
         given = sizewise.python(spec)
         for fix in fixes:
-            tally.try_to("run fix", name, fix["text"], lambda: executed(pasted(given, fix["text"])))
+            tally.try_to("run fix", name, fix["text"], lambda: executed(pasted(given, fix["text"]), {"torch": torch}))
             text = fix["code"]
             tally.try_to("run fixed spec", name, text, lambda: executed(text))
         if file:

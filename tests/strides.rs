@@ -181,3 +181,35 @@ fn a_tensor_without_gaps_is_viewed_in_any_sizes_of_as_many_elements() {
     }
     assert_eq!(asked(serde_json::json!(["2*u1", 1])).err(), Some("data_dependent"));
 }
+
+#[test]
+fn every_second_column_laid_out_anew_is_viewed_in_one_dimension() {
+    let operators = Operators::new();
+    for step in [2, 3, 4] {
+        for (copy, of) in [("aten.contiguous.default", "self"), ("aten.neg.default", "self")] {
+            let mut tracer = Tracer::new(&operators);
+            tracer.size("s0", 0, None, 6).expect("a size");
+            tracer.size("s1", 0, None, 12).expect("a size");
+            let x = tracer.tensor("x", Dtype::Float32, &["s0", "s1"]).expect("an input");
+            let number = Argument::Int;
+            let columns = [
+                ("self", x.into()),
+                ("dim", number(1)),
+                ("start", number(0)),
+                ("end", number(i64::MAX)),
+                ("step", number(step)),
+            ];
+            let columns = tracer.call("aten.slice.Tensor", columns).expect("a view")[0];
+            let copied = tracer.call(copy, [(of, columns.into())]).expect("a copy")[0];
+            let flat = [("self", copied.into()), ("size", Argument::Ints(vec![-1]))];
+            let flat = tracer.call("aten.view.default", flat).expect("a view")[0];
+            let archive = pt2::write(&tracer.finish(&[flat]).program).expect("an archive");
+            let checker = Checker::read("columns", &archive).expect("a program");
+            // Torch runs it at all sizes: where one column is left, its stride does not matter.
+            let any =
+                Spec::parse(br#"{"x": [{"dim": "a", "min": 0}, {"dim": "b", "min": 0}]}"#).expect("a spec");
+            let report = checker.check(Some(&any), &operators, &Budget::default()).expect("a report");
+            assert_eq!(report.verdict, Outcome::Ok, "{copy} of every {step}: {:?}", report.guards);
+        }
+    }
+}

@@ -9,7 +9,11 @@ use std::path::{Path, PathBuf};
 const PROGRAM: &str = "tests/data/programs/pt_dict.pt2";
 
 fn model_json() -> String {
-    let file = std::fs::File::open(PROGRAM).expect("the test's program");
+    model_json_of(PROGRAM)
+}
+
+fn model_json_of(program: &str) -> String {
+    let file = std::fs::File::open(program).expect("the test's program");
     let mut archive = zip::ZipArchive::new(file).expect("an archive");
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).expect("an entry");
@@ -69,6 +73,30 @@ fn spec_refused(spec: &str, expected: &[&str]) {
     for part in expected {
         assert!(out.contains(part) || error.contains(part), "says `{part}`: {out}{error}");
     }
+}
+
+/// Messages quote the beginning of an expression, however long it is.
+#[test]
+fn long_expressions_that_cannot_be_read() {
+    let long = format!("{}s77{}", "FloorDiv(".repeat(100_000), ", 2)".repeat(100_000));
+    let model = model_json_of("tests/data/programs/cop_guarded.pt2");
+    let symbol = "\"expr_str\": \"Symbol('s77', positive=True, integer=True)\"";
+    let guard = "\"guards_code\": [\"";
+    let folder = Folder::new();
+    for (part, changed) in
+        [(symbol, format!("\"expr_str\": \"{long}\"")), (guard, format!("{guard}{long} == 2\", \""))]
+    {
+        assert!(model.contains(part), "{part}");
+        let path = folder.file("long.json", model.replacen(part, &changed, 1).as_bytes());
+        let (status, out, error) = check(&path, None);
+        assert_ne!(status, 0, "{error}");
+        let said = format!("{out}{error}");
+        let quoted = long.chars().take(150).collect::<String>();
+        assert!(said.contains(&quoted) && said.len() < 5_000, "{} bytes: {said:.500}", said.len());
+    }
+    let text = format!("graph():\n    %x : f32[{long}] = placeholder[target=x]\n    return (x,)\n");
+    let (status, _, error) = check(&folder.file("long.txt", text.as_bytes()), None);
+    assert!(status == 3 && error.len() < 2_000, "{status}, {} bytes: {error:.500}", error.len());
 }
 
 #[test]

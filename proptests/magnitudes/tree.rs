@@ -209,21 +209,25 @@ fn binary(name: &str, a: &Number, b: &Number) -> Value<Number> {
         "BitwiseFn_bitwise_and" => Number::Int(a.int()? & b.int()?),
         "BitwiseFn_bitwise_or" => Number::Int(a.int()? | b.int()?),
         "BitwiseFn_bitwise_xor" => Number::Int(a.int()? ^ b.int()?),
-        "IntTrueDiv" => {
+        "IntTrueDiv" if both_ints => {
             let (a, b) = (a.int()?, b.int()?);
             if b.is_zero() {
                 return Err(Raised);
             }
             Number::Float(finite(nearest(&BigRational::new(a.clone(), b.clone())))?)
         }
-        "FloatTrueDiv" => {
+        "FloatTrueDiv" | "IntTrueDiv" => {
             let (a, b) = (a.float()?, b.float()?);
             if b == 0.0 {
                 return Err(Raised);
             }
             Number::Float(a / b)
         }
-        "FloatPow" => {
+        "**" if both_ints && !b.int()?.is_negative() => {
+            let exponent = b.int()?.to_u32().filter(|k| *k < 8).ok_or(Raised)?;
+            Number::Int(a.int()?.pow(exponent))
+        }
+        "FloatPow" | "**" => {
             let (a, b) = (a.float()?, b.float()?);
             let power = a.powf(b);
             let overflows = power.is_infinite() && a.is_finite() && b.is_finite();
@@ -232,7 +236,12 @@ fn binary(name: &str, a: &Number, b: &Number) -> Value<Number> {
             }
             Number::Float(power)
         }
-        "RoundDecimal" => {
+        "round" if both_ints => {
+            let digits = b.int()?.to_i32().ok_or(Raised)?;
+            let unit = BigInt::from(10).pow(digits.min(0).unsigned_abs());
+            Number::Int(whole("round", &BigRational::new(a.int()?.clone(), unit.clone())) * unit)
+        }
+        "round" | "RoundDecimal" => {
             let digits = b.int()?.to_i32().ok_or(Raised)?;
             match BigRational::from_float(a.float()?) {
                 None => Number::Float(a.float()?),
@@ -353,6 +362,22 @@ fn trees(doubles: bool) -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
         let exponent =
             prop::sample::select(vec![-1.0, 0.5, 2.0, -0.5, 3.0, 0.0]).prop_map(Tree::Float).boxed();
         let either = prop_oneof![i.clone(), f.clone()].boxed();
+        let power = prop::sample::select(vec![0i64, 1, 2, 3]).prop_map(|k| Tree::Int(k.into())).boxed();
+        let mixed = prop_oneof![
+            call2(&["Min", "Max"], f.clone(), i.clone()),
+            call2(&["Min", "Max"], i.clone(), f.clone()),
+            choice(i.clone(), f.clone(), i.clone()),
+        ]
+        .boxed();
+        let of_mixed = prop_oneof![
+            3 => call2(&["+", "-", "*", "IntTrueDiv"], mixed.clone(), either.clone()),
+            1 => call2(&["+", "-", "*", "IntTrueDiv"], i.clone(), mixed.clone()),
+            1 => call2(&["+", "-", "*", "IntTrueDiv"], mixed.clone(), mixed.clone()),
+            1 => call2(&["round"], mixed.clone(), digits.clone()),
+            1 => call2(&["**"], mixed.clone(), power),
+            1 => call1(&["-", "Abs"], mixed),
+        ]
+        .boxed();
         ints = prop_oneof![
             3 => i.clone(),
             4 => call2(&["+", "-", "*", "//", "Mod", "Min", "Max"], i.clone(), i.clone()),
@@ -369,7 +394,8 @@ fn trees(doubles: bool) -> (BoxedStrategy<Tree>, BoxedStrategy<Tree>) {
             1 => call2(&["Min", "Max"], f.clone(), either),
             1 => call2(&["RoundDecimal"], f.clone(), digits),
             1 => call2(&["FloatPow"], f.clone(), exponent),
-            if doubles { 2 } else { 0 } => choice(ints.clone(), f),
+            2 => of_mixed,
+            if doubles { 2 } else { 0 } => choice(ints.clone(), f.clone(), f),
         ]
         .boxed();
     }
@@ -381,13 +407,15 @@ pub fn integers() -> BoxedStrategy<Tree> {
     trees(false).0
 }
 
-/// One of two doubles.
-fn choice(ints: BoxedStrategy<Tree>, doubles: BoxedStrategy<Tree>) -> BoxedStrategy<Tree> {
+/// One of two numbers.
+fn choice(
+    ints: BoxedStrategy<Tree>,
+    then: BoxedStrategy<Tree>,
+    other: BoxedStrategy<Tree>,
+) -> BoxedStrategy<Tree> {
     let condition = (prop::sample::select(vec!["==", ">", "<="]), ints, -5..9i64)
         .prop_map(|(op, a, b)| Box::new(Condition::Compare(op, a, Tree::Int(b.into()))));
-    (condition, doubles.clone(), doubles)
-        .prop_map(|(c, a, b)| Tree::Where(c, Box::new(a), Box::new(b)))
-        .boxed()
+    (condition, then, other).prop_map(|(c, a, b)| Tree::Where(c, Box::new(a), Box::new(b))).boxed()
 }
 
 /// A comparison of an integer where it is a minimum or maximum with a double, or what is computed from it, with the
@@ -395,15 +423,21 @@ fn choice(ints: BoxedStrategy<Tree>, doubles: BoxedStrategy<Tree>) -> BoxedStrat
 fn beside_the_nearest() -> BoxedStrategy<Condition> {
     let mixed = (prop::sample::select(vec!["Min", "Max"]), double(), 0..INTEGERS);
     let op = prop::sample::select(vec!["==", "!=", "<", "<=", ">", ">="]);
-    let then = prop::option::of((prop::sample::select(vec!["+", "*", "FloatTrueDiv"]), double()));
+    let operand = prop_oneof![
+        1 => double().prop_map(Tree::Float),
+        1 => (-5..9i64).prop_map(|v| Tree::Int(v.into())),
+        1 => (0..INTEGERS).prop_map(Tree::Symbol),
+    ];
+    let then =
+        prop::option::of((prop::sample::select(vec!["+", "-", "*", "FloatTrueDiv", "IntTrueDiv"]), operand));
     (mixed, op, then)
         .prop_map(|((name, x, i), op, then)| {
             let sides = [
                 Tree::Call(name, vec![Tree::Float(x), Tree::Symbol(i)]),
                 Tree::Call("ToFloat", vec![Tree::Symbol(i)]),
             ];
-            let [a, b] = sides.map(|side| match then {
-                Some((name, y)) => Tree::Call(name, vec![side, Tree::Float(y)]),
+            let [a, b] = sides.map(|side| match &then {
+                Some((name, y)) => Tree::Call(name, vec![side, y.clone()]),
                 None => side,
             });
             Condition::Compare(op, a, b)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,14 +11,17 @@ from sizewise import _native
 from sizewise._arguments import check_budget
 from sizewise._asked import watched
 from sizewise._attempts import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
+from sizewise._branching import checks_of_line
 from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
-from sizewise._errors import DataDependentError, ExpressionError, ShapeError
+from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError
 from sizewise._follow import Taken, follower
 from sizewise._named_spec import NamedSpec
 from sizewise._report import Condition, Fix, Report
+from sizewise._resized import runs_at
+from sizewise._scout import ran
 from sizewise._shapes import is_shapes_spec
 from sizewise._spec import to_objects
 
@@ -41,8 +46,10 @@ class Branch:
     source: str | None
     #: What holds on the other side; `None` where there is none to trace.
     other: str | None
-    #: Values of the variables with which the other side can be traced.
+    #: Values of the variables with which the module runs and takes the other side; `None` if none were found.
     other_example: dict[str, int] | None
+    #: Whether such values were looked for; under a spec of `Dim` they are not.
+    tried: bool = False
 
     def __str__(self) -> str:
         at = f"{self.file}:{self.line}: {self.source}" if self.file else "at a place that is not known"
@@ -81,7 +88,8 @@ class Assumed:
             lines.append(str(branch))
             if branch.other is not None:
                 sizes = ", ".join(f"{name} = {value}" for name, value in (branch.other_example or {}).items())
-                lines.append(f"  the other side: {branch.other}" + (f", for example {sizes}" if sizes else ""))
+                none = ", and no sizes near the example were found at which it runs" if branch.tried else ""
+                lines.append(f"  the other side: {branch.other}" + (f", for example {sizes}" if sizes else none))
         if not self.by_torch_alone:
             lines.append(
                 "torch alone does not see that this suffices: export it within sizewise.decider(), or by this call"
@@ -128,6 +136,22 @@ def assume(
     return _Export(module, args, kwargs, strict, options, budget).run(dynamic_shapes)
 
 
+@dataclass(frozen=True)
+class _Start:
+    """A first export, with what it showed to be needed."""
+
+    program: Any
+    #: The check under the spec that follows, which may still lack what operators need.
+    report: Report
+    spec: Any
+    code: str
+    found: list[str]
+    taken: list[Taken]
+    by_torch_alone: bool
+    #: Whether answers were given that the spec does not have.
+    is_open: bool
+
+
 class _Export:
     """One export, with what it is called with."""
 
@@ -146,22 +170,24 @@ class _Export:
             if exported is not None:
                 return exported
             shapes = as_shapes(shapes, self.module, self.args, self.kwargs)
-        given = _coerce_to_shapes_spec(shapes)
-        names = NamedSpec(given, self.values(given))
-        names.check_given()
-        program, path = self.follow(given)
-        taken = path.taken
-        report = check(program, given, budget=self.budget)
-        conditions, alone = list(report.conditions), True
-        found = [text for one in taken if not one.asserted for text in names.stated_of(one.condition)]
-        code = names.code([])
-        if found:
-            code = names.code(found)
-            report = check(program, to_objects(code), budget=self.budget)
-        if not (taken or path.stats.errors_rescued) and report.verdict != "violated":
+        self.given = _coerce_to_shapes_spec(shapes)
+        self.names = NamedSpec(self.given, self.values(self.given))
+        self.names.check_given()
+        start = self.scouted() or self.followed()
+        if not start.is_open and start.report.verdict != "violated":
             # Nothing was answered without which torch stops: that is the export.
-            return Assumed(program, [], given, code, report)
+            branches = _Branches(self.names, start.found, self.runs).of(start.taken, [])
+            return Assumed(
+                start.program, start.found, start.spec, start.code, start.report, branches, start.by_torch_alone
+            )
+        return self.mended(start)
+
+    def mended(self, start: _Start) -> Assumed:
+        """The program under assumptions that suffice."""
+        names, report, found, taken = self.names, start.report, start.found, start.taken
+        conditions = list(report.conditions)
         for _ in range(_MAX_ROUNDS):
+            code = ""
             if report.verdict == "violated":
                 fix = _exact(report)
                 more = fix.assumptions if fix else names.lacking(report)
@@ -170,17 +196,52 @@ class _Export:
                 code = fix.code if fix and not found else ""
                 found = names.weakest([*found, *more])
                 names.check_example(found)
-                code = code or names.code(found)
+            if unsaid := names.unsaid([one.condition for one in taken], found):
+                # torch does not write every assertion into the program.
+                found, code = names.weakest([*found, *unsaid]), ""
+            code = code or names.code(found)
             spec = to_objects(code)
-            program, alone = self.attempt(spec)
+            program, path = self.attempt(spec)
+            taken = [*taken, *path.taken] if isinstance(path, follower) else taken
             report = check(program, spec, budget=self.budget)
-            if report.verdict != "violated":
-                break
+            if report.verdict != "violated" and not names.unsaid([one.condition for one in taken], found):
+                branches = _Branches(names, found, self.runs).of(taken, conditions)
+                return Assumed(program, found, spec, code, report, branches, path is None)
             conditions += report.conditions
-        else:
-            raise ShapeError(str(report), report)
-        branches = _Branches(names, found).of(taken, conditions)
-        return Assumed(program, found, spec, code, report, branches, alone)
+        raise ShapeError(str(report), report)
+
+    def scouted(self) -> _Start | None:
+        """An export under what the module's own branches need, where nothing else needs an answer."""
+        if self.strict or self.options:
+            return None
+        given, names = self.given, self.names
+        with follower(self.values(given), budget=2 * self.budget) as path, errors_held():
+            if not ran(self.module, self.args, self.kwargs, given) or path.open is not None:
+                return None
+        taken = path.taken
+        if any(one.place is None or one.place.cause != "branch" for one in taken):
+            # An operator may ask otherwise in a trace.
+            return None
+        found = names.weakest(names.unsaid([one.condition for one in taken], []))
+        code = names.code(found)
+        spec = to_objects(code) if found else given
+        try:
+            program, decided = self.attempt(spec, follows=False)
+        except Exception:
+            return None
+        report = check(program, spec, budget=self.budget)
+        return _Start(program, report, spec, code, found, taken, decided is None, False)
+
+    def followed(self) -> _Start:
+        """An export along the path of the example, which asserts what was assumed on it."""
+        given, names = self.given, self.names
+        program, path = self.follow(given)
+        found = [text for one in path.taken if not one.asserted for text in names.stated_of(one.condition)]
+        code = names.code(found)
+        spec = to_objects(code) if found else given
+        report = check(program, spec, budget=self.budget)
+        is_open = bool(path.taken or path.stats.errors_rescued)
+        return _Start(program, report, spec, code, found, path.taken, True, is_open)
 
     def with_dims(self, shapes: Any) -> Assumed | None:
         """The program under a spec of `Dim`, or under such a fix of it, if one loses no shapes that work."""
@@ -237,27 +298,34 @@ class _Export:
                 f"; the module {said[exports[True]]} where it is true, and {said[exports[False]]} where it is false"
             )
         known = f"torch._check({open.condition})", f"torch._check(torch.sym_not({open.condition}))"
-        advice = _checks_of(error) or [f"{check}  # in torch's symbols" for check in known]
+        written = checks_of_line(place.source) if place is not None and place.cause == "branch" else []
+        advice = _checks_of(error) or written or [f"{check}  # in torch's symbols" for check in known]
         message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
         file, line = (place.file, place.line) if place else (None, None)
         return DataDependentError(message, str(open.condition), file, line, exports)
 
-    def attempt(self, spec: Any) -> tuple[Any, bool]:
-        """The program under a spec that should suffice, and whether torch exports it alone."""
+    def attempt(self, spec: Any, follows: bool = True) -> tuple[Any, decider | None]:
+        """The program under a spec that should suffice, and what it took beside torch."""
         try:
-            return self.torch(spec), True
+            return self.torch(spec), None
         except Exception as error:
             if not is_undecided(error):
                 raise
         try:
-            with decider(budget=2 * self.budget):
-                return self.torch(spec), False
+            with decider(budget=2 * self.budget) as asked:
+                return self.torch(spec), asked
         except Exception as error:
-            if not is_undecided(error):
+            if not follows or not is_undecided(error):
                 raise
         # What the assumptions say of floating point is beyond the decider.
-        with follower(self.values(spec), budget=2 * self.budget):
-            return self.torch(spec), False
+        with follower(self.values(spec), budget=2 * self.budget) as path:
+            return self.torch(spec), path
+
+    def runs(self, sizes: dict[str, int]) -> bool:
+        """Whether the module runs at these sizes of the variables."""
+        names, spec = self.names, self.given
+        values = {variable: sizes[symbol.name] for variable, symbol in names.symbols.items() if symbol.name in sizes}
+        return runs_at(self.module, self.args, self.kwargs, spec, values)
 
     def torch(self, spec: Any) -> Any:
         from torch.export import export
@@ -280,8 +348,13 @@ class _Export:
 
 
 def _exact(report: Report) -> Fix | None:
-    """The fix that says by assumptions all that is missing."""
-    return next((fix for fix in report.fixes if fix.assumptions and fix.proved), None)
+    """The fix that says by assumptions all that is missing, if torch's language has them."""
+    for fix in report.fixes:
+        if fix.assumptions and fix.proved:
+            with contextlib.suppress(SpecError):
+                to_objects(fix.code)
+                return fix
+    return None
 
 
 def _of_conditions(report: Report) -> list[Branch]:
@@ -323,8 +396,8 @@ def _checks_of(error: Exception) -> list[str]:
 class _Branches:
     """Traces assumptions back to the lines that need them."""
 
-    def __init__(self, names: NamedSpec, found: list[str]) -> None:
-        self.found, self.names, self.example = found, names, names.example
+    def __init__(self, names: NamedSpec, found: list[str], runs: Callable[[dict[str, int]], bool]) -> None:
+        self.found, self.names, self.example, self.runs = found, names, names.example, runs
         self.facts = names.facts()
 
     def of(self, taken: list[Taken], conditions: list[Condition]) -> list[Branch]:
@@ -333,15 +406,16 @@ class _Branches:
         for one in taken:
             text = self.names.text(one.condition)
             try:
-                needed, witness = self.needed_for(text), self.other_side(path, text)
+                needed, possible = self.needed_for(text), self.other_side(path, text)
                 path.assume(text)
-                other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if witness else None
+                other = self.names.python(str(self.facts.simplify(f"Not({text})"))) if possible else None
+                witness = next((sizes for sizes in possible if self.runs(sizes)), None)
             except ExpressionError:
                 # Of a condition that is not read, the place is known.
                 needed, other, witness = self.names.stated_of(one.condition), None, None
             cause, path_there = (one.place.cause, one.place.path) if one.place else ("unknown", ())
             file, line, _, source = path_there[0] if path_there else (None, None, None, None)
-            branches.append(Branch(text, needed, cause, file, line, source, other, witness))
+            branches.append(Branch(text, needed, cause, file, line, source, other, witness, other is not None))
         settled = {assumption for branch in branches for assumption in branch.assumptions}
         for condition in conditions:
             try:
@@ -354,8 +428,9 @@ class _Branches:
                 settled.update(needed)
         return branches
 
-    def other_side(self, path: Env, condition: str) -> dict[str, int] | None:
+    def other_side(self, path: Env, condition: str) -> list[dict[str, int]]:
         """Values of the variables, near the example, where a condition fails after what was assumed before it."""
+        sides = []
         for changed in sorted(self.example, key=lambda name: name not in condition):
             value = self.example[changed]
             near = path.branch()
@@ -370,8 +445,9 @@ class _Branches:
                 except ValueError:
                     continue
                 if found is not None:
-                    return {**self.example, **found}
-        return path.implies(condition).witness
+                    sides.append({**self.example, **found})
+        witness = path.implies(condition).witness
+        return sides if witness is None else [*sides, {**self.example, **witness}]
 
     def needed_for(self, condition: str) -> list[str]:
         """The assumptions without which a condition does not follow from the spec and the others."""

@@ -48,6 +48,9 @@ _OF_OPERATORS = ("torch/_dynamo/utils.py", "run_node")
 #: The interpreter of strict mode.
 _INTERPRETER = "torch/_dynamo/symbolic_convert.py"
 
+#: Where sizes are converted to `bool`, `int` or `float`.
+_CONVERTING = "torch/__init__.py"
+
 #: Python's own modules.
 _STANDARD = sysconfig.get_path("stdlib") + os.sep
 
@@ -89,7 +92,7 @@ class Taken:
     #: What the example answers: a truth value, or the number that a size was read as; `None` if data decide.
     value: bool | int | float | None
     place: Place | None
-    #: Whether the program asserts it. torch has no assertions on floating point.
+    #: Whether the program asserts it. torch has no assertions on floating point and roundings.
     asserted: bool = True
 
 
@@ -148,10 +151,15 @@ class follower(decider):
         return value
 
     def _assert(self, shape_env: Any, held: Any) -> bool:
-        """Makes a condition a runtime assertion of the program; whether torch takes it."""
-        from sympy import Float, preorder_traversal
+        """Makes a condition a runtime assertion of the program; whether torch takes it.
 
-        if any(isinstance(part, Float) or "Float" in type(part).__name__ for part in preorder_traversal(held)):
+        torch never writes assertions on roundings, and takes them for granted all the same.
+        """
+        from sympy import Float, preorder_traversal
+        from torch.fx.experimental.symbolic_shapes import _has_uninterpretable_sympy_function as is_not_written
+
+        is_float = (isinstance(part, Float) or "Float" in type(part).__name__ for part in preorder_traversal(held))
+        if any(is_float) or is_not_written(held):
             return False
         try:
             shape_env.guard_or_defer_runtime_assert(held, f"assumed: {held}")
@@ -202,9 +210,11 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
     asking: list[tuple[str, str]] = []
     users: list[tuple[str, int, str]] = []
     modules: list[tuple[str, int, str]] = []
+    converts = False
     while frame is not None and len(users) < _MAX_PATH:
         file, name = frame.f_code.co_filename, frame.f_code.co_name
         part = _part(file)
+        converts = converts or part == _CONVERTING
         if part == "torch/__init__.py" and name.startswith("_check"):
             asserts = True
         if part == _OF_OPERATORS[0] and name == _OF_OPERATORS[1] and not asserts and not modules:
@@ -212,6 +222,7 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
         if part == _INTERPRETER:
             if not users:
                 users, modules = _interpreted(modules)
+                converts = True
             break
         if part is not None and part.startswith(_EXPORTING):
             break
@@ -223,7 +234,9 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
             elif not modules:
                 asking.append((part, name))
         frame = frame.f_back
-    cause = _cause(asking) or ("assertion" if asserts else "branch")
+    # A branch of Python converts a size. Operators in C++ ask for the answer themselves.
+    code: Cause = "branch" if converts or not users or modules else "operator"
+    cause = _cause(asking) or ("assertion" if asserts else code)
     if users and modules and cause == "branch":
         # The branch is in torch's own module or function, which the user's line calls.
         cause = "operator"

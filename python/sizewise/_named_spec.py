@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 from typing import Any
 
 from sizewise import _native
@@ -10,6 +12,11 @@ from sizewise._env import Env
 from sizewise._errors import ExpressionError, ShapeError, SpecError
 from sizewise._report import Report
 from sizewise._shapes import Writer
+from sizewise._spec import to_objects
+
+
+#: A bound of one variable.
+_BOUND = re.compile(r"(?P<name>\w+) (?P<sign>[<>]=) (?P<size>\d+)", re.ASCII)
 
 
 class NamedSpec:
@@ -46,6 +53,8 @@ class NamedSpec:
     def stated_of(self, condition: Any) -> list[str]:
         """What a ShapesSpec can say of a condition of sympy over the variables."""
         text, about = str(condition.xreplace(self.symbols)), condition.free_symbols
+        with contextlib.suppress(ExpressionError):
+            text = str(self.facts().simplify(text))
         return self.stated(text) or self.as_in_example([self.symbols[symbol].name for symbol in about])
 
     def as_in_example(self, names: list[str]) -> list[str]:
@@ -67,10 +76,10 @@ class NamedSpec:
             return []
         if text is not None:
             try:
-                self.code([text])
+                to_objects(self.code([text]))
                 return [text]
             except SpecError:
-                # Not all of Python is read back.
+                # Not all of Python is read back, nor has torch's language all of it.
                 pass
         return self.range_about(condition, about[0]) if len(about) == 1 else self.as_in_example(about)
 
@@ -88,6 +97,8 @@ class NamedSpec:
                 continue
             if nearest is not None:
                 stated.append(f"{name} {'>=' if first > 0 else '<='} {nearest + first}")
+        if stated == [f"{name} >= {value}", f"{name} <= {value}"]:
+            return self.as_in_example([name])
         within = self.facts()
         within.assume(*stated)
         return stated if within.implies(condition) else self.as_in_example([name])
@@ -109,6 +120,19 @@ class NamedSpec:
             if others.implies(assumption):
                 kept.remove(assumption)
         return kept
+
+    def unsaid(self, conditions: list[Any], assumptions: list[str]) -> list[str]:
+        """What is to be assumed of conditions of sympy that do not follow from the spec and the assumptions."""
+        known, more = self.facts(), []
+        known.assume(*assumptions)
+        for condition in conditions:
+            try:
+                follows = bool(known.implies(str(condition.xreplace(self.symbols))))
+            except ExpressionError:
+                follows = False
+            if not follows:
+                more += self.stated_of(condition)
+        return more
 
     def check_given(self) -> None:
         """Refuses a spec that the example does not satisfy, of which torch says nothing."""
@@ -136,6 +160,16 @@ class NamedSpec:
         return "" if holds else ", ".join(f"{name} = {value}" for name, value in values.items())
 
     def code(self, assumptions: list[str]) -> str:
-        """The spec with more assumptions, as Python."""
-        known = [*self.spec["assumptions"], *assumptions]
-        return _native.spec_code(json.dumps({**self.spec, "assumptions": known})).rstrip("\n")
+        """The spec with more assumptions, as Python. Bounds of a variable are its range."""
+        variables = {name: dict(known) for name, known in self.spec["vars"].items()}
+        rest = list(self.spec["assumptions"])
+        for assumption in assumptions:
+            bound = _BOUND.fullmatch(assumption)
+            if bound is None or bound["name"] not in variables:
+                rest.append(assumption)
+                continue
+            known, size = variables[bound["name"]], int(bound["size"])
+            end, tighter = ("min", max) if bound["sign"] == ">=" else ("max", min)
+            known[end] = size if known[end] is None else tighter(known[end], size)
+        spec = {**self.spec, "vars": variables, "assumptions": rest}
+        return _native.spec_code(json.dumps(spec)).rstrip("\n")

@@ -14,6 +14,13 @@ from sizewise._errors import SpecError
 _MODULE = "torch.fx.experimental.dynamic_spec"
 _PARTS = ("ShapesSpec", "ParamsSpec", "TensorSpec", "SeqSpec", "DictSpec", "ObjectSpec", "IntVar", "ShapeVar")
 
+#: What torch takes in the place of Python's containers.
+_INSTEAD = {
+    "list": "; write TensorSpec([...]) or SeqSpec([...])",
+    "tuple": "; write TensorSpec([...]) or SeqSpec([...])",
+    "dict": "; write DictSpec({...})",
+}
+
 
 def is_shapes_spec(value: Any) -> bool:
     """Whether a spec is in this language: one of its objects, or a container with one."""
@@ -50,30 +57,40 @@ class Writer:
 
     def params(self, params: Any) -> dict[str, Any]:
         if isinstance(params, Mapping):
-            return {str(name): self.part(part, str(name)) for name, part in params.items()}
+            named = {str(name): part for name, part in params.items()}
+            return {name: self.argument(name, part) for name, part in named.items()}
         if type(params).__name__ != "ParamsSpec":
             raise SpecError(f"dynamic_shapes: expected a ShapesSpec, got {type(params).__name__}")
         written = {name: self.part(part, name) for name, part in params._named_args.items()}
         if params._varargs is not None:
-            written["*args"] = self.part(params._varargs, "*args")
+            written["*args"] = self.argument("*args", params._varargs)
         if params._varkw is not None:
-            written["**kwargs"] = self.part(params._varkw, "**kwargs")
+            written["**kwargs"] = self.argument("**kwargs", params._varkw)
         return written
+
+    def argument(self, name: str, part: Any) -> Any:
+        """What a parameter takes. Only the containers of ``*args`` and ``**kwargs`` are plain ones, as torch has it."""
+        if name == "*args" and isinstance(part, (list, tuple)):
+            return [self.part(entry, f"*args[{i}]") for i, entry in enumerate(part)]
+        if name == "**kwargs" and isinstance(part, Mapping):
+            return {str(key): self.part(entry, str(key)) for key, entry in part.items()}
+        return self.part(part, name)
 
     def part(self, part: Any, path: str) -> Any:
         kind = type(part).__name__
-        if part is None or (isinstance(part, int) and not isinstance(part, bool)):
-            return part
+        if part is None:
+            return None
+        if isinstance(part, int):
+            return int(part)
         if hasattr(part, "node"):
             return self.expression(part, path)
         if kind == "TensorSpec":
             return [self.part(size, f"{path}.shape[{i}]") for i, size in enumerate(part)]
-        if kind == "SeqSpec" or isinstance(part, (list, tuple)):
-            entries = part._entries if kind == "SeqSpec" else part
-            return [self.part(entry, f"{path}[{i}]") for i, entry in enumerate(entries)]
-        if kind in ("DictSpec", "ObjectSpec") or isinstance(part, Mapping):
+        if kind == "SeqSpec":
+            return [self.part(entry, f"{path}[{i}]") for i, entry in enumerate(part._entries)]
+        if kind in ("DictSpec", "ObjectSpec"):
             return {str(key): self.part(entry, f"{path}[{key!r}]") for key, entry in part.items()}
-        raise SpecError(f"{path}: expected a TensorSpec, an IntVar, an int, None or a container of these, got {kind}")
+        raise SpecError(f"{path}: unexpected leaf spec type {kind}{_INSTEAD.get(kind, '')}")
 
     def expression(self, value: Any, path: str) -> str:
         """A size or condition over the variables, as text."""

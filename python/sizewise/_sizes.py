@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Mapping
 from json.encoder import encode_basestring_ascii as quoted
 from typing import Any
 
@@ -22,15 +22,16 @@ class Sizes:
         self._sizes: dict[Any, str] = {}
         self._replacements: dict[Any, Any] | None = None
 
-    def keep(self, declared: Iterable[Any], shape_env: Any, module: GraphModule) -> None:
+    def keep(self, ranges: Mapping[Any, Any], shape_env: Any, module: GraphModule) -> None:
         """Keeps symbols that a program declares, also where its environment replaces them.
 
         When torch loads a program it evaluates the runtime assertions, and takes a symbol in an asserted equality for
         equal from then on. The module does not: until the assertion, the size is a symbol of its own. What the trace
-        itself took for equal (in an export under a `ShapesSpec`) is recorded as equal: the comparison is ``True``.
+        itself took for equal (in an export under a `ShapesSpec`) is recorded as equal: the comparison is ``True``. So is
+        a symbol whose declared range is one number.
         """
         replacements = shape_env.replacements
-        declared = {symbol for symbol in declared if symbol in replacements}
+        declared = {symbol for symbol, range in ranges.items() if symbol in replacements and range.lower != range.upper}
         if declared:
             declared -= _traced_as_equal(module)
         if declared:

@@ -177,7 +177,7 @@ class _Reader:
             return [self.value(item) for item in node.elts]
         if isinstance(node, ast.BinOp):
             left, right = self.value(node.left), self.value(node.right)
-            return _operator(node, node.op)(left, right) if self.is_shapes else _of_dim(node, left, right)
+            return _of_variables(node, left, right) if self.is_shapes else _of_dim(node, left, right)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             return _operator(node, node.ops[0])(self.value(node.left), self.value(node.comparators[0]))
         if isinstance(node, ast.UnaryOp):
@@ -195,6 +195,8 @@ class _Reader:
 
             function: Callable[..., Any] = getattr(torch, node.attr)
             return function
+        if isinstance(node, ast.Name) and node.id == "abs" and self.is_shapes:
+            return abs
         if isinstance(node, ast.Name) and self.classes.get(node.id) == f"{_SHAPES}.{node.id}":
             return _of_shapes(node.id)
         if isinstance(node, ast.Name):
@@ -208,6 +210,14 @@ def _operator(node: ast.expr, sign: ast.AST) -> Callable[..., Any]:
     if type(sign) not in _OPERATORS:
         raise SpecError(f"{ast.unparse(node)!r} stands for no dimension")
     return _OPERATORS[type(sign)]
+
+
+def _of_variables(node: ast.BinOp, left: Any, right: Any) -> Any:
+    """A size that is computed from variables of a ShapesSpec: ``n // m + 1``."""
+    try:
+        return _operator(node, node.op)(left, right)
+    except TypeError as error:
+        raise SpecError(f"torch's specs have no {ast.unparse(node)!r}") from error
 
 
 def _of_dim(node: ast.BinOp, left: Any, right: Any) -> Any:

@@ -7,7 +7,9 @@ walk does not know raises `Unknown`; then torch's own serializer is asked.
 from __future__ import annotations
 
 import inspect
+import itertools
 import json
+import math
 import operator
 from collections.abc import Callable, Iterable
 from json.encoder import encode_basestring_ascii as quoted
@@ -29,6 +31,8 @@ _ENUMS = {
 }
 _DTYPES = {dtype: int(number) for dtype, number in serde._TORCH_TO_SERIALIZE_DTYPE.items()}
 _LAYOUTS = {layout: int(number) for layout, number in serde._TORCH_TO_SERIALIZE_LAYOUT.items()}
+#: Functions on sizes that torch exports and does not save.
+_NUMERIC = frozenset([abs, operator.abs, round, math.ceil, math.floor])
 _SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 #: What joins the entries of stacks in a node's metadata.
@@ -235,6 +239,9 @@ class Walk:
             names: Iterable[str] = [arg.name for arg in target._schema.arguments]
         elif target in serde._SYM_OPS:
             names = _parameters(target)
+        elif target in _NUMERIC:
+            # torch has no archives of these: what they are given is told by its place.
+            names, args = itertools.repeat(""), [arg for arg in args if arg is not None]
         else:
             raise Unknown(f"a call of {target}")
         pairs = zip(names, args)

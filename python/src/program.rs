@@ -39,7 +39,10 @@ impl From<CheckError> for Refusal {
             },
             CheckError::Undetermined(_) | CheckError::UnreadableContract(_) => Kind::Unsupported,
             CheckError::NoDimension(..) => Kind::Spec,
-            CheckError::Contract(_) | CheckError::Records(_) | CheckError::Cancelled => Kind::Program,
+            CheckError::Contract(_)
+            | CheckError::Records(_)
+            | CheckError::OtherTrace(_)
+            | CheckError::Cancelled => Kind::Program,
         };
         Refusal(kind, error.to_string())
     }
@@ -296,7 +299,8 @@ fn traced(subject: &Subject, trace: &Path) -> Result<Arc<Subject>, Refusal> {
     let file = File::open(trace).map_err(|error| failed(error.to_string()))?;
     let asked =
         sizewise::replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
-    Ok(Arc::new(Subject::Program(Box::new(checker.with_asked(asked)))))
+    let checker = checker.with_trace(asked).map_err(|error| failed(error.to_string()))?;
+    Ok(Arc::new(Subject::Program(Box::new(checker))))
 }
 
 /// A spec as Python to paste, of a spec in any form that is read.

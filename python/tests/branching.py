@@ -231,6 +231,47 @@ def topk(self, x):
     return x.topk(min(3, x.shape[1]), 1)[0]
 
 
+def rounded_up(self, x):
+    return x * 2 if math.ceil(x.shape[0] / 2) > 2 else x
+
+
+def half(self, x):
+    return x.new_zeros(int(x.shape[0] / 2))
+
+
+def distance(self, x, y):
+    return x * 2 if abs(x.shape[0] - y.shape[0]) > 2 else x
+
+
+def one_mask(self, x, m):
+    if m.shape[0] == 1:
+        m = m.expand(x.shape[0], -1)
+    return x * m
+
+
+def even_part(self, x):
+    if x.shape[0] & 1:
+        x = x[:-1]
+    return x.view(2, -1)
+
+
+def first_that_fits(self, x):
+    for size in (8, 16, 32):
+        if x.shape[0] <= size:
+            return F.pad(x, (0, size - x.shape[0]))
+    return x
+
+
+def smaller_side(self, x):
+    return F.max_pool2d(x, 2 if min(x.shape[2], x.shape[3]) >= 4 else 1)
+
+
+def cheaper_order(self, x, y, z):
+    if x.shape[0] * y.shape[1] <= z.shape[1] * y.shape[0]:
+        return (x @ y) @ z
+    return x @ (y @ z)
+
+
 #: Name, forward, example, the sizes by input (a text is a variable), and what the path of the example needs.
 CASES: list[tuple[str, Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("a branch", branch, (randn(3, 6),), {"x": ["b", "t"]}, "t > 4"),
@@ -294,5 +335,19 @@ CASES: list[tuple[str, Any, tuple[Any, ...], dict[str, Any], str]] = [
     ("the longer of two", ternary, (randn(5), randn(4)), {"x": ["a"], "y": ["b"]}, "a >= b"),
     ("whether there are rows", bool_, (randn(5, 3),), {"x": ["b", 3]}, "b > 0"),
     ("the length of a tensor", listlen, (randn(5),), {"x": ["b"]}, "b == 5"),
+    ("a number that is rounded up", rounded_up, (randn(8),), {"x": ["b"]}, "b > 4"),
+    ("a number of floating point that is cut off", half, (randn(8),), {"x": ["b"]}, "8 <= b <= 9"),
+    ("how much two sizes differ", distance, (randn(8), randn(5)), {"x": ["a"], "y": ["b"]}, "abs(a - b) > 2"),
+    ("a mask of one row", one_mask, (randn(2, 5), randn(1, 5)), {"x": ["b", "t"], "m": ["c", "t"]}, "c == 1"),
+    ("all but the last of an odd size", even_part, (randn(9),), {"x": ["b"]}, "b % 2 == 1"),
+    ("the first size that fits", first_that_fits, (randn(12),), {"x": ["b"]}, "8 < b <= 16"),
+    ("by the smaller side", smaller_side, (randn(1, 2, 6, 9),), {"x": [1, 2, "h", "w"]}, "min(h, w) >= 4"),
+    (
+        "the cheaper order",
+        cheaper_order,
+        (randn(2, 3), randn(3, 4), randn(4, 5)),
+        {"x": ["a", 3], "y": [3, "b"], "z": ["b", "c"]},
+        "a * b <= 3 * c",
+    ),
     ("at most three", topk, (randn(4, 6),), {"x": ["b", "t"]}, "True"),
 ]

@@ -191,6 +191,80 @@ def test_what_data_decide_is_named_and_never_assumed() -> None:
     assert error.file == __file__ and error.line is not None and error.exports == {True: True, False: True}
 
 
+def test_data_that_decide_a_branch_have_checks_in_the_words_of_the_line() -> None:
+    def forward(self: Any, boxes: Any, scores: Any) -> Any:
+        kept = boxes[torch.where(scores > 0.05)[0]]
+        if kept.numel() == 0:
+            return boxes.new_zeros(1, 4)
+        return kept.mean(0, keepdim=True)
+
+    n = ShapeVar("n", max=64)
+    spec = ShapesSpec({"boxes": TensorSpec([n, 4]), "scores": TensorSpec([n])})
+    with pytest.raises(sizewise.DataDependentError) as failed:
+        sizewise.assume(module(forward), (torch.rand(5, 4), torch.rand(5)), dynamic_shapes=spec)
+    assert failed.value.exports == {True: True, False: True}
+    assert all(f"torch._check(kept.numel() {sign} 0)" in str(failed.value) for sign in ("==", "!="))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize(
+    ("size", "at_eight"),
+    [
+        (lambda n: abs(n - 3), 5),
+        (lambda n: round(n / 3), 3),
+        (lambda n: math.ceil(n / 3), 3),
+        (lambda n: math.floor(n / 3), 2),
+    ],
+)
+def test_sizes_that_torch_cannot_save_are_checked(size: Any, at_eight: int, strict: bool) -> None:
+    def forward(self: Any, x: Any) -> Any:
+        return x.new_zeros(size(x.shape[0]))
+
+    spec = ShapesSpec({"x": TensorSpec([ShapeVar("n", max=64)])})
+    found = sizewise.assume(module(forward), (randn(5),), dynamic_shapes=spec, strict=strict)
+    assert found.report.verdict == "ok" and found.assumptions == []
+    assert found.program.module()(randn(8)).shape == (at_eight,)
+
+
+def test_a_condition_that_torchs_specs_cannot_state_becomes_a_range() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        return x.new_zeros(2 ** x.shape[0])
+
+    spec = ShapesSpec({"x": TensorSpec([ShapeVar("n", max=100)])})
+    found = sizewise.assume(module(forward), (randn(3),), dynamic_shapes=spec)
+    assert found.report.verdict == "ok" and found.program.module()(randn(4)).shape == (16,)
+    assert all("**" not in assumption for assumption in found.assumptions)
+
+
+def test_a_side_that_does_not_run_has_no_sizes() -> None:
+    def forward(self: Any, x: Any) -> Any:
+        if x.shape[0] == 0:
+            raise ValueError("nothing to do")
+        return x * 2
+
+    spec = ShapesSpec({"x": TensorSpec([ShapeVar("n")])})
+    found = sizewise.assume(module(forward), (randn(3),), dynamic_shapes=spec)
+    (branch,) = found.branches
+    assert (branch.other, branch.other_example) == ("n == 0", None)
+    assert "no sizes near the example were found at which it runs" in str(found)
+
+
+def test_a_module_is_as_before() -> None:
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(3)
+
+        def forward(self, x: Any) -> Any:
+            return self.norm(x) if x.shape[0] > 4 else x
+
+    model = Counting()
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    found = sizewise.assume(model, (randn(8, 3),), dynamic_shapes=ShapesSpec({"x": TensorSpec([ShapeVar("n"), None])}))
+    assert found.assumptions == ["n >= 5"]
+    assert all(torch.equal(value, before[name]) for name, value in model.state_dict().items())
+
+
 def test_export_says_what_to_assume_and_assumes_it() -> None:
     def forward(self: Any, x: Any) -> Any:
         if x.shape[0] > 5:
@@ -239,6 +313,17 @@ def test_an_archive_gets_its_lines_from_a_trace(tmp_path: Any) -> None:
     (condition,) = sizewise.check(archive, shapes, trace=trace).violations
     assert "reshape" not in (without.source or "")
     assert condition.source == "return (y[:, : x.shape[1]] + 1).reshape(-1)"
+    other = tmp_path / "other.jsonl"
+    for inputs, said in (
+        ((randn(3, 14),), "is 14 there, and 13 in the example"),
+        ((randn(3, 13), randn(3)), "has not all sizes of"),
+    ):
+        more = module(lambda self, x, *rest: x.view(-1, rest[0].shape[0]) if rest else forward(self, x))
+        free = ({1: Dim.AUTO},) if len(inputs) == 1 else ({1: Dim.AUTO}, ({0: Dim.AUTO},))
+        with sizewise.record(other):
+            torch.export.export(more, inputs, dynamic_shapes=free)
+        with pytest.raises(sizewise.ProgramError, match=f"(?s)the trace is of another program.*{said}"):
+            sizewise.check(archive, shapes, trace=other)
     with pytest.raises(sizewise.ProgramError, match="no such|No such"):
         sizewise.check(archive, shapes, trace=tmp_path / "missing")
     (tmp_path / "empty").write_text("")

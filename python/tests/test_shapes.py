@@ -79,8 +79,12 @@ def test_other_specs_are_told_apart() -> None:
     others: list[Any] = [None, {"x": {0: 3}}, [None], ({0: "AUTO"},)]
     assert not any(is_shapes_spec(other) for other in others)
     wrong: list[tuple[Any, str]] = [
-        ({"x": "batch"}, "x: expected a TensorSpec"),
-        ({"x": dynamic_spec.SeqSpec([True])}, r"x\[0\]: expected a TensorSpec"),
+        ({"x": "batch"}, "x: unexpected leaf spec type str$"),
+        ({"x": [ShapeVar("b")]}, "x: unexpected leaf spec type list; write TensorSpec"),
+        (ShapesSpec({"x": [TensorSpec([1])]}), "x: unexpected leaf spec type list; .* SeqSpec"),
+        (ShapesSpec({"x": {"a": TensorSpec([1])}}), "x: unexpected leaf spec type dict; write DictSpec"),
+        ({"x": dynamic_spec.SeqSpec([(TensorSpec([1]),)])}, r"x\[0\]: unexpected leaf spec type tuple"),
+        (ParamsSpec({"**kwargs": {"y": [1]}}), "y: unexpected leaf spec type list"),
         (TensorSpec([1]), "expected a ShapesSpec, got TensorSpec"),
     ]
     for spec, message in wrong:
@@ -165,6 +169,22 @@ def test_what_the_trace_takes_for_equal_is_equal_in_a_live_program() -> None:
     for source in (program, saved.getvalue(), torch.export.load(io.BytesIO(saved.getvalue()))):
         assert sizewise.check(source).ok
         assert sizewise.check(source, shapes).fixes[0].assumptions == ["m == n"]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_size_whose_range_is_one_number_is_that_number_in_a_live_program() -> None:
+    """Else the number of parts of a split is open, and nothing is proved."""
+    import torch
+
+    forward = lambda self, x, y: (y.split(4, 0)[0], x.index_select(0, torch.arange(y.shape[0])))  # noqa: E731
+    module = type("Model", (torch.nn.Module,), {"forward": forward})()
+    shapes = ShapesSpec({"x": TensorSpec([ShapeVar("n")]), "y": TensorSpec([ShapeVar("m", min=2, max=2)])})
+    program = torch.export.export(module, (torch.ones(3), torch.ones(2)), dynamic_shapes=shapes)
+    saved = io.BytesIO()
+    torch.export.save(program, saved)
+    for source in (program, saved.getvalue(), torch.export.load(io.BytesIO(saved.getvalue()))):
+        assert sizewise.check(source, shapes).fixes[0].assumptions == ["n >= 2"]
+        assert "min=2)" in sizewise.widest_spec(source).code
 
 
 @pytest.mark.filterwarnings("ignore")

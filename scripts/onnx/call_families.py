@@ -530,18 +530,21 @@ def attention(rng):
     attributes = given(
         rng, {}, is_causal=(0.3, lambda: rng.choice([0, 1])), scale=(0.2, lambda: rng.choice([0.5, 0.0 if rarely(rng, 0.5) else 1.0])),
         softcap=(0.15, lambda: rng.choice([0.0, 2.0])), qk_matmul_output_mode=(0.1, lambda: rng.choice([0, 1, 2, 3])),
+        softmax_precision=(0.15, lambda: rng.choice([1, 10, 11, 16, 0, 7])),
     )
+    own = rng.choice([F, F, numpy.float16, numpy.float64])
+    masked = rng.choice([own, own, bool, F, numpy.float16, numpy.float64, numpy.int64, numpy.uint8])
     if rng.random() < 0.5:
         attributes |= {"q_num_heads": heads, "kv_num_heads": of}
-        operands = [data(rng, [batch, queries, heads * width]), data(rng, [batch, keys, of * width]), data(rng, [wrong(batch), keys, of * width])]
+        operands = [data(rng, [batch, queries, heads * width], own), data(rng, [batch, keys, of * width], own), data(rng, [wrong(batch), keys, of * width], own)]
     else:
-        operands = [data(rng, [batch, heads, queries, width]), data(rng, [batch, of, keys, wrong(width)]), data(rng, [batch, of, wrong(keys), width])]
+        operands = [data(rng, [batch, heads, queries, width], own), data(rng, [batch, of, keys, wrong(width)], own), data(rng, [batch, of, wrong(keys), width], own)]
     mask = rng.choice([None, [queries, keys], [batch, 1, queries, keys], [1, 1, queries, keys], [1, keys], [queries, max(keys - 1, 0)]])
-    operands.append(None if mask is None else data(rng, mask))
+    operands.append(None if mask is None else data(rng, mask, masked))
     wanted = [True]
     if rng.random() < 0.3:
         past = size(rng, 3)
-        operands += [data(rng, [batch, of, past, width]), data(rng, [batch, of, wrong(past), width])]
+        operands += [data(rng, [batch, of, past, width], own), data(rng, [batch, of, wrong(past), width], own)]
         wanted = rng.choice([[True], [True, True, True], [True, True, True, True]])
     return Call("Attention", version, operands, attributes, wanted)
 

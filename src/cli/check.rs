@@ -5,7 +5,7 @@ use super::fix::{self, Fixed};
 use super::programs::{Loaded, failed};
 use super::{files, operators, sources, spec};
 use crate::check::Checker;
-use crate::ir::Asked;
+use crate::ir::Traced;
 use crate::onnx::subject::Subject;
 use crate::replay;
 use crate::report::{Outcome, Report, ReportForm, Style, to_sarif_of};
@@ -145,7 +145,7 @@ fn check_all(options: &CheckOptions) -> Result<Vec<Checked>> {
 }
 
 /// The conditions of a trace, with the lines that asked for them.
-fn asked(trace: &Path) -> Result<Vec<Asked>> {
+fn asked(trace: &Path) -> Result<Vec<Traced>> {
     let failed = |message: String| Failure::program(format!("{}: {message}", files::shown(trace)));
     let file = std::fs::File::open(trace).map_err(|error| failed(error.to_string()))?;
     let found = replay::asked(std::io::BufReader::new(file)).map_err(|error| failed(error.to_string()))?;
@@ -197,7 +197,9 @@ fn check(options: &CheckOptions, subject: Subject) -> Result<Checked> {
 /// A checker with the options that are for programs.
 fn prepared(options: &CheckOptions, checker: Checker) -> Result<Checker> {
     let checker = match &options.trace {
-        Some(trace) => checker.with_asked(asked(trace)?),
+        Some(trace) => checker
+            .with_trace(asked(trace)?)
+            .map_err(|error| Failure::program(format!("{}: {error}", files::shown(trace))))?,
         None => checker,
     };
     Ok(checker.with_jobs(usize::from(options.jobs)))

@@ -74,6 +74,11 @@ examples! {
         "sizewise eval examples/area.pt2 x=4 y=8"
         "The same as JSON lines, for many shapes."
         "echo '{\"id\": 1, \"shapes\": {\"x\": [4], \"y\": [8]}}' | sizewise eval examples/area.pt2";
+    COST:
+        "What does the program cost, at any sizes?"
+        "sizewise cost examples/bert.pt2"
+        "The same with numbers at given sizes."
+        "sizewise cost examples/area.pt2 --at x=8 --at y=16";
     INFER:
         "What does this call return?"
         "echo '{\"op\":\"aten.t.default\",\"args\":[{\

@@ -5,6 +5,7 @@
 mod args;
 mod asked;
 mod check;
+mod cost;
 mod entail;
 mod eval;
 mod examples;
@@ -90,6 +91,9 @@ enum Command {
     /// Evaluate a program on input shapes: those given as arguments, or JSON lines.
     #[command(after_help = examples::EVAL)]
     Eval(eval::EvalOptions),
+    /// Count what a program costs, as expressions in the sizes of its inputs: floating point operations and bytes.
+    #[command(after_help = examples::COST)]
+    Cost(cost::CostOptions),
     /// Infer the results of operator calls: JSON lines on standard input and output.
     #[command(after_help = examples::INFER)]
     Infer(infer::InferOptions),
@@ -225,6 +229,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Pass(options) => pass::run(&options),
         Command::Lower(options) => pass::lower(&options),
         Command::Eval(options) => eval::run(&options),
+        Command::Cost(options) => cost::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::InferOnnx(options) => infer_onnx::run(&options),
         Command::Ops(options) => ops::run(&options),

@@ -1,6 +1,7 @@
 //! What a program records of its sizes, as expressions of the environment's pool.
 use rustc_hash::FxHashMap;
 use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_expr::escape::abridged;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::known::{KnownCalls, knowing};
 use sizewise_expr::{Expr, Sort, Symbol};
@@ -8,7 +9,7 @@ use sizewise_ir::{Bounds, ExprRef, Program, Size, Sym};
 
 /// An expression of a program that cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("the program's expression `{text}` cannot be read: {message}")]
+#[error("the program's expression `{}` cannot be read: {message}", abridged(text))]
 pub struct RecordedError {
     /// The expression.
     pub text: String,

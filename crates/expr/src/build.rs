@@ -3,6 +3,7 @@ use super::eval;
 use super::int::Int;
 use super::node::{Func, Node, Sort};
 use super::pool::{Expr, Pool};
+use rustc_hash::FxHashSet;
 
 /// Constant powers above this many bits stay unevaluated.
 const MAX_POWER_BITS: u64 = 1 << 14;
@@ -34,8 +35,12 @@ impl Pool {
         }
         if operands.iter().any(|&e| self.sort(e) == Sort::Float) {
             let mut operands: Vec<Expr> = operands.iter().map(|&e| self.beside_floats(e)).collect();
-            operands.sort_unstable();
-            operands.dedup();
+            if !operands.iter().any(|&e| self.may_count(e)) {
+                operands.sort_unstable();
+            }
+            // The first of equal numbers is taken, which matters if one is an integer and the other one a double.
+            let mut seen = FxHashSet::default();
+            operands.retain(|&e| seen.insert(e));
             return match operands.as_slice() {
                 [only] => *only,
                 operands => self.fold_call(func, operands),
@@ -110,7 +115,10 @@ impl Pool {
 
     /// `a ** n` of integers; undefined where `n` is negative.
     pub fn pow(&mut self, a: Expr, n: Expr) -> Expr {
-        if self.is_inexact(n) || self.sort(a) == Sort::Float {
+        if self.sort(a) == Sort::Float || self.sort(n) == Sort::Float {
+            return self.inexact_pow(a, n);
+        }
+        if self.is_inexact(n) {
             return self.float_pow(a, n);
         }
         let (a, n) = (self.as_integer(a), self.as_integer(n));
@@ -277,6 +285,8 @@ impl Pool {
             (Func::Trunc | Func::Floor | Func::Ceil | Func::Round, &[a]) => self.float_to_int(func, a),
             (Func::FloatAdd, &[a, b]) => self.add(a, b),
             (Func::FloatMul, &[a, b]) => self.mul(a, b),
+            (Func::FloatPow, &[a, n]) => self.pow(a, n),
+            (Func::RoundDecimal, &[a, k]) => self.round_decimal(a, k),
             _ => self.fold_call(func, args),
         }
     }

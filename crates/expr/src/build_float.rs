@@ -26,7 +26,7 @@ impl Pool {
             return None;
         }
         if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
-            let (a, b) = (self.to_float(a), self.to_float(b));
+            let (a, b) = self.numbers(a, b);
             let (a, b) = (a.min(b), a.max(b));
             return Some(self.fold_call(func, &[a, b]));
         }
@@ -54,6 +54,16 @@ impl Pool {
         }
     }
 
+    /// The operands of arithmetic, of which at least one has the sort of doubles. They stay what they are if both may
+    /// be integers: then Python computes with these. Otherwise, both become doubles.
+    fn numbers(&mut self, a: Expr, b: Expr) -> (Expr, Expr) {
+        if self.may_count(a) && self.may_count(b) {
+            (self.as_integer(a), self.as_integer(b))
+        } else {
+            (self.to_float(a), self.to_float(b))
+        }
+    }
+
     /// The nearest double. Undefined for an integer beyond the greatest one.
     pub fn to_float(&mut self, e: Expr) -> Expr {
         match self.sort(e) {
@@ -73,8 +83,10 @@ impl Pool {
     /// `a / b` as a double: correctly rounded for integers. Undefined where `b` is 0.
     pub fn true_div(&mut self, a: Expr, b: Expr) -> Expr {
         if self.sort(a) == Sort::Float || self.sort(b) == Sort::Float {
-            let (a, b) = (self.to_float(a), self.to_float(b));
-            return self.fold_call(Func::FloatTrueDiv, &[a, b]);
+            let both_may_count = self.may_count(a) && self.may_count(b);
+            let (a, b) = self.numbers(a, b);
+            return self
+                .fold_call(if both_may_count { Func::IntTrueDiv } else { Func::FloatTrueDiv }, &[a, b]);
         }
         let (a, b) = (self.as_integer(a), self.as_integer(b));
         let operands = match self.common_denominator(&[a, b]) {
@@ -128,6 +140,21 @@ impl Pool {
                 let lower = self.sub(rounded, Expr::ONE);
                 self.ite(adjust, lower, rounded)
             }
+        }
+    }
+
+    /// `a ** n`, of which at least one has the sort of doubles.
+    pub(super) fn inexact_pow(&mut self, a: Expr, n: Expr) -> Expr {
+        let (a, n) = self.numbers(a, n);
+        self.fold_call(Func::FloatPow, &[a, n])
+    }
+
+    /// Python's `round(a, k)`, which is an integer if `a` is one.
+    pub fn round_decimal(&mut self, a: Expr, k: Expr) -> Expr {
+        let a = if self.may_count(a) { self.as_integer(a) } else { self.to_float(a) };
+        match self.as_int(k) {
+            Some(k) if self.sort(a) == Sort::Int && !k.is_negative() => a,
+            _ => self.fold_call(Func::RoundDecimal, &[a, k]),
         }
     }
 

@@ -1,21 +1,17 @@
 //! The exact evaluator: the meaning of every expression.
 use super::int::Int;
-use super::node::{Func, Node};
+use super::node::{Func, Node, Sort};
 use super::pool::{Expr, Pool, Symbol};
+use super::rounding;
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{FromPrimitive, Signed, ToPrimitive, Zero};
+use num_traits::{FromPrimitive, Signed};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
 /// Results beyond this many bits are refused rather than computed.
 const MAX_BITS: u64 = 1 << 16;
-
-/// Rounding to more decimals than this changes no double, as in Python's `round`.
-const MAX_DECIMALS: i64 = 323;
-/// Rounding to fewer digits gives zero.
-const MIN_DECIMALS: i64 = -308;
 
 /// Products of more symbols are remembered.
 const MAX_FACTORS: usize = 4;
@@ -66,7 +62,7 @@ impl Value {
     pub fn as_f64(&self) -> f64 {
         match self {
             Value::Int(v) => v.to_f64(),
-            Value::Ratio(v) => ratio_to_f64(v.numer(), v.denom()),
+            Value::Ratio(v) => rounding::ratio_to_f64(v.numer(), v.denom()),
             Value::Float(v) => *v,
             Value::Bool(b) => f64::from(u8::from(*b)),
         }
@@ -190,7 +186,16 @@ impl<'a, F: Fn(Symbol) -> Option<Value>> Evaluator<'a, F> {
             Some(Node::Int(v)) => Ok(Value::Int(v.clone())),
             Some(Node::Float(v)) => Ok(Value::Float(v.0)),
             Some(Node::Bool(v)) => Ok(Value::Bool(*v)),
-            Some(Node::Symbol(symbol)) => (self.assignment)(*symbol).ok_or(EvalError::Unbound(*symbol)),
+            Some(Node::Symbol(symbol)) => {
+                let value = (self.assignment)(*symbol).ok_or(EvalError::Unbound(*symbol))?;
+                match value {
+                    // A double may be given by the integer that it is.
+                    Value::Int(_) if self.pool.sort(e) == Sort::Float => {
+                        value.to_double().map(Value::Float).ok_or(EvalError::Domain)
+                    }
+                    value => Ok(value),
+                }
+            }
             Some(_) if self.is_leaf(e) => self.node_value(e),
             Some(_) => self.memo.get(&e).cloned().unwrap_or(Err(EvalError::Domain)),
         }
@@ -322,6 +327,9 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
     use Func::*;
     let int = |i: usize| args.get(i).and_then(Value::as_int).ok_or(EvalError::Domain);
     let real = |i: usize| args.get(i).and_then(Value::to_double).ok_or(EvalError::Domain);
+    if let Some(exact) = call_on_integers(func, args) {
+        return exact;
+    }
     Ok(match func {
         Trunc | Floor | Ceil | Round => {
             let x = match &args[0] {
@@ -337,14 +345,7 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
             Value::Int(BigInt::from_f64(rounded).map(Int::from_big).ok_or(EvalError::Domain)?)
         }
         ToFloat => Value::Float(real(0)?),
-        IntTrueDiv => {
-            let (n, d) = (int(0)?, int(1)?);
-            if d.is_zero() {
-                return Err(EvalError::ZeroDivisor);
-            }
-            Value::Float(finite(ratio_to_f64(&n.to_big(), &d.to_big()))?)
-        }
-        FloatTrueDiv => {
+        IntTrueDiv | FloatTrueDiv => {
             if real(1)? == 0.0 {
                 return Err(EvalError::ZeroDivisor);
             }
@@ -366,13 +367,38 @@ fn call_on_doubles(func: Func, args: &[Value]) -> Result<Value, EvalError> {
         FloatMul => Value::Float(real(0)? * real(1)?),
         RoundDecimal => {
             let (x, k) = (real(0)?, int(1)?.to_i64().ok_or(EvalError::TooLarge)?);
-            Value::Float(round_decimal(x, k).ok_or(EvalError::Domain)?)
+            Value::Float(rounding::round_decimal(x, k).ok_or(EvalError::Domain)?)
         }
         TruncToFloat => Value::Float(finite(real(0)?)?.trunc()),
         FloatEq => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Equal)),
         FloatLt => Value::Bool(compare(&args[0], &args[1]) == Some(Ordering::Less)),
         FloatLe => Value::Bool(compare(&args[0], &args[1]).is_some_and(Ordering::is_le)),
         _ => return Err(EvalError::Domain),
+    })
+}
+
+/// The value of arithmetic if its operands turn out to be integers: where doubles are computed with, no operand is one.
+fn call_on_integers(func: Func, args: &[Value]) -> Option<Result<Value, EvalError>> {
+    use Func::*;
+    let [Some(a), Some(b)] = [args.first()?.as_int(), args.get(1)?.as_int()] else { return None };
+    let bounded = |v: Int| if v.bits() > MAX_BITS { Err(EvalError::TooLarge) } else { Ok(Value::Int(v)) };
+    Some(match func {
+        FloatAdd => bounded(&a + &b),
+        FloatMul => bounded(&a * &b),
+        FloatPow if !b.is_negative() => call(Pow, args),
+        RoundDecimal => match b.to_i64() {
+            Some(k) if k < -(MAX_BITS as i64) => Ok(Value::Int(Int::ZERO)),
+            Some(k) if k < 0 => {
+                let unit = num_traits::pow(BigInt::from(10), k.unsigned_abs() as usize);
+                let tens = exact_rounding(Round, &Value::Ratio(BigRational::new(a.to_big(), unit.clone())));
+                tens.map(|v| Value::Int(Int::from_big(v.as_int().unwrap_or_default().to_big() * unit)))
+            }
+            Some(_) => Ok(Value::Int(a)),
+            None => Err(EvalError::TooLarge),
+        },
+        IntTrueDiv if b.is_zero() => Err(EvalError::ZeroDivisor),
+        IntTrueDiv => finite(rounding::ratio_to_f64(&a.to_big(), &b.to_big())).map(Value::Float),
+        _ => return None,
     })
 }
 
@@ -403,75 +429,7 @@ fn compare_exact(exact: &Value, x: f64) -> Option<Ordering> {
 
 fn exact_rounding(func: Func, value: &Value) -> Result<Value, EvalError> {
     let ratio = value.to_rational().ok_or(EvalError::Domain)?;
-    let rounded = match func {
-        Func::Trunc => ratio.trunc(),
-        Func::Floor => ratio.floor(),
-        Func::Ceil => ratio.ceil(),
-        _ => {
-            let (down, half) = (ratio.floor(), BigRational::new(1.into(), 2.into()));
-            let rest = &ratio - &down;
-            let odd = (down.to_integer() % BigInt::from(2)).is_zero();
-            if rest > half || (rest == half && !odd) { ratio.ceil() } else { down }
-        }
-    };
-    Ok(Value::Int(Int::from_big(rounded.to_integer())))
-}
-
-/// The double nearest to `n / d`, halves to even, as Python divides integers; infinite beyond the greatest one.
-fn ratio_to_f64(n: &BigInt, d: &BigInt) -> f64 {
-    let negative = n.is_negative() != d.is_negative();
-    if n.is_zero() {
-        return if negative { -0.0 } else { 0.0 };
-    }
-    let (n, d) = (n.abs(), d.abs());
-    // The distance of doubles around the quotient is `2^exponent`: 53 bits of it count, and none below 2^-1074.
-    let spacing = |bits: i64| (bits - 53).max(-1074);
-    let exponent = spacing(n.bits() as i64 - d.bits() as i64);
-    let (quotient, exact) = shifted_quotient(&n, &d, exponent);
-    let (exponent, (quotient, exact)) = match spacing(quotient.bits() as i64 + exponent - 1) {
-        wider if wider > exponent => (wider, shifted_quotient(&n, &d, wider)),
-        _ => (exponent, (quotient, exact)),
-    };
-    // `quotient` has one bit more than counts: half a unit.
-    let (whole, half) = (&quotient >> 1u32, quotient.bit(0));
-    let up = half && (!exact || whole.bit(0));
-    let Some(mantissa) = (whole + u32::from(up)).to_u64() else { return f64::INFINITY };
-    // The leading bit of a normal mantissa raises the exponent's field by one. A carry into that field is
-    // correct, too.
-    let field = u64::try_from(exponent + 1074).unwrap_or(0);
-    let magnitude = if field >= 2046 { f64::INFINITY } else { f64::from_bits((field << 52) + mantissa) };
-    if negative { -magnitude } else { magnitude }
-}
-
-/// `n / d` in halves of `2^exponent`, rounded down, and whether that is exact.
-fn shifted_quotient(n: &BigInt, d: &BigInt, exponent: i64) -> (BigInt, bool) {
-    let shift = exponent - 1;
-    let by = shift.unsigned_abs();
-    let (quotient, rest) = match shift < 0 {
-        true => num_integer::Integer::div_rem(&(n << by), d),
-        false => num_integer::Integer::div_rem(n, &(d << by)),
-    };
-    (quotient, rest.is_zero())
-}
-
-/// Python's `round(x, k)`: correctly rounded in decimal, halves to even.
-fn round_decimal(x: f64, k: i64) -> Option<f64> {
-    // `round(inf, 2)` is infinite; only `round(inf)` raises an error.
-    if !x.is_finite() || k > MAX_DECIMALS {
-        return Some(x);
-    }
-    if k < MIN_DECIMALS {
-        return Some(0f64.copysign(x));
-    }
-    let exact = BigRational::from_float(x)?;
-    let power = BigRational::from_integer(num_traits::pow(BigInt::from(10), k.unsigned_abs() as usize));
-    let scaled = if k >= 0 { &exact * &power } else { &exact / &power };
-    let Value::Int(rounded) = exact_rounding(Func::Round, &Value::Ratio(scaled)).ok()? else { return None };
-    let back = BigRational::from_integer(rounded.to_big());
-    let result = if k >= 0 { back / power } else { back * power };
-    let value = ratio_to_f64(result.numer(), result.denom());
-    // Python raises an error where rounding leaves the range of doubles.
-    value.is_finite().then(|| if value == 0.0 { 0f64.copysign(x) } else { value })
+    Ok(Value::Int(Int::from_big(rounding::rounded(func, &ratio))))
 }
 
 /// Whether sizes (first half) and strides (second half) cover memory densely without overlap, as torch decides it: a

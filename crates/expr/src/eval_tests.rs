@@ -1,5 +1,5 @@
 //! The values of functions.
-use super::{Func, Int, Value, evaluate_call};
+use super::{Func, Int, Pool, Value, evaluate_call};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 
@@ -129,6 +129,38 @@ fn rounding_in_decimal_goes_to_even_halves() {
     }
     // `round(1.7976931348623157e308, -308)` raises an error.
     assert!(evaluate_call(Func::RoundDecimal, &[Value::Float(f64::MAX), int(-308)]).is_err());
+}
+
+#[test]
+fn what_may_be_an_integer_is_computed_with_as_one_where_it_is() {
+    // `s` is the first integer that is no double. Python gives these.
+    let table = [
+        ("Max(-0.5, s) + 1", "9007199254740994"),
+        ("-Max(-0.5, s)", "-9007199254740993"),
+        ("Where(s > 0, s, 0.5)*3", "27021597764222979"),
+        ("Max(0.5, s) + Max(0.5, s)", "18014398509481986"),
+        ("Max(-0.5, s) + 1.0", "9007199254740992.0"),
+        ("Max(-0.5, s)**2", "81129638414606699710187514626049"),
+        ("Max(-0.5, s)**-1", "1.1102230246251565e-16"),
+        ("Max(-0.5, s)/3", "3002399751580331.0"),
+        ("round(Max(-0.5, s), -1)", "9007199254740990"),
+        ("round(Max(-0.5, s), 1)", "9007199254740993"),
+        ("Abs(Min(0.5, -s)) - 1", "9007199254740992"),
+        ("Max(-0.5, -s) + 1", "0.5"),
+        // Of equal numbers, the first one is taken.
+        ("Max(9007199254740992.0, s - 1) + 1", "9007199254740992.0"),
+        ("Max(s - 1, 9007199254740992.0) + 1", "9007199254740993"),
+    ];
+    for (text, expected) in table {
+        let mut pool = Pool::new();
+        let e = crate::read::closed(&mut pool, text).expect("an expression").expr;
+        let value = pool.eval(e, |_| Some(Value::Int(Int::from((1i64 << 53) + 1))));
+        let shown = match value.expect("a value") {
+            Value::Float(x) => format!("{x:?}"),
+            value => value.as_int().expect("an integer").to_string(),
+        };
+        assert_eq!(shown, expected, "{text}");
+    }
 }
 
 #[test]

@@ -23,6 +23,7 @@ mod node;
 mod poly;
 mod pool;
 pub mod range;
+mod rounding;
 mod storage;
 mod subst;
 pub mod text;

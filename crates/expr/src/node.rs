@@ -145,15 +145,15 @@ pub enum Func {
     Round,
     /// Integer to nearest double.
     ToFloat,
-    /// Quotient of integers, correctly rounded to a double.
+    /// Quotient of integers, or of what may be integers or doubles, correctly rounded to a double.
     IntTrueDiv,
     /// Quotient of doubles.
     FloatTrueDiv,
-    /// Power of doubles.
+    /// Power of doubles, or of integers where both operands turn out to be such (see [`Pool::may_be_integer`](super::Pool)).
     FloatPow,
-    /// Sum of two doubles.
+    /// Sum of two doubles, or of two integers.
     FloatAdd,
-    /// Product of two doubles.
+    /// Product of two doubles, or of two integers.
     FloatMul,
     /// Python's `round(x, k)`.
     RoundDecimal,

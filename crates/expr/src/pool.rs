@@ -246,16 +246,29 @@ impl Pool {
     }
 
     /// Whether the value of `e`, which has the sort [`Sort::Float`], may be an integer: `min(s0, 2.5)` in
-    /// Python returns one of its operands unchanged.
+    /// Python returns one of its operands unchanged, and what is computed of integers is an integer.
     pub fn may_be_integer(&self, e: Expr) -> bool {
         e.index().and_then(|at| self.stored.entry(at)).is_some_and(|entry| entry.is_mixed)
     }
 
+    /// Whether `e` is a number of which arithmetic may be that of integers.
+    pub(super) fn may_count(&self, e: Expr) -> bool {
+        match self.sort(e) {
+            Sort::Float => self.may_be_integer(e),
+            _ => self.as_func(e, Func::Ratio).is_none(),
+        }
+    }
+
     fn is_mixed(&self, node: NodeRef<'_>) -> bool {
-        let NodeRef::Call(func @ (Func::Min | Func::Max | Func::Ite | Func::Abs), args) = node else {
-            return false;
-        };
-        value_operands(func, args).iter().any(|&a| self.sort(a) != Sort::Float || self.may_be_integer(a))
+        let NodeRef::Call(func, args) = node else { return false };
+        match func {
+            Func::Min | Func::Max | Func::Ite | Func::Abs => {
+                value_operands(func, args).iter().any(|&a| self.may_count(a))
+            }
+            Func::FloatAdd | Func::FloatMul | Func::FloatPow => args.iter().all(|&a| self.may_count(a)),
+            Func::RoundDecimal => args.first().is_some_and(|&a| self.may_count(a)),
+            _ => false,
+        }
     }
 
     /// Calls `visit` with each direct operand of `e`.

@@ -15,6 +15,15 @@ pub struct Asked {
     pub by: AskedBy,
 }
 
+/// What a trace has of one program.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Traced {
+    /// The conditions on its inputs.
+    pub asked: Vec<Asked>,
+    /// The sizes of the example, by their sources: `L['x'].size()[0]`.
+    pub sizes: Vec<(Arc<str>, i64)>,
+}
+
 /// What asks torch for the value of a condition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AskedBy {

@@ -29,7 +29,7 @@ mod target;
 pub mod text;
 mod tree_key;
 
-pub use asked::{Asked, AskedBy};
+pub use asked::{Asked, AskedBy, Traced};
 pub use builder::GraphBuilder;
 pub use constant::Constant;
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};

@@ -200,6 +200,12 @@ impl Cx<'_> {
                 return first.strides.clone();
             }
         }
+        self.ordered_strides(sizes, operands)
+    }
+
+    /// Strides without gaps in the order of dimensions that the operands have: [`Cx::elementwise_strides`] without the
+    /// short ways that torch takes where it would come to the same, but for strides of dimensions of size 1.
+    pub fn ordered_strides(&mut self, sizes: &[Expr], operands: &[&Tensor]) -> Sizes {
         let mut aligned: Vec<Sizes> = Vec::with_capacity(operands.len());
         for tensor in operands {
             let Some(shift) = sizes.len().checked_sub(tensor.rank()) else { continue };

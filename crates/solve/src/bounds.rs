@@ -6,7 +6,7 @@ use super::unbounded;
 use super::verdict::{Budget, Rung, Trace, Verdict, Witness};
 use super::work::Allowance;
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Divisor, Evaluator, Expr, Int, Pool, Sort, Symbol, Value, print};
+use sizewise_expr::{Divisor, Evaluator, Expr, Int, Pool, Symbol, Value, print};
 
 /// Questions asked for one end.
 const MAX_QUESTIONS: usize = 90;
@@ -78,19 +78,7 @@ pub fn bounds_traced(
     prepare(pool, facts, budget);
     let upper = end(pool, facts, e, budget, trace);
     let negated = pool.neg(e);
-    let mut lower = end(pool, facts, negated, budget, trace);
-    // The negative of a choice between a double and an integer rounds the integer: then the least value is not known.
-    let is_wrong = match &lower.at {
-        Some(at) => value_at(pool, e, at) != lower.value.as_ref().map(|value| -value),
-        None => {
-            let exact = Int::power_of_two(53);
-            let rounds = |value: &Int| *value < -&exact || *value > exact;
-            pool.sort(e) == Sort::Float && lower.value.as_ref().is_some_and(rounds)
-        }
-    };
-    if is_wrong {
-        lower = End::default();
-    }
+    let lower = end(pool, facts, negated, budget, trace);
     Bounds {
         min: lower.value.map(|v| -v),
         max: upper.value,

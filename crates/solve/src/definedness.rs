@@ -58,7 +58,7 @@ fn requirement(pool: &mut Pool, func: Func, args: &[Expr]) -> Option<Expr> {
 
 /// `a ** b` of doubles: of a positive base always; of 0 if `b` is not negative; of a negative one if `b` is whole.
 fn power(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
-    let exponent = pool.as_float(b);
+    let exponent = pool.constant_value(b).map(|b| b.as_f64());
     match exponent {
         Some(b) if b.fract() == 0.0 && b >= 0.0 => pool.bool(true),
         Some(b) if b.fract() == 0.0 => pool.ne(a, Expr::ZERO),
@@ -73,7 +73,8 @@ pub(super) fn may_be_undefined(pool: &Pool, e: Expr) -> bool {
         Some((Func::FloorDiv | Func::Mod | Func::IntTrueDiv, args)) => {
             pool.as_int(args[1]).is_none_or(|d| d.is_zero())
         }
-        Some((func, _)) => func.is_partial(),
+        // An integer beside a double may be too large to become one.
+        Some((func, _)) => func.is_partial() || pool.may_be_integer(e),
         None => false,
     }
 }

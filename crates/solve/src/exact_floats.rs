@@ -9,8 +9,9 @@
 //!
 //! Rounding keeps an order: of numbers that are rounded once, the lesser does not become the greater.
 //!
-//! A minimum of an integer and a double, or a choice between them, is the integer itself where that is taken: what is
-//! computed from it rounds it first, and it may lie between a number and the double next to it.
+//! A minimum of an integer and a double, or a choice between them, is the integer itself where that is taken, and may lie
+//! between a number and the double next to it. What is computed of such numbers is exact, or rounded: it is known where
+//! both are the same.
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort};
@@ -86,10 +87,22 @@ impl Reading<'_> {
                     Func::Ite => &args[1..],
                     _ => &[],
                 };
-                if !taken.iter().all(|&operand| self.is_double(operand)) {
+                let is_choice = !taken.is_empty();
+                let value = match self.number(func, &args) {
+                    // It may be an integer, which is not rounded.
+                    Some(Real::Rounded { .. } | Real::Quotient { .. }) if self.pool.may_be_integer(part) => {
+                        None
+                    }
+                    value => value,
+                };
+                let is_double = match self.pool.may_be_integer(part) && !is_choice {
+                    true => value.is_some(),
+                    false => taken.iter().all(|&operand| self.is_double(operand)),
+                };
+                if !is_double {
                     self.mixed.insert(part);
                 }
-                if let Some(value) = self.number(func, &args) {
+                if let Some(value) = value {
                     self.known.insert(part, value);
                 }
             } else if let Some(integer) = self.integer(func, &args) {
@@ -229,8 +242,10 @@ impl Reading<'_> {
                 let whole = self.rounded(Func::Trunc, a)?;
                 self.double(whole, 0)
             }
-            (Func::IntTrueDiv, &[a, b]) => self.quotient(a, b),
-            (Func::FloatTrueDiv, &[a, b]) => {
+            (Func::IntTrueDiv, &[a, b]) if [a, b].iter().all(|&e| self.pool.sort(e) == Sort::Int) => {
+                self.quotient(a, b)
+            }
+            (Func::IntTrueDiv | Func::FloatTrueDiv, &[a, b]) => {
                 let (a, b) = (self.operand(a)?, self.operand(b)?);
                 let shift = a.exponent - b.exponent;
                 let (n, d) =

@@ -42,7 +42,8 @@ impl<'a> Judge<'a> {
         for e in pool.reachable(&roots) {
             match pool.as_call(e) {
                 Some((Func::FloorDiv | Func::Mod, args)) => divisors.push(args[1]),
-                Some((func, _)) if func.is_partial() => partial.push(e),
+                // An integer beside a double may be too large to become one.
+                Some((func, _)) if func.is_partial() || pool.may_be_integer(e) => partial.push(e),
                 _ => {}
             }
         }

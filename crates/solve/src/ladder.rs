@@ -10,7 +10,6 @@ pub use quick::{known, quickly, quickly_knowing};
 
 use super::definedness::{may_be_undefined, only_divides, requirements};
 use super::facts::{Consistency, Facts};
-use super::program::is_beyond_code;
 use super::reduce::folded;
 use super::replay::replays;
 use super::verdict::{Answer, Attempt, Budget, Premise, Rung, Verdict, Witness};
@@ -37,6 +36,7 @@ const STEPS: &[Step] = &[
     Step::Linear { share: 1 },
     Step::Cases { share: 1 },
     Step::Search { points: u32::MAX },
+    Step::Wide,
     #[cfg(feature = "smt")]
     Step::Smt { share: 16 },
     #[cfg(feature = "smt")]
@@ -55,6 +55,8 @@ enum Step {
     /// Every assignment of a small box, or some of a large one, by the exact evaluator. Used where compiled
     /// code cannot compute a condition.
     Exhaust,
+    /// The same where compiled code is likely to overflow.
+    Wide,
     /// Linear reasoning with this share of the budget.
     Linear { share: u32 },
     /// Number theory, and cases that are reduced anew, with this share of the budget.
@@ -346,7 +348,8 @@ impl Ladder<'_> {
                 Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
                 Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
                 Step::Exhaust if !self.is_beyond_code(goal) => continue,
-                Step::Exhaust => (Rung::Search, self.exhaust(goal)),
+                Step::Wide if !self.is_wide(goal) => continue,
+                Step::Exhaust | Step::Wide => (Rung::Search, self.exhaust(goal)),
                 Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
                 Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
                 Step::EGraph => (Rung::EGraph, self.saturation(extra)),
@@ -370,12 +373,6 @@ impl Ladder<'_> {
             reasons.extend(said.map(|a| format!("{rung}: {}", a.outcome)));
         }
         Settled::Open(reasons.join("; "), last)
-    }
-
-    /// Whether compiled code cannot compute the facts or the goal.
-    fn is_beyond_code(&self, goal: Option<Expr>) -> bool {
-        let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
-        is_beyond_code(self.pool, &roots)
     }
 
     fn falsifies(&self, witness: &Witness) -> bool {

@@ -1,13 +1,15 @@
 //! Equivalent sets of guards without redundant members.
 use super::facts::{Consistency, Facts};
+use super::judge::{Judge, Judgement, Required};
 use super::ladder::{decide, prepare};
 use super::premises::narrow;
 use super::simplify::{Limits, simplify_within};
-use super::verdict::{Budget, Premise, Trace, Verdict};
+use super::verdict::{Budget, Premise, Trace, Verdict, Witness};
 use super::work::{Allowance, Work};
 use crate::egraph::Reading;
+use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Pool, Sort, Symbol, is_cancelled, print};
+use sizewise_expr::{Evaluator, Expr, Int, Pool, Sort, Symbol, Value, is_cancelled, print};
 
 /// From larger sets, only guards that the ranges imply are left out.
 const MAX_GUARDS: usize = 400;
@@ -127,6 +129,9 @@ const SHARE: u32 = 5;
 /// The guards that share one allowance of work; more guards have more.
 const GUARDS_PER_ALLOWANCE: usize = 60;
 
+/// The most assignments that are remembered.
+const MAX_SEEN: usize = 512;
+
 /// A set of guards with the redundant ones marked.
 struct Smallest {
     /// Which guards stay.
@@ -146,6 +151,8 @@ struct Minimizer<'a, 't> {
     allowance: Allowance,
     /// The whole of it.
     most: u64,
+    /// Assignments at which one guard was false and others held: they answer the same question of another order.
+    seen: Vec<FxHashMap<Symbol, Int>>,
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
@@ -161,7 +168,15 @@ impl<'a, 't> Minimizer<'a, 't> {
         let most = u64::from(budget.work.max(Budget::default().work))
             * 3
             * (guards / GUARDS_PER_ALLOWANCE).max(1) as u64;
-        Minimizer { ranges, budget, trace, open: 0, allowance: Allowance::new(pool, most), most }
+        Minimizer {
+            ranges,
+            budget,
+            trace,
+            open: 0,
+            allowance: Allowance::new(pool, most),
+            most,
+            seen: Vec::new(),
+        }
     }
 
     /// The budget of the next question. Hard sets of guards have many open questions, so these get less and
@@ -273,6 +288,9 @@ impl<'a, 't> Minimizer<'a, 't> {
 
     /// Whether the other guards imply one, and that it is defined; `None` when they contradict each other.
     fn redundant(&mut self, pool: &mut Pool, guards: &[Expr], alive: &[bool], i: usize) -> Option<bool> {
+        if self.is_seen_needed(pool, guards, alive, i) {
+            return Some(false);
+        }
         let Some(budget) = self.budget(pool) else { return Some(false) };
         let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
         let answer = defined(pool, &mut facts, guards[i], &budget)
@@ -286,12 +304,38 @@ impl<'a, 't> Minimizer<'a, 't> {
         match answer.verdict {
             Verdict::Implied { .. } => Some(true),
             Verdict::Inconsistent { .. } => None,
-            Verdict::Refuted { .. } => Some(false),
+            Verdict::Refuted { witness } => {
+                self.remember(witness);
+                Some(false)
+            }
             Verdict::Unknown { .. } => {
                 self.open += 1;
                 Some(false)
             }
         }
+    }
+
+    fn remember(&mut self, witness: Witness) {
+        if self.seen.len() < MAX_SEEN {
+            self.seen.push(witness.into_iter().collect());
+        }
+    }
+
+    /// Whether an assignment is remembered at which a guard is false and the others hold. It lies in the ranges, as the
+    /// facts that it satisfied did.
+    fn is_seen_needed(&self, pool: &Pool, guards: &[Expr], alive: &[bool], i: usize) -> bool {
+        let falsifies = |seen: &&FxHashMap<Symbol, Int>| {
+            let value = |s| seen.get(&s).cloned().map(Value::Int);
+            Evaluator::new(pool, value).truth(guards[i]) == Ok(false)
+        };
+        let mut suitable = self.seen.iter().filter(falsifies).peekable();
+        if suitable.peek().is_none() {
+            return false;
+        }
+        let others: Vec<Expr> =
+            (0..guards.len()).filter(|&j| j != i && alive[j]).map(|j| guards[j]).collect();
+        let judge = Judge::new(pool, &others, &Required::default(), Some(guards[i]));
+        suitable.any(|seen| judge.at(|s| seen.get(&s).cloned().map(Value::Int)) == Judgement::Holds)
     }
 
     /// A guard made simpler under the others.

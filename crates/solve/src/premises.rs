@@ -98,6 +98,7 @@ impl Left {
         let (Some(attempts), Some(premises)) =
             (self.attempts.checked_sub(1), self.premises.checked_sub(premises))
         else {
+            self.attempts = 0;
             return false;
         };
         (self.attempts, self.premises) = (attempts, premises);
@@ -159,9 +160,12 @@ fn without(
     let mut kept = because;
     let mut try_without =
         |pool: &mut Pool, kept: &mut Vec<Premise>, out: &dyn Fn(usize, &Premise) -> bool| {
+            if pool.is_spent() || left.attempts == 0 {
+                return false;
+            }
             let fewer: Vec<Premise> =
                 kept.iter().enumerate().filter(|(i, p)| !out(*i, p)).map(|(_, p)| *p).collect();
-            if fewer.len() == kept.len() || pool.is_spent() || !left.take(fewer.len()) {
+            if fewer.len() == kept.len() || !left.take(fewer.len()) {
                 return false;
             }
             let holds = follows(pool, facts, goal, &fewer, method);

@@ -322,6 +322,16 @@ pub fn is_beyond_code(pool: &Pool, roots: &[Expr]) -> bool {
     (pool.has_floats() || pool.has_bits()) && pool.reachable(roots).into_iter().any(|e| !computes(pool, e))
 }
 
+/// Whether there is a constant of which a product may overflow: no instruction computes with more than 128 bits.
+pub fn has_wide_constant(pool: &Pool, roots: &[Expr]) -> bool {
+    let is_wide = |v: &Int| v.bits() > u64::from(u64::BITS);
+    pool.reachable(roots).into_iter().any(|e| match pool.node(e) {
+        Some(Node::Int(v)) => is_wide(v),
+        Some(Node::Sum { constant, terms }) => is_wide(constant) || terms.iter().any(|(_, c)| is_wide(c)),
+        _ => false,
+    })
+}
+
 /// The value as an `i128`, if it fits.
 pub fn to_i128(v: &Int) -> Option<i128> {
     match v {

@@ -11,13 +11,16 @@
 //! [`Reduced::extend`], is a candidate to replay.
 mod folding;
 mod lattice;
+mod powers;
 mod steps;
 
 use super::search::conjuncts;
 pub(super) use folding::folded;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::{DomainTable, ValueRange};
-use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value, print};
+use sizewise_expr::{
+    Divisor, Evaluator, Expr, Func, Int, Monomial, Node, Poly, Pool, Sort, Symbol, Value, print,
+};
 
 /// The most replacements of one problem.
 const MAX_STEPS: usize = 60;
@@ -98,6 +101,7 @@ impl Reduced {
                 break;
             }
             if !(reduced.cancel(pool)
+                || reduced.compare_powers(pool)
                 || reduced.solve_one(pool)
                 || reduced.split_one(pool)
                 || reduced.fold(pool)

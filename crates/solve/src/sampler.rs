@@ -17,6 +17,8 @@ const MAX_VALUES: usize = 48;
 const RANKS: usize = 24;
 /// Assignments drawn at random before one is repaired.
 const DRAWN: u32 = 24;
+/// Symbols of which each is tried beside where doubles begin to round.
+const MAX_BESIDE: usize = 8;
 /// Repairs without any gain after which a new assignment is drawn.
 const PATIENCE: u32 = 40;
 
@@ -117,6 +119,9 @@ impl<'a> Sampler<'a> {
                 return Some(found);
             }
         }
+        if let Some(found) = self.beside_rounding()? {
+            return Some(found);
+        }
         loop {
             let mut from = best.take();
             for _ in 0..DRAWN {
@@ -129,6 +134,25 @@ impl<'a> Sampler<'a> {
                 return Some(found);
             }
         }
+    }
+
+    /// All symbols at the greatest integer below which each is a double, and one of them beside it.
+    fn beside_rounding(&mut self) -> Option<Option<Vec<Int>>> {
+        let most = Int::power_of_two(f64::MANTISSA_DIGITS);
+        if !self.slots.iter().any(|slot| slot.values.contains(&most)) {
+            return Some(None);
+        }
+        for slot in 0..self.slots.len().min(MAX_BESIDE) {
+            for near in [-1, 1] {
+                let mut values = vec![most.clone(); self.slots.len()];
+                values[slot] = &most + &Int::from(near);
+                let values = self.completed(values);
+                if let Some(found) = self.tried(values)?.solution() {
+                    return Some(Some(found));
+                }
+            }
+        }
+        Some(None)
     }
 
     /// Changes symbols that what does not hold depends on. `None` within if that leads nowhere.
@@ -274,10 +298,18 @@ fn values(domain: &Domain, constants: &Constants, large: &[Int]) -> Vec<Int> {
     values
 }
 
-/// The constants that no machine integer holds, with their neighbours.
+/// The constants that no machine integer holds, and the integers beside which doubles begin to round, with their
+/// neighbours.
 fn large_constants(pool: &Pool, roots: &[Expr]) -> Vec<Int> {
     let mut found: Vec<Int> = Vec::new();
-    for e in pool.reachable(roots) {
+    let parts = pool.reachable(roots);
+    if parts.iter().any(|&e| matches!(pool.as_call(e), Some((Func::ToFloat, _)))) {
+        let most = Int::power_of_two(f64::MANTISSA_DIGITS);
+        for near in [-1, 0, 1] {
+            found.extend([most.clone(), -&most].map(|v| &v + &Int::from(near)));
+        }
+    }
+    for e in parts {
         let constant = match pool.node(e) {
             Some(Node::Int(v)) => v,
             Some(Node::Sum { constant, .. }) => constant,

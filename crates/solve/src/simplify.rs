@@ -256,7 +256,8 @@ impl Simplifier<'_> {
         let limit = self.cost(pool, part);
         if limit == 0 {
             // A symbol may still be a constant, or equal to another one: nothing is gained by the latter.
-            let value = facts.domain(pool, part).as_point().cloned()?;
+            let value =
+                facts.domain(pool, part).as_point().filter(|_| pool.sort(part) != Sort::Float).cloned()?;
             return Some(pool.int(value));
         }
         if pool.sort(part) == Sort::Bool

@@ -1,7 +1,9 @@
-//! Tools for programs: verifiers of the dialects, passes, lowering, and the replay of recorded `ShapeEnv` traces.
+//! Tools for programs: what they cost, verifiers of the dialects, passes, lowering, and the replay of recorded `ShapeEnv` traces.
+pub mod cost;
 pub mod pass;
 mod recorded_values;
 pub mod replay;
+mod sharing;
 pub mod verify;
 
 pub use recorded_values::recorded_values;

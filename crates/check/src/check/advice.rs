@@ -78,6 +78,10 @@ fn why_none(report: &Report) -> String {
     if !report.mismatches.is_empty() {
         return "the program itself is wrong, whatever the spec is; export it again".to_string();
     }
+    if report.has("nothing-works") {
+        return "at no size that the spec allows the program works; its other sizes, or the program, have to change"
+            .to_string();
+    }
     if at_example {
         return "the program fails at the very sizes that it was traced with; export it again with an example that runs"
             .to_string();

@@ -5,7 +5,7 @@ use super::evaluate::Evaluator;
 use super::summary;
 use crate::spec::Contract;
 use sizewise_ir::pt2::{self, ReadOptions};
-use sizewise_ir::{Asked, Program};
+use sizewise_ir::{Program, Traced};
 use sizewise_kernels::Operators;
 use std::time::{Duration, Instant};
 
@@ -70,10 +70,25 @@ impl Checker {
         Checker { jobs, ..self }
     }
 
-    /// The same program with the lines that asked torch for conditions on its inputs while it was traced.
-    pub fn with_asked(&self, asked: Vec<Asked>) -> Checker {
+    /// The same program with the lines that asked torch for conditions on its inputs while it was traced. A trace may
+    /// have other programs, too.
+    ///
+    /// # Errors
+    /// [`CheckError::OtherTrace`] if a trace has other programs only; as [`Contract::load`].
+    pub fn with_trace(&self, programs: Vec<Traced>) -> Result<Checker, CheckError> {
+        let contract = Contract::load(&self.program)?;
+        let (mut asked, mut other) = (Vec::new(), None);
+        for traced in programs {
+            match contract.differs(&traced) {
+                None => asked.extend(traced.asked),
+                Some(why) => other = other.or(Some(why)),
+            }
+        }
+        if let (true, Some(why)) = (asked.is_empty(), other) {
+            return Err(CheckError::OtherTrace(why));
+        }
         let program = Program { asked, ..self.program.clone() };
-        Checker { path: self.path.clone(), sha256: self.sha256.clone(), program, watch: None, ..*self }
+        Ok(Checker { path: self.path.clone(), sha256: self.sha256.clone(), program, watch: None, ..*self })
     }
 
     pub(super) fn tell(&self, phase: &'static str, done: usize, total: usize) {

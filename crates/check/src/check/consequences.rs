@@ -1,12 +1,12 @@
 //! Which of the violated conditions follow from others, so that one cause is one error.
 use super::examine::Examination;
 use super::minimal;
-use crate::report::GuardVerdict;
+use crate::report::{Diagnostic, GuardVerdict, Level};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Symbol};
-use sizewise_solve::Compiled;
+use sizewise_solve::{Compiled, decide};
 
 /// The most counterexamples that are compared.
 const MAX_WITNESSES: usize = 8;
@@ -83,4 +83,24 @@ impl Examination<'_, '_> {
         let pairs = self.violated.iter().zip(guards);
         pairs.filter(|(_, guard)| !guard.follows).map(|(obligation, _)| obligation.condition).collect()
     }
+
+    /// Notes where a condition that a step needs is false at every size that the spec allows.
+    pub(super) fn note_if_nothing_works(&mut self, condition: Option<Expr>, shown: Option<&str>) {
+        let is_new = self.has_spec && !self.report.has("nothing-works");
+        let (Some(condition), Some(shown), true) = (condition, shown, is_new) else { return };
+        let mut base = self.assumptions.env.clone();
+        let symbols = base.pool.free_symbols(&[condition]);
+        let (pool, facts) = base.facts();
+        let is_known = symbols.iter().all(|&symbol| facts.range(symbol).is_some());
+        let opposite = pool.not(condition);
+        if is_known && decide(pool, facts, opposite, self.budget).verdict.is_implied() {
+            self.report.diagnostics.push(nothing_works(shown));
+        }
+    }
+}
+
+/// That what a program needs contradicts its spec.
+pub(super) fn nothing_works(needed: &str) -> Diagnostic {
+    let message = format!("at no size that the spec allows the program works: it needs {needed}");
+    Diagnostic::new("nothing-works", Level::Note, message)
 }

@@ -23,6 +23,9 @@ pub enum CheckError {
     /// A guard or a range that the program enforces cannot be read, so that what it takes is not known.
     #[error("what the program takes is not known: {0}")]
     UnreadableContract(String),
+    /// The trace that is to name its lines is of another program; why it is.
+    #[error("the trace is of another program, or of another example: {0}")]
+    OtherTrace(String),
     /// It was cancelled by a [`CancelToken`](sizewise_expr::CancelToken).
     #[error("the check was cancelled")]
     Cancelled,

@@ -2,14 +2,16 @@
 //!
 //! An assumption can be any condition, so nothing that works needs to be given up. The conditions are those that a check
 //! finds broken or open, without those that follow from the others, each as simple as it gets.
+use super::consequences::nothing_works;
 use super::cost::Cost;
 use super::error::CheckError;
 use super::fix::only_skips;
 use super::pipeline::Examined;
+use super::readable::readable;
 use super::session::Session;
 use crate::report::{Fix, Outcome};
 use crate::spec::shapes::{Shapes, bound, declaration, in_python};
-use crate::spec::{Assumptions, Containers, Spec};
+use crate::spec::{Assumptions, Spec};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::read;
 use sizewise_expr::{Expr, Pool, Symbol, is_cancelled};
@@ -45,6 +47,10 @@ impl Session<'_> {
                 proved = Some(examined.report.verdict == Outcome::Ok);
                 break;
             }
+            if examined.report.has("contradictory") {
+                first.report.diagnostics.push(nothing_works(&texts.join(", ")));
+                return Ok(None);
+            }
             let Some(more) = needed(&mut examined, budget) else { return Ok(None) };
             texts.extend(more);
         }
@@ -69,7 +75,7 @@ impl Session<'_> {
         Ok(Some(Fix {
             text: shown(&first.assumptions, shapes, &conditions, &names),
             spec: Some(spec.to_json()),
-            code: Some(spec.to_python_with(&Containers::of(self.checker().program()))),
+            code: Some(spec.with_classes_of(self.contract()).to_python()),
             proved: is_proved,
             cost: cost.text(),
             loses: cost.loses(),
@@ -91,7 +97,7 @@ impl Session<'_> {
         let exact = self.exact_fix(&shapes, &mut examined, budget)?;
         let Some(fix) = exact.filter(|fix| fix.proved && fix.loses == Some(false)) else { return Ok(None) };
         let fixed = fix.spec.as_ref().and_then(|spec| Spec::parse(spec.to_string().as_bytes()).ok());
-        let Some(fixed) = fixed else { return Ok(None) };
+        let Some(fixed) = fixed.map(|fixed| fixed.with_classes_of(self.contract())) else { return Ok(None) };
         let text = fixed.shapes().map(Shapes::to_compact_python).unwrap_or_default();
         Ok(Some(Fix { text, note: Some(AS_SHAPES.to_owned()), ..fix }))
     }
@@ -130,6 +136,8 @@ fn needed(examined: &mut Examined, budget: &Budget) -> Option<Vec<String>> {
     }
     for condition in with_divisors {
         let simple = simplify(pool, &mut facts.clone(), condition, &Budget { rlimit: 0, ..budget.clone() });
+        // What never holds is shown as the program has it.
+        let simple = if pool.as_bool(simple).is_some() { condition } else { readable(pool, facts, simple) };
         let text = text(pool, simple, &names).or_else(|| text(pool, condition, &names))?;
         if !texts.contains(&text) {
             texts.push(text);
@@ -176,7 +184,10 @@ fn smallest(assumptions: &mut Assumptions, conditions: &[Expr], budget: &Budget)
         }
         match decide(pool, &mut others, kept[i], budget).verdict {
             Verdict::Implied { .. } => drop(kept.remove(i)),
-            _ => kept[i] = simplify(pool, &mut others, kept[i], budget),
+            _ => {
+                let simple = simplify(pool, &mut others, kept[i], budget);
+                kept[i] = readable(pool, facts, simple);
+            }
         }
     }
     kept.retain(|&e| pool.as_bool(e) != Some(true));

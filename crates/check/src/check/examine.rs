@@ -326,6 +326,7 @@ impl<'p> Examination<'_, 'p> {
             let violated = matches!(replayed, Some(Ok(_)));
             let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
             self.lower(if violated { Outcome::Violated } else { Outcome::Unknown });
+            self.note_if_nothing_works(failure.condition.filter(|_| violated), shown.as_deref());
             let expr = failure.condition.map(|c| text::print::expression(&run.env.pool, c));
             let mut guard = GuardReport {
                 expr: expr.unwrap_or_else(|| failure.message.clone()),

@@ -36,6 +36,7 @@ mod runtime;
 mod session;
 mod strides;
 mod summary;
+mod usual_sizes;
 
 pub use checker::{Checker, Progress, Watch};
 pub use error::CheckError;

@@ -1,4 +1,5 @@
-//! Counterexamples near the traced example, and the nearest sizes at which the program runs.
+//! Counterexamples near the traced example, and the nearest sizes at which the program runs. Where no example is known, small
+//! sizes that the assumptions allow take its place.
 //!
 //! A proof by refutation gives any counterexample. People want the one that differs least from the example that they
 //! traced: few sizes changed, each by little, none of them 0 unless that is the point, and no other condition broken.
@@ -7,6 +8,7 @@ use super::examine::Examination;
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
 use super::summary;
+use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
 use crate::spec::{Assumptions, DemandKind};
@@ -52,6 +54,8 @@ struct Search<'a> {
     assumptions: &'a Assumptions<'a>,
     /// The example.
     example: &'a FxHashMap<Symbol, Int>,
+    /// The symbols that have no example of their own.
+    made_up: &'a [Symbol],
     /// The assumptions.
     assumed: &'a [Tried],
     /// Everything that is violated somewhere.
@@ -75,6 +79,16 @@ fn tried(pool: &Pool, example: &FxHashMap<Symbol, Int>, conditions: &[Expr]) -> 
 }
 
 impl Search<'_> {
+    /// Changed sizes with those that are made up: no example has them.
+    fn whole(&self, mut changed: Witness) -> Witness {
+        for &symbol in self.made_up {
+            if !changed.iter().any(|(known, _)| *known == symbol) {
+                changed.extend(self.example.get(&symbol).map(|size| (symbol, size.clone())));
+            }
+        }
+        changed
+    }
+
     /// Whether a condition holds where some sizes of the example are changed.
     fn holds(&self, changed: &[(Symbol, Int)], tried: &Tried) -> Option<bool> {
         if !changed.iter().any(|(s, _)| tried.symbols.contains(s)) {
@@ -255,6 +269,7 @@ impl<'p> Examination<'_, 'p> {
             let hint = base.symbol(symbol).and_then(|info| info.hint.as_ref()).and_then(Number::as_int);
             example.extend(hint.map(|hint| (symbol, hint)));
         }
+        let made_up = self.make_up(base, &mut example);
         let violated: Vec<usize> = (0..self.report.guards.len())
             .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
             .collect();
@@ -281,6 +296,7 @@ impl<'p> Examination<'_, 'p> {
                 facts: base.known_facts(),
                 assumptions: self.assumptions,
                 example: &example,
+                made_up: &made_up,
                 assumed: &assumed,
                 all: &all,
                 condition: all[at].clone(),
@@ -290,6 +306,24 @@ impl<'p> Examination<'_, 'p> {
             let found = self.nearest(&search);
             self.describe(i, &obligation, found, run, base);
         }
+    }
+
+    /// Adds sizes of the inputs that have no example, which it returns.
+    fn make_up(&self, base: &ShapeEnv, example: &mut FxHashMap<Symbol, Int>) -> Vec<Symbol> {
+        let inputs = self.assumptions.inputs.iter();
+        let sizes: Vec<Expr> =
+            inputs.flat_map(|i| i.allowed.iter().flatten().copied().chain(i.scalar)).collect();
+        let mut missing = base.pool.free_symbols(&sizes);
+        missing.retain(|symbol| !example.contains_key(symbol));
+        if missing.is_empty() || self.violated.is_empty() {
+            return Vec::new();
+        }
+        let mut pool = base.pool.clone();
+        let found = usual_sizes(&mut pool, base.known_facts(), &missing, example, self.budget);
+        let Some(found) = found else { return Vec::new() };
+        missing.retain(|symbol| found.contains_key(symbol));
+        example.extend(missing.iter().map(|symbol| (*symbol, found[symbol].clone())));
+        missing
     }
 
     /// The best counterexample that the program refuses, with what happens, and sizes that work.
@@ -308,6 +342,7 @@ impl<'p> Examination<'_, 'p> {
         }
         let prover = self.silent_prover();
         for ((_, broken, ..), witness) in found {
+            let witness = search.whole(witness);
             if !search.assumptions.allows(&witness) {
                 continue;
             }
@@ -316,7 +351,10 @@ impl<'p> Examination<'_, 'p> {
             // A guard that cannot be read may refuse what all else accepts.
             let is_known = prover.evaluator.unreadable().is_empty();
             let works = if is_known { search.works(&witness) } else { None };
-            let works = works.and_then(|at| prover.shapes_at(&at)).filter(|at| prover.replay(at).is_err());
+            let works = works
+                .map(|at| search.whole(at))
+                .and_then(|at| prover.shapes_at(&at))
+                .filter(|at| prover.replay(at).is_err());
             return Some(Near { witness, shapes, consequence, works, alone: broken == 0 });
         }
         None

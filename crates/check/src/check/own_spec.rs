@@ -60,7 +60,7 @@ impl Checker {
         let found = |spec, is_proved| {
             let spec = match language {
                 Language::Dims => taken(spec, &contract, &check)?,
-                Language::Shapes => spec,
+                Language::Shapes => spec.with_classes_of(&contract),
             };
             Ok(Some(Widest { spec, is_proved }))
         };

@@ -5,7 +5,7 @@ use crate::report::int_json;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value};
 use sizewise_env::{Declared, Premises, Requires};
-use sizewise_expr::escape::excerpt;
+use sizewise_expr::escape::{abridged, excerpt};
 use sizewise_expr::text::{Property, SourcePath};
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, read};
 use sizewise_solve::Premise;
@@ -134,7 +134,7 @@ impl Given {
             Err(error) => self.with_sources(pool, text).unwrap_or(Err(error)),
         };
         let read = read.map_err(|e| {
-            let refusal = Refusal::invalid(format!("`{key}`: {e} in {text:?}"));
+            let refusal = Refusal::invalid(format!("`{key}`: {e} in {:?}", abridged(text)));
             Refusal { excerpt: excerpt(text, e.line, e.column), ..refusal }
         })?;
         Ok((read.expr, Requires::of(&read)))

@@ -6,6 +6,11 @@ use super::model::{
 use indexmap::IndexMap;
 
 impl Report {
+    /// Whether it has a diagnostic with this code.
+    pub(crate) fn has(&self, code: &str) -> bool {
+        self.diagnostics.iter().any(|diagnostic| diagnostic.code == code)
+    }
+
     /// A report without findings, of which the verdict is `ok`.
     pub fn new(tool: Tool, program: ProgramInfo, assumed: Assumed) -> Report {
         Report {

@@ -51,6 +51,12 @@ pub const CODES: &[(&str, &str)] = &[
          written by a tool with wrong guards.",
     ),
     (
+        "nothing-works",
+        "What the program needs contradicts the spec: it fails at every size that the spec allows, so no assumption \
+         makes the spec right. A size that the spec computes from another one is computed in another way than the \
+         program needs, or the program itself is wrong.",
+    ),
+    (
         "undecided-assumptions",
         "Whether any input satisfies the assumptions was not decided within the budget, so nothing is \
          concluded from them.",

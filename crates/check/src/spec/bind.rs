@@ -19,7 +19,7 @@ use sizewise_ir::Bounds;
 /// Binds a spec to a program's contract.
 ///
 /// A program symbol whose dimension the spec names stands for that named dimension; on `AUTO` and `DYNAMIC`
-/// dimensions the program's own ranges, and the guards that concern such dimensions alone, are assumed.
+/// dimensions the program's own ranges, and the guards that concern such dimensions or bound one of them, are assumed.
 /// Everything else that the program records of its inputs becomes a demand.
 ///
 /// # Errors
@@ -74,12 +74,12 @@ pub(super) struct Named {
 pub(super) struct Binder<'c, 'p> {
     pub contract: &'c Contract<'p>,
     pub env: ShapeEnv,
-    records: Records<'p>,
+    pub records: Records<'p>,
     pub dims: IndexMap<String, Named>,
     /// Program symbols that the spec determines.
-    bound: FxHashSet<Symbol>,
+    pub bound: FxHashSet<Symbol>,
     assumed: Vec<Expr>,
-    demands: Vec<Demand>,
+    pub demands: Vec<Demand>,
     dim_names: FxHashMap<Symbol, String>,
 }
 
@@ -398,27 +398,10 @@ impl<'p> Binder<'_, 'p> {
                 }
             }
         }
-        for guard in &self.contract.guards {
-            let parts: Vec<Expr> = guard.requirements.iter().copied().chain([guard.condition]).collect();
-            let free = self.env.pool.free_symbols(&parts).iter().all(|s| !self.bound.contains(s));
-            let condition = self.records.translate(&mut self.env, guard.condition);
-            if free {
-                self.env.assume(condition);
-                continue;
-            }
-            // The step that asserts it demands it.
-            if guard.is_asserted {
-                continue;
-            }
-            for &requirement in &guard.requirements {
-                let requirement = self.records.translate(&mut self.env, requirement);
-                self.demand(requirement, DemandKind::Guard, guard.text.clone());
-            }
-            self.demand(condition, DemandKind::Guard, guard.text.clone());
-        }
+        self.demand_guards();
     }
 
-    fn demand(&mut self, condition: Expr, kind: DemandKind, text: String) {
+    pub(super) fn demand(&mut self, condition: Expr, kind: DemandKind, text: String) {
         if self.env.pool.as_bool(condition) != Some(true)
             && !self.demands.iter().any(|d| d.condition == condition)
         {

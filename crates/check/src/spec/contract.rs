@@ -6,7 +6,7 @@ use super::solved::solved_text;
 use crate::records::{Records, range};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
-use sizewise_expr::escape::python_string;
+use sizewise_expr::escape::{abridged, python_string};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::{Property, SourcePath, read};
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
@@ -140,7 +140,7 @@ impl<'p> Contract<'p> {
                     let text = text.to_string();
                     self.guards.push(ContractGuard { text, condition, requirements, is_asserted: false });
                 }
-                Err(error) => self.unreadable.push(format!("the guard `{text}`: {error}")),
+                Err(error) => self.unreadable.push(format!("the guard `{}`: {error}", abridged(text))),
             }
         }
     }
@@ -165,7 +165,9 @@ impl<'p> Contract<'p> {
         for (text, bounds) in &self.program.range_constraints {
             match read::closed(&mut self.env.pool, text) {
                 Ok(read) => self.ranges.push((read.expr, *bounds)),
-                Err(error) => self.unreadable.push(format!("the range constraint on `{text}`: {error}")),
+                Err(error) => {
+                    self.unreadable.push(format!("the range constraint on `{}`: {error}", abridged(text)))
+                }
             }
         }
     }

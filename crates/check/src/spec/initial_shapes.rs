@@ -106,6 +106,16 @@ impl Spec {
         Spec::of_shapes(Shapes { variables: found.variables, params, assumptions })
     }
 
+    /// A ShapesSpec with containers of the classes that the program's inputs have, where it does not say which they are.
+    #[must_use]
+    pub(crate) fn with_classes_of(&self, contract: &Contract) -> Spec {
+        let Some(shapes) = self.shapes() else { return self.clone() };
+        let known = Spec::initial_shapes(contract, Width::Any);
+        let known = known.shapes().map(|known| known.params.clone()).unwrap_or_default();
+        let params = shapes.params.clone().with_classes_of(&known);
+        Spec::of_shapes(Shapes { params, ..shapes.clone() })
+    }
+
     /// The spec as a ShapesSpec of a program: sizes that it leaves to the program are variables of their own.
     ///
     /// # Errors

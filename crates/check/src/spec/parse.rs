@@ -47,11 +47,11 @@ impl Spec {
     pub fn parse(text: &[u8]) -> Result<Spec, SpecError> {
         let text = spec_text(text)?;
         let tree = match json(text) {
-            Ok(Json::Object(fields)) if shapes::is_own(&fields) => {
-                return Shapes::of_own(&fields).map(Spec::of_shapes);
-            }
             Ok(Json::Object(fields)) if shapes::is_torch(&fields) => {
                 return Shapes::of_torch(&fields).map(Spec::of_shapes);
+            }
+            Ok(Json::Object(fields)) if shapes::is_own(&fields) => {
+                return Shapes::of_own(&fields).map(Spec::of_shapes);
             }
             Ok(tree) => tree,
             Err(error) => {

@@ -4,6 +4,7 @@
 //! some characters as more than letters: a terminal obeys control characters, GitHub takes lines for
 //! commands, bidirectional controls reorder what a person sees, code runs. Text for such an output goes
 //! through one of these functions.
+mod abridged;
 mod excerpt;
 mod hidden;
 mod identifier;
@@ -12,6 +13,7 @@ mod json;
 #[cfg(test)]
 mod tests;
 
+pub use abridged::{abridged, clipped};
 pub use excerpt::excerpt;
 pub use hidden::is_hidden;
 pub use identifier::{Identifiers, is_identifier, is_python_keyword};

@@ -140,6 +140,18 @@ impl Congruence {
         Congruence::new(gcd, &self.residue * &other.residue)
     }
 
+    /// `a ** n` for any `n >= least` that is not negative: `r^n - r^k` is `r^k (r^(n - k) - 1)`, a multiple of
+    /// `r^k (r - 1)`, for every `k` up to `n`. So `2 ** n` is even from 1 on, and `10 ** n` is 1 modulo 9.
+    pub fn pow_from(&self, least: &Int) -> Congruence {
+        let fitting = MAX_BITS / (2 * self.residue.bits().max(1));
+        let k = least.to_i64().map_or(u64::from(u32::MAX), |least| least.max(0).unsigned_abs()).min(fitting);
+        let Some(power) = u32::try_from(k).ok().and_then(|k| self.residue.pow(k, MAX_BITS)) else {
+            return Congruence::any();
+        };
+        let step = &power * &(&self.residue - &Int::ONE);
+        Congruence::new(self.modulus.gcd(&step), power)
+    }
+
     /// `a ** n`. A square `(r + m t)^2` is `r^2` modulo `gcd(m^2, 2 m r)`, which is finer than the product of two
     /// independent values; other powers are products of those.
     pub fn pow(&self, n: u32) -> Congruence {

@@ -81,6 +81,11 @@ impl FloatRange {
         FloatRange { lo: down.max(limits.0), hi: up.min(limits.1), nan }
     }
 
+    /// With both ends moved outwards to the next double.
+    pub fn widened(&self) -> FloatRange {
+        FloatRange { lo: self.lo.next_down(), hi: self.hi.next_up(), nan: self.nan }
+    }
+
     /// The least range of integers that holds every number of this one.
     pub fn integer_hull(&self) -> ValueRange {
         let lo = self.bound(f64::floor, self.lo).unwrap_or(NegInf);

@@ -382,7 +382,10 @@ impl DomainTable {
                 _ => {
                     let operands: SmallVec<[Abstract; 2]> =
                         args.iter().map(|&a| self.known(pool, a)).collect();
-                    transfer::call(*func, &operands)
+                    match pool.may_be_integer(e) {
+                        true => transfer::call_on_either(*func, &operands),
+                        false => transfer::call(*func, &operands),
+                    }
                 }
             },
             _ => Some(self.constant(pool, e).unwrap_or_else(|| Abstract::all(pool.sort(e)))),

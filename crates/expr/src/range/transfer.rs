@@ -237,7 +237,10 @@ pub fn abs(a: &Domain) -> Option<Domain> {
 /// `a ** n`, see [`ValueRange::pow_range`]; undefined for negative `n`.
 pub fn pow(a: &Domain, n: &Domain) -> Option<Domain> {
     let fixed = n.as_point().and_then(|n| n.to_i64()).and_then(|n| u32::try_from(n).ok());
-    let congruence = fixed.map_or(Congruence::any(), |n| a.congruence.pow(n));
+    let congruence = match fixed {
+        Some(n) => a.congruence.pow(n),
+        None => a.congruence.pow_from(n.range.lo.finite().unwrap_or(&Int::ZERO)),
+    };
     Domain::new(a.range.pow_range(&n.range)?, congruence)
 }
 
@@ -281,6 +284,21 @@ pub fn ite(condition: Option<bool>, p: &Abstract, q: &Abstract) -> Abstract {
     }
 }
 
+/// The domain of arithmetic whose operands may all be integers or doubles: as that of doubles, but that an integer is not
+/// rounded, and lies between two neighbours of a double at most.
+pub fn call_on_either(func: Func, args: &[Abstract]) -> Option<Abstract> {
+    let [a, b] = args else { return Some(Abstract::all(Sort::Float)) };
+    let (x, y) = (a.to_float(), b.to_float());
+    let rounded = match func {
+        Func::FloatAdd => x.add(&y),
+        Func::FloatMul => x.mul(&y),
+        Func::FloatPow => x.pow(&y),
+        Func::RoundDecimal => x.round_decimal(&b.to_domain().range),
+        _ => return call(func, args),
+    };
+    Some(Abstract::Float(rounded.widened()))
+}
+
 /// The domain of a call from those of its operands. `None` when it has no value there. A call with too few
 /// operands may be anything.
 pub fn call(func: Func, args: &[Abstract]) -> Option<Abstract> {
@@ -309,7 +327,11 @@ pub fn call(func: Func, args: &[Abstract]) -> Option<Abstract> {
         (IntTrueDiv, [Abstract::Int(a), Abstract::Int(b)]) => {
             FloatRange::integer_quotient(&a.range, &b.range).map(Abstract::Float)
         }
+        // A quotient is rounded once, whatever the operands are.
+        (IntTrueDiv, [a, b]) => a.to_float().div(&b.to_float()).map(Abstract::Float),
         (FloatTrueDiv, [a, b]) => a.as_operand()?.div(&b.as_operand()?).map(Abstract::Float),
+        (FloatAdd | FloatMul | FloatPow | RoundDecimal, [Abstract::Int(_), _]) => call_on_either(func, args),
+        (FloatAdd | FloatMul | FloatPow, [_, Abstract::Int(_)]) => call_on_either(func, args),
         (FloatPow, [a, b]) => float(a.as_operand()?.pow(&b.as_operand()?)),
         (FloatAdd, [a, b]) => float(a.as_operand()?.add(&b.as_operand()?)),
         (FloatMul, [a, b]) => float(a.as_operand()?.mul(&b.as_operand()?)),

@@ -1,5 +1,6 @@
 //! Splits expression text into tokens, one at a time.
 use super::read_error::ReadError;
+use crate::escape::clipped;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
@@ -45,14 +46,6 @@ impl Token<'_> {
             Token::Op(op) => format!("`{}`", op.text()),
             Token::End => "the end".to_owned(),
         }
-    }
-}
-
-/// At most forty characters of `text`.
-pub(super) fn clipped(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

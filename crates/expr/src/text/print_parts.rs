@@ -46,7 +46,7 @@ impl<'a> Printer<'a> {
                 self.piece_of(|p| p.linear(&terms, constant, constant.is_negative()))
             }
             Some(Node::Product(factors)) => self.product(factors),
-            Some(Node::Call(func, args)) => self.call(*func, args),
+            Some(Node::Call(func, args)) => self.call(e, *func, args),
         }
     }
 
@@ -194,7 +194,15 @@ impl<'a> Printer<'a> {
                         p.float(-v);
                         Binding::Sum
                     }),
-                    _ => self.infix(" + ", Binding::Sum, a, b),
+                    _ => match args.iter().find_map(|&e| self.pool.as_int(e)) {
+                        Some(v) if v.is_negative() => self.piece_of(|p| {
+                            p.push_at_least(Binding::Sum, a);
+                            p.text.push_str(" - ");
+                            p.integer(&v, false);
+                            Binding::Sum
+                        }),
+                        _ => self.infix(" + ", Binding::Sum, a, b),
+                    },
                 }
             }
             Func::FloatMul => {
@@ -212,7 +220,7 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn call(&mut self, func: Func, args: &[Expr]) -> Piece {
+    fn call(&mut self, e: Expr, func: Func, args: &[Expr]) -> Piece {
         let sympy = self.style == Style::Sympy;
         match (func, args) {
             (Func::IsZero, &[p]) => return self.equation(p, true),
@@ -235,7 +243,10 @@ impl<'a> Printer<'a> {
             (Func::Ratio, &[a, b]) => self.quotient("/", a, b),
             (Func::IntTrueDiv | Func::FloatTrueDiv, &[a, b]) if !sympy => self.quotient(" / ", a, b),
             (Func::Min | Func::Max, _) => {
-                self.sort(&mut pieces);
+                // Which one of equal numbers is taken matters if one is an integer and the other one a double.
+                if !self.pool.may_be_integer(e) {
+                    self.sort(&mut pieces);
+                }
                 let name = match (func, sympy) {
                     (Func::Min, true) => "Min",
                     (Func::Min, false) => "min",
@@ -250,7 +261,7 @@ impl<'a> Printer<'a> {
                 self.named("", "PowByNatural", &pieces)
             }
             (Func::Pow, &[a, n]) => self.power(a, n),
-            (Func::FloatPow, &[a, n]) if !sympy => self.power(a, n),
+            (Func::FloatPow, &[a, n]) if !sympy || self.pool.may_be_integer(e) => self.power(a, n),
             (Func::Ite, &[c, p, q]) if !sympy => self.piece_of(|printer| {
                 printer.push_at_least(Binding::Or, p);
                 printer.text.push_str(" if ");
@@ -271,6 +282,7 @@ impl<'a> Printer<'a> {
             (Func::FloatAdd | Func::FloatMul | Func::FloatEq | Func::FloatLt | Func::FloatLe, &[a, b]) => {
                 self.call_on_doubles(func, args, a, b)
             }
+            (Func::RoundDecimal, _) if self.pool.may_be_integer(e) => self.named("", "round", &pieces),
             (Func::TruncToFloat, _) if !sympy => self.piece_of(|p| {
                 p.text.push_str("float(math.trunc(");
                 p.join(&pieces, ", ");

@@ -104,7 +104,32 @@ fn doubles_read_back_to_the_same_bits() {
         ("TruncToInt(FloatTrueDiv(zf0, 3.0))", "TruncToInt(FloatTrueDiv(zf0, 3.0))"),
         ("CeilToInt(OpaqueUnaryFn_sqrt(ToFloat(s0)))", "CeilToInt(OpaqueUnaryFn_sqrt(ToFloat(s0)))"),
         ("RoundDecimal(zf0, 2)", "RoundDecimal(zf0, 2)"),
-        ("Max(zf0, 2)", "Max(2, zf0)"),
+        ("Max(zf0, zf1)", "Max(zf0, zf1)"),
+        ("Max(zf1, zf0)", "Max(zf0, zf1)"),
+    ];
+    for (text, expected) in table {
+        assert_eq!(shown(text), expected, "{text}");
+        python(text);
+    }
+}
+
+#[test]
+fn what_may_be_an_integer_or_a_double_is_written_as_python_computes_it() {
+    let table = [
+        // Python takes the first of equal numbers.
+        ("Max(zf0, 2)", "Max(zf0, 2)"),
+        ("Max(2, zf0)", "Max(2, zf0)"),
+        ("Min(s0, 0.5) + 1", "Min(s0, 0.5) + 1"),
+        ("Min(s0, 0.5) - 1", "Min(s0, 0.5) - 1"),
+        ("-Min(s0, 0.5)", "-1*Min(s0, 0.5)"),
+        ("Min(s0, 0.5) + 1.0", "ToFloat(Min(s0, 0.5)) + 1.0"),
+        ("Min(s0, 0.5)/2", "IntTrueDiv(Min(s0, 0.5), 2)"),
+        ("Min(s0, 0.5)**2", "Min(s0, 0.5)**2"),
+        ("FloatPow(Min(s0, 0.5), 2)", "FloatPow(ToFloat(Min(s0, 0.5)), 2.0)"),
+        ("round(Min(s0, 0.5), -1)", "round(Min(s0, 0.5), -1)"),
+        ("round(s0, s1)", "round(s0, s1)"),
+        ("RoundDecimal(s0, s1)", "RoundDecimal(ToFloat(s0), s1)"),
+        ("round(s0, 2)", "s0"),
     ];
     for (text, expected) in table {
         assert_eq!(shown(text), expected, "{text}");

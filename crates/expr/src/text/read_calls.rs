@@ -1,10 +1,11 @@
 //! Reading names: constants, symbols, function calls and sources.
 use super::functions::{Function, lookup};
-use super::lexer::{Op, Token, clipped, unescaped};
+use super::lexer::{Op, Token, unescaped};
 use super::read_error::ReadError;
 use super::reader::{Assumption, Level, Operand, Reader};
 use super::source::{self, Property, SourcePath, SourceStep};
 use super::srepr;
+use crate::escape::clipped;
 use crate::node::Sort;
 use crate::{Expr, Func, Pool};
 use smallvec::SmallVec;
@@ -310,18 +311,11 @@ impl<'a> Reader<'a, '_> {
             return Ok(Operand::Expr(e));
         }
         let e = match (function, numbers.as_slice()) {
-            (Function::FloorDiv, &[a, b]) => {
-                self.divisor(b);
-                self.pool.floor_div(a, b)
-            }
-            (Function::CeilDiv, &[a, b]) => {
-                self.divisor(b);
-                self.pool.ceil_div(a, b)
-            }
+            (Function::FloorDiv, &[a, b]) => self.whole_quotient(Pool::floor_div, a, b, at)?,
+            (Function::CeilDiv, &[a, b]) => self.whole_quotient(Pool::ceil_div, a, b, at)?,
             (Function::Mod, &[a, b]) => self.remainder(a, b, at)?,
             (Function::ModularIndexing, &[a, d, m]) => {
-                self.divisor(d);
-                let quotient = self.pool.floor_div(a, d);
+                let quotient = self.whole_quotient(Pool::floor_div, a, d, at)?;
                 self.remainder(quotient, m, at)?
             }
             (Function::Abs, &[a]) => self.pool.abs(a),
@@ -342,8 +336,8 @@ impl<'a> Reader<'a, '_> {
             (Function::Mul, all) => self.folded(all, at, Pool::mul)?,
             (Function::Pow, &[a, n]) => return self.power(a, n, at),
             (Function::PowByNatural, &[a, n]) => self.pool.pow(a, n),
-            (Function::LeftShift, &[a, n]) => self.shifted(a, n, Pool::mul),
-            (Function::RightShift, &[a, n]) => self.shifted(a, n, Pool::floor_div),
+            (Function::LeftShift, &[a, n]) => self.shifted(a, n, at, Pool::mul)?,
+            (Function::RightShift, &[a, n]) => self.shifted(a, n, at, Pool::floor_div)?,
             (Function::Bitwise(func), all) => self.bitwise(func, all, at)?,
             (Function::DenseIndicator, all) if all.len() % 2 == 0 => {
                 let all: Vec<Expr> = all.iter().map(|&e| self.pool.as_integer(e)).collect();

@@ -16,9 +16,10 @@ impl Reader<'_, '_> {
             (Function::FloatPow, &[a, n]) => self.pool.float_pow(a, n),
             (Function::Rounding(func), &[a]) => self.pool.float_to_int(func, a),
             (Function::Round, &[a]) => self.pool.float_to_int(Func::Round, a),
-            (Function::Round | Function::RoundDecimal, &[a, k]) => {
+            (Function::Round, &[a, k]) => self.pool.round_decimal(a, k),
+            (Function::RoundDecimal, &[a, k]) => {
                 let a = self.pool.to_float(a);
-                self.pool.call(Func::RoundDecimal, &[a, k])
+                self.pool.round_decimal(a, k)
             }
             (Function::TruncToFloat, &[a]) => {
                 let a = self.pool.to_float(a);

@@ -1,8 +1,9 @@
 //! Operands: numbers, names, brackets, and what prefix and infix operators make of them.
-use super::lexer::{Op, Token, clipped};
+use super::lexer::{Op, Token};
 use super::read_error::ReadError;
 use super::read_operators::infix;
 use super::reader::{Level, MAX_BITS, Operand, Reader};
+use crate::escape::clipped;
 use crate::node::Sort;
 use crate::{Expr, Int};
 use smallvec::SmallVec;

@@ -79,6 +79,25 @@ impl<'a> Reader<'a, '_> {
         Ok(self.pool.modulo(a, b))
     }
 
+    /// `a // b` of integers, or of a double and a number. What may be either has no counterpart among expressions: the
+    /// quotient of integers is exact, and that of doubles is rounded.
+    pub(super) fn whole_quotient(
+        &mut self,
+        by: fn(&mut Pool, Expr, Expr) -> Expr,
+        a: Expr,
+        b: Expr,
+        at: usize,
+    ) -> Result<Expr, ReadError> {
+        let is_either = self.pool.may_be_integer(a) || self.pool.may_be_integer(b);
+        if is_either && self.pool.may_count(a) && self.pool.may_count(b) {
+            let message =
+                "a quotient rounded to an integer takes integers or doubles, found what may be either";
+            return Err(self.error(at, message.to_owned()));
+        }
+        self.divisor(b);
+        Ok(by(self.pool, a, b))
+    }
+
     pub(super) fn bitwise(&mut self, func: Func, operands: &[Expr], at: usize) -> Result<Expr, ReadError> {
         self.integers("a bitwise operator", operands, at)?;
         let all_truths = operands.iter().all(|&e| self.pool.sort(e) == Sort::Bool);
@@ -139,13 +158,10 @@ impl<'a> Reader<'a, '_> {
         at: usize,
     ) -> Result<Expr, ReadError> {
         let result = match op {
-            Op::FloorDiv => {
-                self.divisor(right);
-                self.pool.floor_div(left, right)
-            }
+            Op::FloorDiv => self.whole_quotient(Pool::floor_div, left, right, at)?,
             Op::Percent => self.remainder(left, right, at)?,
-            Op::LeftShift => self.shifted(left, right, Pool::mul),
-            Op::RightShift => self.shifted(left, right, Pool::floor_div),
+            Op::LeftShift => self.shifted(left, right, at, Pool::mul)?,
+            Op::RightShift => self.shifted(left, right, at, Pool::floor_div)?,
             _ => self.quotient(left, right, at)?,
         };
         self.checked(result, at)
@@ -153,10 +169,17 @@ impl<'a> Reader<'a, '_> {
 
     /// A shift: multiplication or division by a power of two. A negative count has no value, even if
     /// construction drops the power.
-    pub(super) fn shifted(&mut self, e: Expr, count: Expr, by: fn(&mut Pool, Expr, Expr) -> Expr) -> Expr {
+    pub(super) fn shifted(
+        &mut self,
+        e: Expr,
+        count: Expr,
+        at: usize,
+        by: fn(&mut Pool, Expr, Expr) -> Expr,
+    ) -> Result<Expr, ReadError> {
+        self.integers("a shift", &[e, count], at)?;
         let power = self.pool.pow(Expr::from(2), count);
         self.operation(power);
-        by(self.pool, e, power)
+        Ok(by(self.pool, e, power))
     }
 
     /// `left / right` in the dialect of the text.

@@ -366,6 +366,15 @@ fn errors_say_what_was_expected_and_where() {
         ("Piecewise((1, s0 > 2))", "line 1, column 1: expected a last branch whose condition is True"),
         ("Piecewise(1, 2)", "line 1, column 1: expected pairs of a value and a condition"),
         ("IsNonOverlappingAndDenseIndicator(s0)", "line 1, column 1: expected as many strides as sizes"),
+        (
+            "Max(s0, 0.5)//2",
+            "line 1, column 15: a quotient rounded to an integer takes integers or doubles, found what may be either",
+        ),
+        (
+            "CeilDiv(s0, Max(s1, 0.5))",
+            "line 1, column 1: a quotient rounded to an integer takes integers or doubles, found what may be either",
+        ),
+        ("LShift(Max(s0, 0.5), 2)", "line 1, column 1: a shift takes integers, found a double"),
         ("2.5*s0 % 3", "line 1, column 10: a remainder takes integers, found a double"),
         ("Mod(7, ToFloat(s0))", "line 1, column 1: a remainder takes integers, found a double"),
         ("ModularIndexing(s0, 2.0, 3)", "line 1, column 1: a remainder takes integers, found a double"),

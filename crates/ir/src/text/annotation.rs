@@ -3,7 +3,7 @@
 use super::Detail;
 use super::show::{constant_text, expr_text, float_text, sym_text};
 use crate::{Constant, Device, Dtype, ExprTable, Layout, Meta, Size, Sizes, Sym, TensorMeta};
-use sizewise_expr::escape::{quoted, visible};
+use sizewise_expr::escape::{abridged, quoted, visible};
 use sizewise_expr::{Expr, Pool, print, read};
 
 /// What is recorded of a value; `None` where nothing is.
@@ -115,7 +115,8 @@ fn sym(text: &str, exprs: &mut ExprTable) -> Result<Meta, String> {
         return Ok(Meta::SymFloat(Sym::Literal(value)));
     }
     let mut pool = Pool::new();
-    let read = read::closed(&mut pool, text).map_err(|error| format!("`{text}` cannot be read: {error}"))?;
+    let read = read::closed(&mut pool, text)
+        .map_err(|error| format!("`{}` cannot be read: {error}", abridged(text)))?;
     let expr = exprs.intern(text, None);
     Ok(match pool.sort(read.expr) {
         sizewise_expr::Sort::Int => Meta::SymInt(Sym::Expr(expr)),
@@ -129,7 +130,7 @@ fn size(text: &str, exprs: &mut ExprTable) -> Result<Size, String> {
         return Ok(Sym::Literal(value));
     }
     read::closed(&mut Pool::new(), text)
-        .map_err(|error| format!("the size `{text}` cannot be read: {error}"))?;
+        .map_err(|error| format!("the size `{}` cannot be read: {error}", abridged(text)))?;
     Ok(Sym::Expr(exprs.intern(text, None)))
 }
 

@@ -198,16 +198,9 @@ pub(super) fn checked(program: &Program, reader: Reader) -> Checked<'_> {
             *input = renaming.name(input);
         }
     }
-    let line = |(name, made): (&str, &str)| format!("{made}: {}", escape::python_string(&clipped(name)));
+    let line =
+        |(name, made): (&str, &str)| format!("{made}: {}", escape::python_string(&escape::abridged(name)));
     let mut renamed: Vec<String> = renaming.names.renamed().map(line).collect();
     renamed.extend(renaming.targets.renamed().map(|pair| format!("torch.ops.{RENAMED}.{}", line(pair))));
     Checked { program: Cow::Owned(copy), renamed }
-}
-
-/// As much of a name as a comment shows.
-fn clipped(name: &str) -> Cow<'_, str> {
-    match name.char_indices().nth(200) {
-        Some((end, _)) => Cow::Owned(format!("{}...", &name[..end])),
-        None => Cow::Borrowed(name),
-    }
 }

@@ -1,7 +1,7 @@
 //! Names, formulas, shapes and dtypes with the arguments of a call.
 use super::formula::Formula;
 use super::invocation::{Given, Invocation};
-use super::names::{clipped, shown};
+use super::names::shown;
 use super::shape::{DtypeOf, DtypeRule, Each, Element, Over, TensorRef};
 use crate::args::Args;
 use crate::bind::bind;
@@ -11,6 +11,7 @@ use crate::promote::{Category, ResultType};
 use crate::registry::Registry;
 use crate::tensor::{Sizes, Tensor};
 use crate::value::{Value, Values};
+use sizewise_expr::escape::clipped;
 use sizewise_expr::text::{Property, SourcePath, SourceStep};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::dtype::Dtype;

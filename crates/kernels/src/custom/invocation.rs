@@ -1,9 +1,10 @@
 //! Calls of other operators in declarations: `aten.cat.default(xs, dim)`.
 use super::formula::Formula;
-use super::names::{Names, clipped};
+use super::names::Names;
 use super::table::{Piece, Result};
 use crate::registry::Registry;
 use sizewise_expr::Sort;
+use sizewise_expr::escape::clipped;
 use sizewise_ir::schema::{Schema, SchemaTable};
 
 /// A call of an operator of the crate with arguments of the declared one.

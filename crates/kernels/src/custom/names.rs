@@ -1,4 +1,5 @@
 //! What names in declarations stand for, as far as the schema says it.
+use sizewise_expr::escape::clipped;
 use sizewise_expr::text::{Property, SourcePath, SourceStep};
 use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_ir::dtype::Dtype;
@@ -148,12 +149,4 @@ pub(super) fn shown(path: &SourcePath) -> String {
     let text = path.to_string();
     let bare = text.replacen(&format!("L[{:?}]", path.root), &path.root, 1);
     format!("`{}`", clipped(&bare.replace(".size()", ".shape")))
-}
-
-/// At most forty characters of `text`.
-pub(super) fn clipped(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -1,9 +1,10 @@
 //! Shapes and dtypes as declarations write them, and what they go through: `t in xs`, `n in x.shape[1:]`,
 //! `n, k in zip(x.shape, sizes)`.
 use super::formula::Formula;
-use super::names::{Names, clipped};
+use super::names::Names;
 use super::table::{Item, Piece, Result};
 use sizewise_expr::Sort;
+use sizewise_expr::escape::clipped;
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::Type;
 

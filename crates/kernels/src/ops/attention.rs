@@ -2,6 +2,7 @@
 use crate::attention::Attention;
 use crate::domain::Domain;
 use crate::error::one;
+use crate::flops::{Flops, formulas, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
@@ -13,6 +14,21 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     scaled_dot_product_attention => "aten.scaled_dot_product_attention.default";
     by_formula => "aten._scaled_dot_product_attention_math.default";
 };
+
+/// What the family's operators compute.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, _| of_attention(cx, args) => "aten.scaled_dot_product_attention.default",
+        "aten._scaled_dot_product_attention_math.default";
+};
+
+/// `2 b h l s (e + v)` for `[b, h, l, e]`, `[b, h', s, e]` and `[b, h', s, v]`, whatever the mask.
+pub(super) fn of_attention(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
+    let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
+    let width = cx.add(q.size(-1), v.size(-1));
+    let leading = q.sizes[..q.rank() - 2].iter().copied();
+    let sizes: Vec<Expr> = leading.chain([q.size(-2), k.size(-2), width]).collect();
+    Ok(twice(cx, sizes))
+}
 
 /// `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.,
 /// bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[.., l, e] × [.., s, e] × [.., s,

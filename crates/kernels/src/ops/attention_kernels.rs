@@ -1,6 +1,7 @@
 //! The fused kernels of attention, each under the name of what computes it, and their gradients.
-use super::attention::matching_strides;
+use super::attention::{matching_strides, of_attention};
 use crate::domain::Domain;
+use crate::flops::{Flops, formulas, not_modelled};
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
 use sizewise_expr::Expr;
@@ -16,6 +17,16 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     efficient => "aten._scaled_dot_product_efficient_attention.default";
     efficient_forward => "aten._efficient_attention_forward.default";
     backward => "aten._scaled_dot_product_flash_attention_backward.default",
+        "aten._scaled_dot_product_cudnn_attention_backward.default";
+};
+
+/// What the family's operators compute.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, _| of_attention(cx, args) => "aten._scaled_dot_product_flash_attention_for_cpu.default",
+        "aten._scaled_dot_product_flash_attention.default", "aten._scaled_dot_product_cudnn_attention.default",
+        "aten._scaled_dot_product_efficient_attention.default";
+    not_modelled => "aten._efficient_attention_forward.default",
+        "aten._scaled_dot_product_flash_attention_backward.default",
         "aten._scaled_dot_product_cudnn_attention_backward.default";
 };
 

@@ -2,6 +2,7 @@
 use crate::conv::{Conv, idle};
 use crate::domain::Domain;
 use crate::error::one;
+use crate::flops::{Flops, formulas, not_modelled, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
@@ -28,6 +29,62 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| direct(cx, args, true) => "aten.slow_conv_transpose2d.default",
         "aten.slow_conv_transpose3d.default";
 };
+
+/// What the family's operators compute; bias and padding are not considered.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, results| of_convolution(cx, args, results, args.flag("transposed")?) => "aten.convolution.default",
+        "aten._convolution.default", "aten._convolution.deprecated", "aten.convolution_overrideable.default";
+    |cx, args, results| of_convolution(cx, args, results, false) => "aten._convolution_mode.default",
+        "aten.conv1d.default", "aten.conv1d.padding", "aten.conv2d.default", "aten.conv2d.padding",
+        "aten.conv3d.default", "aten.conv3d.padding";
+    |cx, args, results| of_convolution(cx, args, results, true) => "aten.conv_transpose1d.default",
+        "aten.conv_transpose2d.input", "aten.conv_transpose3d.input";
+    |cx, args, _| of_gradients(cx, args) => "aten.convolution_backward.default";
+    not_modelled => "aten._slow_conv2d_forward.default", "aten.thnn_conv2d.default", "aten.slow_conv3d.default",
+        "aten._convolution_double_backward.default";
+};
+
+/// `2 n s w`: for each image, and each place of the result (of the input, if transposed), as many products as the weight
+/// has elements. A missing batch is one image.
+fn of_convolution(
+    cx: &mut Cx,
+    args: &Args,
+    results: &[Value],
+    transposed: bool,
+) -> Result<Expr, KernelError> {
+    let (x, w) = (args.tensor("input")?, args.tensor("weight")?);
+    let Some(Value::Tensor(result)) = results.first() else {
+        return Err(KernelError::Unsupported("a convolution without a result".into()));
+    };
+    let spatial = spatial(cx, w)?;
+    let placed = if transposed { x } else { result };
+    let batch = (x.rank() > spatial + 1).then(|| x.size(0));
+    let places = placed.sizes[placed.rank() - spatial..].iter().copied();
+    let weight = w.sizes.iter().copied();
+    Ok(twice(cx, batch.into_iter().chain(places).chain(weight)))
+}
+
+/// The gradient of the input is a convolution of that of the result, and that of the weight one of both, without regard
+/// to groups.
+fn of_gradients(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
+    let (grad, x, w) = (args.tensor("grad_output")?, args.tensor("input")?, args.tensor("weight")?);
+    let placed = if args.flag("transposed")? { x } else { grad };
+    let places: Vec<Expr> = placed.sizes.iter().skip(2).copied().collect();
+    let mask = args.flags("output_mask")?;
+    let mut total = Expr::ZERO;
+    if mask.first() == Some(&true) {
+        let of_input =
+            twice(cx, [x.size(0)].into_iter().chain(places.iter().copied()).chain(w.sizes.iter().copied()));
+        total = cx.add(total, of_input);
+    }
+    if mask.get(1) == Some(&true) {
+        let channels = [x.size(0), x.size(1), grad.size(1)];
+        let kernel = w.sizes.iter().skip(2).copied();
+        let of_weight = twice(cx, channels.into_iter().chain(kernel).chain(places));
+        total = cx.add(total, of_weight);
+    }
+    Ok(total)
+}
 
 /// A list argument that the schema may not have, `default` standing for it.
 fn list(args: &Args, name: &str, default: Expr, rank: usize) -> Result<Vec<Expr>, KernelError> {

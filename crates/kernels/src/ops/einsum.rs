@@ -4,10 +4,11 @@
 //! that, so the contraction is repeated here step by step on sizes and strides.
 use super::einsum_equation::{Equation, Label};
 use crate::error::one;
+use crate::flops::{Flops, formulas, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::product::PRODUCTS;
 use crate::promote::{Category, ResultType, promote};
-use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::collections::VecDeque;
@@ -22,12 +23,63 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     trilinear => "aten._trilinear.default";
 };
 
+/// What the family's operators compute.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, _| of_einsum(cx, args) => "aten.einsum.default";
+    |cx, args, results| of_contraction(cx, args, results) => "aten.tensordot.default";
+    |cx, args, results| of_contraction(cx, args, results) => "aten.inner.default";
+};
+
+/// Twice the products of each contraction of two operands. Operands that share nothing to be summed are multiplied
+/// element by element, which does not count. (C2) of [`einsum`].
+fn of_einsum(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
+    let mut total = Expr::ZERO;
+    contracted(cx, args, &mut |cx, [a, b], both| {
+        if !both.is_empty() {
+            let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "einsum.C2")?;
+            let products = twice(cx, sizes);
+            total = cx.add(total, products);
+        }
+        Ok(())
+    })?;
+    Ok(total)
+}
+
+/// Twice the elements of the result, times those of an operand that the result does not have. (C3) of [`tensordot`].
+fn of_contraction(cx: &mut Cx, args: &Args, results: &[Value]) -> Result<Expr, KernelError> {
+    let (a, b) = (args.tensor("self")?, args.tensor("other")?);
+    let Some(Value::Tensor(result)) = results.first() else { return Ok(Expr::ZERO) };
+    let summed: Vec<usize> = match args.has("dims_self") {
+        true => {
+            let summed = cx.dims(Some(args.ints("dims_self")?), a.rank(), false, "tensordot.C3")?;
+            (0..a.rank()).filter(|dim| summed[*dim]).collect()
+        }
+        false => (a.rank() > 0 && b.rank() > 0).then(|| a.rank() - 1).into_iter().collect(),
+    };
+    let elements = cx.numel(result);
+    if summed.is_empty() && !args.has("dims_self") {
+        return Ok(Expr::ZERO);
+    }
+    Ok(twice(cx, summed.into_iter().map(|dim| a.sizes[dim]).chain([elements])))
+}
+
 /// `aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor`.
 ///
 /// (C1) The equation is well formed and fits the operands' number and ranks. (C2) Sizes under one label agree or
 /// broadcast; under a label repeated within one operand they agree. (C3) The path names `2(n - 1)` operands by turns,
 /// each pair distinct and in range. (C4) Contracted operands have one dtype with a kernel for products.
 fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
+    contracted(cx, args, &mut |_, _, _| Ok(()))
+}
+
+/// What is told of a contraction: its two operands, with one dimension for each position of the equation, and the
+/// dimensions that both have and that are summed.
+type Told<'a> = dyn FnMut(&mut Cx, [&Tensor; 2], &[usize]) -> Result<(), KernelError> + 'a;
+
+/// As [`einsum`]; each contraction is told as it is made.
+///
+/// (C1), (C2), (C3), (C4) of [`einsum`].
+fn contracted(cx: &mut Cx, args: &Args, told: &mut Told) -> KernelResult {
     let operands = args.tensors("tensors")?;
     let invalid = |message: String| KernelError::invalid("einsum.C1", message);
     if operands.is_empty() {
@@ -82,6 +134,7 @@ fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
         if !right.is_empty() {
             b = summed(cx, &b, &right);
         }
+        told(cx, [&a, &b], &both)?;
         let product = contract_pair(cx, a, b, &both, "einsum.C4")?;
         if explicit {
             ops.push_back(product);

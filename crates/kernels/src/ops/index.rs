@@ -163,11 +163,17 @@ fn index(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
     one(laid_out(cx, x, selected))
 }
 
-/// What is selected, laid out as an element-wise operator would on the indexed tensor.
+/// What is selected, laid out as an element-wise operator would on the indexed tensor. How many positions there are
+/// does not matter: those of one lie where they would among several.
 fn laid_out(cx: &mut Cx, x: &Tensor, selected: Indexed) -> Tensor {
     let Indexed { sizes, strides, .. } = selected;
-    let source = x.viewed(sizes.clone(), strides);
-    let strides = cx.elementwise_strides(&sizes, &[&source]);
+    let strides = match x.strides == cx.contiguous_strides(&x.sizes) {
+        true => cx.contiguous_strides(&sizes),
+        false => {
+            let source = x.viewed(sizes.clone(), strides);
+            cx.ordered_strides(&sizes, &[&source])
+        }
+    };
     cx.strided(sizes, strides, x.dtype, &x.device)
 }
 

@@ -1,5 +1,6 @@
 //! Matrix products.
 use crate::error::one;
+use crate::flops::{Flops, formulas, not_modelled, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::product::PRODUCTS;
 use crate::promote::ResultType;
@@ -34,6 +35,80 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     scaled_mm => "aten._scaled_mm.default";
     foreach_mm => "aten._foreach_mm.default";
 };
+
+/// What the family's operators compute. Products with a vector count nothing, nor do those of bytes and groups.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, _| of_product(cx, args.tensor("self")?, args.tensor("mat2")?) =>
+        "aten.mm.default", "aten.mm.dtype", "aten.bmm.default", "aten.bmm.dtype", "aten._scaled_mm.default";
+    |cx, args, _| of_product(cx, args.tensor("mat1")?, args.tensor("mat2")?) =>
+        "aten.addmm.default", "aten.addmm.dtype";
+    |cx, args, _| of_product(cx, args.tensor("batch1")?, args.tensor("batch2")?) =>
+        "aten.baddbmm.default", "aten.baddbmm.dtype";
+    |cx, args, _| of_linear(cx, args.tensor("input")?, args.tensor("weight")?) => "aten.linear.default";
+    |cx, args, _| of_matmul(cx, args.tensor("self")?, args.tensor("other")?) =>
+        "aten.matmul.default", "aten.linalg_matmul.default";
+    not_modelled => "aten.linalg_multi_dot.default", "aten.chain_matmul.default", "aten._foreach_mm.default",
+        "aten.linalg_matrix_power.default", "aten.matrix_power.default", "aten.linalg_matrix_exp.default",
+        "aten.matrix_exp.default", "aten.cov.default", "aten.corrcoef.default", "aten.pinverse.default",
+        "aten.linalg_pinv.default";
+};
+
+/// `2 n k p` a batch, of `[.., n, k] × [.., k, p]`.
+fn of_product(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Expr, KernelError> {
+    let elements = cx.numel(a);
+    Ok(twice(cx, [elements, b.size(-1)]))
+}
+
+/// `2 n k p` for `[.., k] × [p, k]`, where `n` is the number of rows.
+fn of_linear(cx: &mut Cx, x: &Tensor, w: &Tensor) -> Result<Expr, KernelError> {
+    if w.rank() < 2 {
+        return Ok(Expr::ZERO);
+    }
+    let elements = cx.numel(x);
+    Ok(twice(cx, [elements, w.size(0)]))
+}
+
+/// That of the products which torch chooses by the ranks (`_matmul_impl` in `aten/src/ATen/native/LinearAlgebra.cpp`).
+///
+/// (C3) of [`matmul`].
+fn of_matmul(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Expr, KernelError> {
+    match (a.rank(), b.rank()) {
+        (0, _) | (_, 0) | (1, 1) | (2, 1) => Ok(Expr::ZERO),
+        // A vector counts only where the other operand is not taken for one matrix.
+        (_, 1) if is_one_matrix(cx, a) => Ok(Expr::ZERO),
+        (_, 1) => {
+            let elements = cx.numel(a);
+            Ok(twice(cx, [elements]))
+        }
+        (1, 3..) if is_one_matrix(cx, &transposed(b)) => Ok(Expr::ZERO),
+        (1, _) => {
+            let elements = cx.numel(b);
+            Ok(twice(cx, [elements]))
+        }
+        (_, _) => {
+            let rows = [a.size(-2), a.size(-1), b.size(-1)];
+            let (left, right) = (&a.sizes[..a.rank() - 2], &b.sizes[..b.rank() - 2]);
+            let batch = cx.broadcast([left, right], "matmul.C3")?;
+            Ok(twice(cx, batch.into_iter().chain(rows)))
+        }
+    }
+}
+
+/// With the last two dimensions exchanged.
+fn transposed(t: &Tensor) -> Tensor {
+    let (mut sizes, mut strides, last) = (t.sizes.clone(), t.strides.clone(), t.rank() - 1);
+    sizes.swap(last - 1, last);
+    strides.swap(last - 1, last);
+    t.viewed(sizes, strides)
+}
+
+/// Whether the leading dimensions lie in memory as one: torch multiplies them at once then.
+fn is_one_matrix(cx: &mut Cx, t: &Tensor) -> bool {
+    (0..t.rank() - 2).all(|at| {
+        let next = cx.mul(t.sizes[at + 1], t.strides[at + 1]);
+        t.strides[at] == next
+    })
+}
 
 /// `[n, k] × [k, p] → [n, p]`. (C1) Both have 2 dimensions. (C2) The contracted sizes agree.
 fn matrices(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 2], KernelError> {

@@ -1,6 +1,12 @@
 //! Fake kernels by family. Each family lists its overloads with their kernels.
+use super::args::Args;
+use super::context::Cx;
+use super::error::KernelError;
+use super::flops::Flops;
 use super::kernel::Kernel;
 use super::registry::Registry;
+use super::value::Value;
+use sizewise_expr::Expr;
 use std::sync::OnceLock;
 
 mod activation;
@@ -170,6 +176,27 @@ pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
     ("ctc", ctc::KERNELS),
     ("vector_norm", vector_norm::KERNELS),
 ];
+
+/// The formulas of what operators compute, by family; operators in none compute nothing that counts.
+const FLOPS: &[&[(&str, Flops)]] = &[
+    matmul::FLOPS,
+    convolution::FLOPS,
+    einsum::FLOPS,
+    attention::FLOPS,
+    attention_kernels::FLOPS,
+    recurrent::FLOPS,
+    recurrent_cell::FLOPS,
+    transformer::FLOPS,
+];
+
+/// The floating point operations of a call of `op`, named as in `aten.mm.default`; 0 for operators that are not counted.
+///
+/// # Errors
+/// When the count is not known: of operators made of others in a way that is not modelled.
+pub fn flops(cx: &mut Cx, op: &str, args: &Args, results: &[Value]) -> Result<Expr, KernelError> {
+    let formula = FLOPS.iter().find_map(|family| family.iter().find(|(overload, _)| *overload == op));
+    formula.map_or(Ok(Expr::ZERO), |(_, formula)| formula(cx, args, results))
+}
 
 impl Registry {
     /// The kernels that come with the crate.

@@ -1,5 +1,6 @@
 //! Recurrent networks: layers of cells stepping through a sequence, in one direction or in both.
 use super::recurrent_cell::{Cell, Parameters, linear, stack};
+use crate::flops::{Flops, formulas, not_modelled, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::policy::one_dnn_lstm;
 use crate::value::list;
@@ -19,6 +20,42 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| packed(cx, args, Cell::Gru) => "aten.gru.data";
     |cx, args| packed(cx, args, Cell::Lstm) => "aten.lstm.data";
 };
+
+/// What the family's operators compute: each step is multiplied by the weights of inputs and states. Long short-term
+/// memory is one kernel, which is not counted, where oneDNN has it.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, _| of_sequence(cx, args, args.tensor("input")?, Cell::Gru) => "aten.gru.input";
+    |cx, args, _| of_sequence(cx, args, args.tensor("input")?, Cell::Tanh) =>
+        "aten.rnn_tanh.input", "aten.rnn_relu.input";
+    |cx, args, _| of_sequence(cx, args, args.tensor("data")?, Cell::Gru) => "aten.gru.data";
+    |cx, args, _| of_sequence(cx, args, args.tensor("data")?, Cell::Tanh) =>
+        "aten.rnn_tanh.data", "aten.rnn_relu.data";
+    of_lstm => "aten.lstm.input";
+    not_modelled => "aten.lstm.data";
+};
+
+/// As [`of_sequence`], unless oneDNN computes.
+fn of_lstm(cx: &mut Cx, args: &Args, _: &[Value]) -> Result<Expr, KernelError> {
+    match one_dnn_lstm(cx, args)? {
+        Some(_) => Ok(Expr::ZERO),
+        None => of_sequence(cx, args, args.tensor("input")?, Cell::Lstm),
+    }
+}
+
+/// `2 n w` for `n` steps, batch entries included, and weights of `w` elements.
+fn of_sequence(cx: &mut Cx, args: &Args, input: &Tensor, cell: Cell) -> Result<Expr, KernelError> {
+    let layers = Layers::read(cx, args, cell)?;
+    let rows = cx.product(input.sizes[..input.rank() - 1].iter().copied());
+    let mut weights = Expr::ZERO;
+    for at in 0..layers.groups.len() {
+        let Parameters { input, hidden, projection, .. } = layers.parameters(at);
+        for weight in [Some(input), Some(hidden), projection].into_iter().flatten() {
+            let elements = cx.numel(weight);
+            weights = cx.add(weights, elements);
+        }
+    }
+    Ok(twice(cx, [rows, weights]))
+}
 
 /// Layers as the arguments describe them.
 struct Layers {

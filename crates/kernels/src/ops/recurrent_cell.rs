@@ -1,4 +1,5 @@
 //! Cells of recurrent networks: one step from a hidden state to the next.
+use crate::flops::{Flops, formulas, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
@@ -10,6 +11,24 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| step(cx, args, Cell::Relu) => "aten.rnn_relu_cell.default";
     |cx, args| step(cx, args, Cell::Gru) => "aten.gru_cell.default";
     |cx, args| step(cx, args, Cell::Lstm) => "aten.lstm_cell.default";
+};
+
+/// What the family's operators compute: input and state are multiplied by their weights.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    |cx, args, _| {
+        let (mut total, input) = (Expr::ZERO, args.tensor("input")?);
+        let state = match args.value("hx")? {
+            Value::Tensors(_) => args.tensors("hx")?[0].clone(),
+            _ => args.tensor("hx")?.clone(),
+        };
+        for (operand, weight) in [(input, "w_ih"), (&state, "w_hh")] {
+            let elements = cx.numel(operand);
+            let product = twice(cx, [elements, args.tensor(weight)?.size(0)]);
+            total = cx.add(total, product);
+        }
+        Ok(total)
+    } => "aten.rnn_tanh_cell.default", "aten.rnn_relu_cell.default", "aten.gru_cell.default",
+        "aten.lstm_cell.default";
 };
 
 /// The kinds of cells.

@@ -2,6 +2,7 @@
 use super::recurrent_cell::linear;
 use crate::domain::Domain;
 use crate::error::one;
+use crate::flops::{Flops, formulas, not_modelled};
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
 use sizewise_expr::Expr;
@@ -11,6 +12,11 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     multi_head_attention => "aten._native_multi_head_attention.default";
     encoder_layer => "aten._transformer_encoder_layer_fwd.default";
     transform_bias_rescale => "aten._transform_bias_rescale_qkv.default";
+};
+
+/// What the family's operators compute.
+pub const FLOPS: &[(&str, Flops)] = formulas! {
+    not_modelled => "aten._native_multi_head_attention.default", "aten._transformer_encoder_layer_fwd.default";
 };
 
 /// The weights of attention with several heads.

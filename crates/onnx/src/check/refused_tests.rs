@@ -1,6 +1,7 @@
 //! Models that onnxruntime does not load or run, and what is near them.
 use super::{Verdict, check, evaluate_fully};
-use crate::read::Model;
+use crate::read::{Model, message};
+use prost::Message;
 use rustc_hash::FxHashMap;
 
 fn model(version: i64, graph: &str) -> Model {
@@ -31,7 +32,19 @@ fn what_kernels_and_the_inference_of_shapes_refuse_is_refused() {
             "({kind}[1, 1, h, w] x) => (y) <int64[4] s = {{1, 1, 3, 3}}> {{ y = Resize<mode = \"{mode}\">(x, , , s) }}"
         )
     };
+    let unpooled = |shape: &str| {
+        format!(
+            "(float[1, 1, 2, 2] x) => (y) <int64[1, 1, 2, 2] i = {{0, 1, 2, 3}}, int64[4] s = {{{shape}}}> {{\n \
+             y = MaxUnpool<kernel_shape = [2, 2], strides = [2, 2]>(x, i, s) }}"
+        )
+    };
+    let causal =
+        |kind: &str| format!("({kind}[b, 3, 4, 8] x) => (y) {{ y = Attention<is_causal = 1>(x, x, x) }}");
     let table: Vec<(i64, String, &[i64], &str)> = vec![
+        (11, unpooled("2, 1, 5, 5"), &[1, 1, 2, 2], "refused"),
+        (11, unpooled("1, 1, 5, 5"), &[1, 1, 2, 2], "accepted"),
+        (23, causal("bfloat16"), &[1, 3, 4, 8], "refused"),
+        (23, causal("float"), &[1, 3, 4, 8], "accepted"),
         (17, format!("(float[b, n, c] x) => (y) {stft}"), &[1, 32, 1], "accepted"),
         (17, format!("(float[b, n, c] x) => (y) {stft}"), &[1, 32, 2], "accepted"),
         (17, format!("(float[b, n, c] x) => (y) {stft}"), &[1, 32, 3], "refused"),
@@ -61,6 +74,24 @@ fn what_kernels_and_the_inference_of_shapes_refuse_is_refused() {
     ];
     for (version, graph, sizes, expected) in table {
         assert_eq!(outcome(&model(version, &graph), sizes), expected, "{graph} {sizes:?}");
+    }
+}
+
+#[test]
+fn initializers_hold_as_many_elements_as_their_sizes_say() {
+    let text = "<ir_version: 10, opset_import: [\"\" : 13]>\n\
+                g (float[3] x) => (float[3] y) <float[3] w = {1, 1, 1}> { y = Add(x, w) }";
+    for (length, expected) in [
+        (12, None),
+        (8, Some("it has 8 bytes, where its sizes say 12")),
+        (16, Some("it has 16 bytes, where its sizes say 12")),
+    ] {
+        let mut proto = message(text.as_bytes().to_vec()).expect("a model");
+        let weights = &mut proto.graph.as_mut().expect("a graph").initializer[0];
+        weights.float_data.clear();
+        weights.raw_data = vec![0; length].into();
+        let read = Model::read(proto.encode_to_vec());
+        assert_eq!(read.err().map(|error| error.message).as_deref(), expected);
     }
 }
 

@@ -60,6 +60,9 @@ fn rounding_keeps_the_order() {
         "Abs(Max(-0.5, s)) >= ToFloat(s)",
         "Max(-0.5, s)*1.5 <= IntTrueDiv(3*s, 2)",
         "Max(-0.5, s) + 1.0 <= ToFloat(s + 1)",
+        "Eq(Max(-0.5, s) + 1, ToFloat(s) + 1.0)",
+        "Where(s >= 0, s, 0.5)*3 <= ToFloat(s)*3.0",
+        "Eq(Max(-0.5, s)/3, ToFloat(s)/3.0)",
     ] {
         assert!(!implied(120, goal), "{goal}");
     }

@@ -7,6 +7,7 @@ use crate::egraph::{RuleSet, Stop};
 use crate::exhaust::{Exhausted, exhaust};
 use crate::linear::{self, Effort};
 use crate::models::Search;
+use crate::program::{has_wide_constant, is_beyond_code};
 use crate::proof_log::Log;
 use crate::reduce::Reduced;
 use crate::replay::replays;
@@ -23,6 +24,18 @@ pub(super) const MAX_RELAXED: usize = 40;
 const MAX_ALTERNATIVES: usize = 4;
 
 impl Ladder<'_> {
+    /// Whether compiled code is likely to overflow on the facts or the goal.
+    pub(super) fn is_wide(&self, goal: Option<Expr>) -> bool {
+        let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
+        has_wide_constant(self.pool, &roots)
+    }
+
+    /// Whether compiled code cannot compute the facts or the goal.
+    pub(super) fn is_beyond_code(&self, goal: Option<Expr>) -> bool {
+        let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
+        is_beyond_code(self.pool, &roots)
+    }
+
     /// Whether equality saturation contradicts the facts with `extra`.
     pub(super) fn saturation(&mut self, extra: &[Expr]) -> Finding {
         let rounds = self.budget.iterations as usize;

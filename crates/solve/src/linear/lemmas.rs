@@ -3,8 +3,8 @@ use rustc_hash::FxHashSet;
 use sizewise_expr::range::{Domain, DomainTable};
 use sizewise_expr::{Expr, Func, Int, Monomial, Node, Poly, Pool, Sort};
 
-/// Conditions that hold by the definitions of the quotients, minima, maxima, magnitudes and conditionals in
-/// `roots`. If the table does not know the sign of a divisor, it becomes a case.
+/// Conditions that hold by the definitions of the quotients, minima, maxima, magnitudes, conditionals, common bits and
+/// powers of numbers in `roots`. If the table does not know the sign of a divisor, it becomes a case.
 pub fn definitions(
     pool: &mut Pool,
     table: &mut DomainTable,
@@ -43,10 +43,31 @@ pub fn definitions(
                 let cases = [pool.and(&[c, is_p]), pool.and(&[not_c, is_q])];
                 out.push(pool.or(&cases));
             }
+            (Func::BitAnd, &[a, b]) => common_bits(pool, table, e, [a, b], &mut out),
+            (Func::Pow, &[base, n]) => {
+                // Bernoulli: `b**n >= 1 + (b - 1)*n`; there is no value for `n < 0`.
+                if let Some(base) = pool.as_int(base).filter(Int::is_positive) {
+                    let slope = pool.int(&base - &Int::ONE);
+                    let rise = pool.mul(slope, n);
+                    out.push(pool.lt(rise, e));
+                }
+            }
             _ => {}
         }
     }
     out
+}
+
+/// `a & b` has no bit that an operand lacks: it is at most each operand that is not negative, and at most both where
+/// they have the same sign bit.
+fn common_bits(pool: &mut Pool, table: &mut DomainTable, e: Expr, operands: [Expr; 2], out: &mut Vec<Expr>) {
+    let ranges = operands.map(|a| table.domain(pool, a).range);
+    let are_negative = ranges.iter().all(|range| range.hi.is_negative());
+    for (a, range) in operands.into_iter().zip(ranges) {
+        if are_negative || range.lo.signum() >= 0 {
+            out.push(pool.le(e, a));
+        }
+    }
 }
 
 /// `b*q <= a < b*q + b` for `b > 0`, `b*q >= a > b*q + b` for `b < 0`.

@@ -76,7 +76,12 @@ impl Folding<'_> {
     /// added. `value` is its only value, if it has one.
     fn settled(&mut self, pool: &mut Pool, e: Expr, value: Option<&Int>) -> Option<Expr> {
         match (value, pool.node(e)) {
-            (_, Some(Node::Sum { .. } | Node::Product(_) | Node::Symbol(_))) => None,
+            (_, Some(Node::Sum { .. } | Node::Symbol(_))) => None,
+            (_, Some(Node::Product(_))) => self.merged_exponentials(pool, e),
+            (None, Some(Node::Call(Func::Pow, args))) if pool.is_constant(args[0]) => {
+                let (base, n) = (args[0], args[1]);
+                self.without_offset(pool, base, n)
+            }
             (_, Some(Node::Call(Func::Mod | Func::FloorDiv, args))) if !pool.is_constant(args[1]) => {
                 let (a, b) = (args[0], args[1]);
                 let gap = pool.sub(b, a);
@@ -130,6 +135,54 @@ impl Folding<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `b**n * b**m` as `b**(n + m)`, where no exponent is negative.
+    fn merged_exponentials(&mut self, pool: &mut Pool, e: Expr) -> Option<Expr> {
+        let mut merged: Vec<(Expr, Expr)> = Vec::new();
+        let (mut others, mut exponents) = (Monomial::default(), Vec::new());
+        for (atom, power) in pool.monomial(e) {
+            let parts = pool.as_func(atom, Func::Pow).map(|parts| (parts[0], parts[1]));
+            let Some((base, n)) = parts.filter(|(base, _)| pool.is_constant(*base)) else {
+                others.push((atom, power));
+                continue;
+            };
+            if self.table.domain(pool, n).range.lo.is_negative() {
+                return None;
+            }
+            exponents.push(n);
+            let power = pool.int(i64::from(power));
+            let term = pool.mul(power, n);
+            match merged.iter_mut().find(|(known, _)| *known == base) {
+                Some((_, sum)) => *sum = pool.add(*sum, term),
+                None => merged.push((base, term)),
+            }
+        }
+        let mut product = pool.from_monomial(&others);
+        for (base, n) in merged {
+            let power = pool.pow(base, n);
+            product = pool.mul(product, power);
+        }
+        if product == e {
+            return None;
+        }
+        self.conditions.extend(exponents.into_iter().map(|n| pool.le(Expr::ZERO, n)));
+        Some(product)
+    }
+
+    /// `b**(n + c)` as `b**c * b**n`, where `n` is not negative.
+    fn without_offset(&mut self, pool: &mut Pool, base: Expr, n: Expr) -> Option<Expr> {
+        let mut exponent = pool.poly(n);
+        let offset = std::mem::replace(&mut exponent.constant, Int::ZERO);
+        let offset = offset.to_i64().and_then(|offset| u32::try_from(offset).ok()).filter(|c| *c > 0)?;
+        let factor = pool.as_int(base)?.pow(offset, MAX_COEFFICIENT_BITS)?;
+        let rest = pool.from_poly(&exponent);
+        if self.table.domain(pool, rest).range.lo.is_negative() {
+            return None;
+        }
+        self.conditions.push(pool.le(Expr::ZERO, rest));
+        let (factor, power) = (pool.int(factor), pool.pow(base, rest));
+        Some(pool.mul(factor, power))
     }
 
     /// `a % d` where the quotient of all values of `a` by the constant `d` is the same.

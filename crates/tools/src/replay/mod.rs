@@ -16,7 +16,7 @@ use environment::Environment;
 use event::{Event, Events, Question};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
-use sizewise_ir::{Asked, AskedBy, Provenance};
+use sizewise_ir::{Asked, AskedBy, Provenance, Traced};
 use std::io::BufRead;
 use std::ops::ControlFlow;
 
@@ -26,28 +26,39 @@ const MAX_ENVIRONMENTS: usize = 10_000;
 /// The most conditions of one trace whose lines are kept.
 const MAX_ASKED: usize = 4096;
 
-/// The conditions on inputs that a trace recorded, plain or gzipped, with the lines that asked for them.
+/// The conditions on inputs that a trace recorded, plain or gzipped, with the lines that asked for them, of each
+/// environment.
 ///
 /// # Errors
 /// When the file cannot be read or is no trace, with the line.
-pub fn asked(input: impl BufRead) -> Result<Vec<Asked>, TraceError> {
+pub fn asked(input: impl BufRead) -> Result<Vec<Traced>, TraceError> {
     let mut events = Events::open(input)?;
-    let mut found = Vec::new();
+    let mut found: IndexMap<u64, Traced> = IndexMap::new();
+    let mut count = 0;
     while let Some(line) = events.json()? {
         let text = |key: &str| line[key].as_str();
         let read = |condition: &str, trace: &str, by: &str| {
             let provenance = Provenance { stack_trace: Some(trace.into()), ..Provenance::default() };
             Some(Asked { condition: condition.into(), provenance, by: AskedBy::from_name(by)? })
         };
+        let env = line["env"].as_u64().unwrap_or(0);
+        if line["e"] == "symbol"
+            && count < MAX_ASKED
+            && let (Some(source), Some(size)) = (text("source"), line["hint"].as_i64())
+        {
+            found.entry(env).or_default().sizes.push((source.into(), size));
+            count += 1;
+        }
         if line["e"] == "asked"
-            && found.len() < MAX_ASKED
+            && count < MAX_ASKED
             && let (Some(condition), Some(trace), Some(by)) =
                 (text("condition"), text("stack_trace"), text("cause"))
         {
-            found.extend(read(condition, trace, by));
+            found.entry(env).or_default().asked.extend(read(condition, trace, by));
+            count += 1;
         }
     }
-    Ok(found)
+    Ok(found.into_values().filter(|traced| !traced.asked.is_empty()).collect())
 }
 
 /// Replays a trace, plain or gzipped; `answer` takes the answer to each question as it is found, and may end the

@@ -2,6 +2,7 @@
 use super::graphs::{Checks, ScopedGraph};
 use super::rule::Rule;
 use super::violation::Violation;
+use sizewise_expr::escape::abridged;
 use sizewise_expr::{Pool, read};
 use sizewise_ir::{Layout, Meta, Sym, TensorMeta};
 
@@ -53,7 +54,7 @@ fn expressions(checks: &mut Checks<'_>) {
         // A pool for each, so that thousands of expressions do not pile up.
         if let Err(error) = read::closed(&mut Pool::new(), &expr.text) {
             let text: String = expr.text.chars().take(80).collect();
-            let message = format!("`{text}` cannot be read: {error}");
+            let message = format!("`{}` cannot be read: {error}", abridged(&text));
             checks.found.push(Violation::new(Rule::MetadataExpressions, message));
         }
     }

@@ -1,4 +1,4 @@
-//! Layout choices by case: sizes of 0 and 1 are propagated separately.
+//! Layout choices by case: small sizes are propagated separately.
 //!
 //! The stride of a dimension with one element does not matter, and operators lay out results differently if
 //! there is such a dimension. So a layout choice that holds for all larger sizes may not hold there. The program
@@ -18,7 +18,7 @@ use sizewise_solve::{Budget, Verdict, decide};
 /// The most cases for which the program is propagated again.
 const MAX_PROPAGATIONS: u32 = 24;
 /// Sizes up to this one are separate cases.
-const LARGEST_CASE: i64 = 1;
+const LARGEST_CASE: i64 = 4;
 
 /// The result of all cases.
 pub(in crate::check) enum Settled {

@@ -33,7 +33,8 @@ pub(super) trait Syntax {
     fn int(&self, value: &Int) -> Option<String>;
     /// A double.
     fn float(&self, value: f64) -> String;
-    /// A call with these operands as texts, the last of which has sort `sort`; `None` if the language lacks it.
+    /// A call with these operands as texts; `sort` is that of the last one, or of doubles if any is one. `None` if the
+    /// language lacks it.
     /// Calls that all languages write alike are not passed here.
     fn call(&self, func: Func, sort: Sort, args: &[String]) -> Option<String>;
     /// Whether comparisons of an integer with a double are by value, as in Python. Otherwise the integer is
@@ -312,7 +313,24 @@ impl<S: Syntax> Parts<'_, S> {
         if beside_doubles && !syntax.compares_by_value() {
             to_doubles(set, syntax, args, &mut texts).ok_or_else(|| self.fail("it lacks doubles"))?;
         }
-        let sort = args.last().map_or(Sort::Int, |&a| set.pool.sort(a));
+        let is_double = |&e: &Expr| set.pool.sort(e) == Sort::Float;
+        let sort = match args.iter().any(is_double) {
+            true => Sort::Float,
+            false => args.last().map_or(Sort::Int, |&a| set.pool.sort(a)),
+        };
+        // Without types at run time, it is not known whether to compute with integers or with doubles.
+        let is_either = match func {
+            Func::IntTrueDiv => sort == Sort::Float,
+            Func::Ite => false,
+            _ => set.pool.may_be_integer(part),
+        };
+        if !syntax.compares_by_value() && is_either {
+            return Err(self.fail("a number may be an integer or a double"));
+        }
+        if !syntax.compares_by_value() && func == Func::ToFloat && sort == Sort::Float {
+            // A choice between an integer and a double has been made of doubles.
+            return Ok((texts.swap_remove(0), depth));
+        }
         let text = plain_call(func, &texts).or_else(|| syntax.call(func, sort, &texts));
         Ok((text.ok_or_else(|| self.fail(format!("it lacks {func:?}")))?, depth))
     }

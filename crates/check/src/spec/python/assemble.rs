@@ -81,21 +81,8 @@ impl Names<'_> {
             text.push_str(&self.name(number.parse().unwrap_or_default()));
             text.push_str(rest);
         }
-        // The brackets around it all say nothing.
-        match text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) {
-            Some(inner) if is_balanced(inner) => inner.to_owned(),
-            _ => text,
-        }
+        text
     }
-}
-
-/// Whether no bracket closes that does not open before.
-fn is_balanced(text: &str) -> bool {
-    let mut depth = 0_i32;
-    text.bytes().all(|b| {
-        depth += i32::from(b == b'(') - i32::from(b == b')');
-        depth >= 0
-    })
 }
 
 fn members(

@@ -64,6 +64,20 @@ pub(super) enum Kind {
     Bool,
 }
 
+/// How tightly operators bind, the loosest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Binding {
+    Comparison,
+    Or,
+    Xor,
+    And,
+    Sum,
+    Product,
+    Sign,
+    Power,
+    Atom,
+}
+
 /// A size computed from variables, or a condition on them.
 #[derive(Debug)]
 pub(super) struct Formula {
@@ -71,6 +85,8 @@ pub(super) struct Formula {
     pub text: String,
     /// What it is.
     pub kind: Kind,
+    /// How tightly its loosest operator binds.
+    pub binding: Binding,
     /// The variable, if it is nothing else, and what torch calls its class.
     pub variable: Option<(usize, &'static str)>,
 }

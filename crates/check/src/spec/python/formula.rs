@@ -2,7 +2,7 @@
 //!
 //! Their operators are Python's, as torch defines them on symbols. What would make Python take a symbol for a truth value
 //! (`and`, `not`, a chained comparison, `max`) is refused as torch refuses it.
-use super::dims::{Formula, Kind, MAX_BITS, Value};
+use super::dims::{Binding, Formula, Kind, MAX_BITS, Value};
 use super::token::{Place, Wrong};
 use sizewise_expr::Int;
 use std::rc::Rc;
@@ -16,21 +16,42 @@ const NO_TRUTH: &str = "_SpecShapeEnv: 'evaluate_sym_node' is not allowed at spe
                         only inside TensorSpec / ShapesSpec";
 
 /// A formula as a value.
-fn formula(text: String, kind: Kind, place: Place) -> Result<Value> {
+fn formula(text: String, kind: Kind, binding: Binding, place: Place) -> Result<Value> {
     if text.len() > MAX_TEXT {
         return Err(place.error("the expression is too long"));
     }
-    Ok(Value::Formula(Rc::new(Formula { text, kind, variable: None })))
+    Ok(Value::Formula(Rc::new(Formula { text, kind, binding, variable: None })))
 }
 
-/// The text of an operand; `None` for what is no number and no formula.
-pub(super) fn operand(value: &Value) -> Option<(String, Kind)> {
-    match value {
-        Value::Int(value) => Some((format!("({value})"), Kind::Int)),
-        Value::Bool(value) => Some((if *value { "True" } else { "False" }.to_owned(), Kind::Bool)),
-        Value::Formula(formula) => Some((formula.text.clone(), formula.kind)),
-        _ => None,
+/// A number or a formula, where an operator stands beside it.
+pub(super) struct Operand {
+    text: String,
+    kind: Kind,
+    binding: Binding,
+}
+
+impl Operand {
+    /// Its text, in brackets unless it binds at least as tightly as `least`.
+    fn at_least(&self, least: Binding) -> String {
+        if self.binding >= least { self.text.clone() } else { format!("({})", self.text) }
     }
+
+    /// Its text on the left of a product, where no sign stands without brackets.
+    fn factor(&self) -> String {
+        self.at_least(if self.binding == Binding::Sign { Binding::Power } else { Binding::Product })
+    }
+}
+
+/// A value as an operand; `None` for what is no number and no formula.
+pub(super) fn operand(value: &Value) -> Option<Operand> {
+    let (text, kind, binding) = match value {
+        Value::Int(value) if value.is_negative() => (value.to_string(), Kind::Int, Binding::Sign),
+        Value::Int(value) => (value.to_string(), Kind::Int, Binding::Atom),
+        Value::Bool(value) => (if *value { "True" } else { "False" }.to_owned(), Kind::Bool, Binding::Atom),
+        Value::Formula(formula) => (formula.text.clone(), formula.kind, formula.binding),
+        _ => return None,
+    };
+    Some(Operand { text, kind, binding })
 }
 
 pub(super) fn is_formula(value: &Value) -> bool {
@@ -73,23 +94,33 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
             None => Err(place.error(format!("`{op}` between integers is not read here"))),
         };
     }
-    let (Some((a, a_kind)), Some((b, b_kind))) = (operand(left), operand(right)) else {
+    let (Some(a), Some(b)) = (operand(left), operand(right)) else {
         return Err(unsupported(op, left, right, place));
     };
-    let numbers = a_kind != Kind::Bool && b_kind != Kind::Bool;
-    let kind = if a_kind == Kind::Float || b_kind == Kind::Float { Kind::Float } else { Kind::Int };
+    let numbers = a.kind != Kind::Bool && b.kind != Kind::Bool;
+    let kind = if a.kind == Kind::Float || b.kind == Kind::Float { Kind::Float } else { Kind::Int };
     let zero = matches!(right, Value::Int(value) if value.is_zero());
     match op {
-        "&" | "|" if a_kind == Kind::Bool && b_kind == Kind::Bool => {
-            formula(format!("({a} {op} {b})"), Kind::Bool, place)
-        }
+        "&" | "|" if a.kind == Kind::Bool && b.kind == Kind::Bool => bits(op, &a, &b, Kind::Bool, place),
+        "&" | "|" | "^" if numbers && kind == Kind::Int => bits(op, &a, &b, Kind::Int, place),
         "%" if zero => Err(place.error("Modulo by zero")),
         "//" | "/" if zero => Err(place.error("division by zero")),
-        "+" | "-" | "*" if numbers => formula(format!("({a} {op} {b})"), kind, place),
-        "//" | "%" if numbers && kind == Kind::Int => formula(format!("({a} {op} {b})"), Kind::Int, place),
-        "/" if numbers && kind == Kind::Int => formula(format!("IntTrueDiv({a}, {b})"), Kind::Float, place),
+        "+" | "-" if numbers => {
+            let text = format!("{} {op} {}", a.at_least(Binding::Sum), b.at_least(Binding::Product));
+            formula(text, kind, Binding::Sum, place)
+        }
+        "*" if numbers => {
+            formula(format!("{}*{}", a.factor(), b.at_least(Binding::Power)), kind, Binding::Product, place)
+        }
+        "//" | "%" if numbers && kind == Kind::Int => {
+            let text = format!("{} {op} {}", a.factor(), b.at_least(Binding::Power));
+            formula(text, Kind::Int, Binding::Product, place)
+        }
+        "/" if numbers && kind == Kind::Int => {
+            formula(format!("IntTrueDiv({}, {})", a.text, b.text), Kind::Float, Binding::Atom, place)
+        }
         "**" if numbers && matches!(right, Value::Int(value) if !value.is_negative()) => {
-            formula(format!("({a} ** {b})"), kind, place)
+            formula(format!("{}**{}", a.at_least(Binding::Atom), b.text), kind, Binding::Power, place)
         }
         "<<" | ">>" if numbers && matches!(right, Value::Int(_)) => shifted(op, &a, right, place),
         "**" if matches!(right, Value::Formula(_)) => Err(no_truth(place, "")),
@@ -99,14 +130,25 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
     }
 }
 
+/// `a & b` and the like, of conditions or of numbers; what binds more loosely than a sum is in brackets.
+fn bits(op: &str, a: &Operand, b: &Operand, kind: Kind, place: Place) -> Result<Value> {
+    let binding = match op {
+        "&" => Binding::And,
+        "^" => Binding::Xor,
+        _ => Binding::Or,
+    };
+    let left = if a.binding == binding { binding } else { Binding::Sum };
+    formula(format!("{} {op} {}", a.at_least(left), b.at_least(Binding::Sum)), kind, binding, place)
+}
+
 /// `a << n` and `a >> n`.
-fn shifted(op: &str, a: &str, by: &Value, place: Place) -> Result<Value> {
+fn shifted(op: &str, a: &Operand, by: &Value, place: Place) -> Result<Value> {
     let Value::Int(by) = by else { return Err(place.error("expected an integer")) };
     let power = by.to_i64().and_then(|by| u32::try_from(by).ok());
     let power = power.and_then(|by| Int::from(2).pow(by, MAX_BITS));
     let power = power.ok_or_else(|| place.error("the number is too large for a size"))?;
-    let op = if op == "<<" { "*" } else { "//" };
-    formula(format!("({a} {op} ({power}))"), Kind::Int, place)
+    let op = if op == "<<" { "*" } else { " // " };
+    formula(format!("{}{op}{power}", a.factor()), Kind::Int, Binding::Product, place)
 }
 
 pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Place) -> Result<Value> {
@@ -120,7 +162,7 @@ pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Pla
             _ => a != b,
         }));
     }
-    let (Some((a, a_kind)), Some((b, b_kind))) = (operand(left), operand(right)) else {
+    let (Some(a), Some(b)) = (operand(left), operand(right)) else {
         return match op {
             // As Python has it for values of different kinds.
             "==" | "!=" => Ok(Value::Bool(op == "!=")),
@@ -131,22 +173,27 @@ pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Pla
             }
         };
     };
-    if (a_kind == Kind::Bool) != (b_kind == Kind::Bool) {
+    if (a.kind == Kind::Bool) != (b.kind == Kind::Bool) {
         return Err(unsupported(op, left, right, place));
     }
-    let text = match (op, a_kind) {
-        ("==", Kind::Bool) => format!("(({a} & {b}) | (~{a} & ~{b}))"),
-        ("!=", Kind::Bool) => format!("(({a} & ~{b}) | (~{a} & {b}))"),
-        _ => format!("({a} {op} {b})"),
+    let (p, q) = (&a.text, &b.text);
+    let (text, binding) = match (op, a.kind) {
+        ("==", Kind::Bool) => (format!("(({p}) & ({q})) | (~({p}) & ~({q}))"), Binding::Or),
+        ("!=", Kind::Bool) => (format!("(({p}) & ~({q})) | (~({p}) & ({q}))"), Binding::Or),
+        _ => {
+            let text = format!("{} {op} {}", a.at_least(Binding::Sum), b.at_least(Binding::Sum));
+            (text, Binding::Comparison)
+        }
     };
-    formula(text, Kind::Bool, place)
+    formula(text, Kind::Bool, binding, place)
 }
 
 /// `-value` of a formula.
 pub(super) fn negated(of: &Formula, place: Place) -> Result<Value> {
+    let operand = Operand { text: of.text.clone(), kind: of.kind, binding: of.binding };
     match of.kind {
         Kind::Bool => Err(place.error("bad operand type for unary -: 'SymBool'")),
-        kind => formula(format!("(-{})", of.text), kind, place),
+        kind => formula(format!("-{}", operand.at_least(Binding::Power)), kind, Binding::Sign, place),
     }
 }
 
@@ -160,18 +207,21 @@ pub(super) fn called(name: &str, arguments: &[Value], place: Place) -> Result<Va
     let Some(operands) = arguments.iter().map(operand).collect::<Option<Vec<_>>>() else {
         return Err(place.error(format!("{name}(...) takes sizes and numbers")));
     };
-    let texts: Vec<&str> = operands.iter().map(|(text, _)| text.as_str()).collect();
-    let numbers = operands.iter().all(|(_, kind)| *kind == Kind::Int);
+    let texts: Vec<&str> = operands.iter().map(|operand| operand.text.as_str()).collect();
+    let numbers = operands.iter().all(|operand| operand.kind == Kind::Int);
+    let call = |text: String| formula(text, Kind::Int, Binding::Atom, place);
     match (name, texts.as_slice()) {
-        ("sym_max", [a, b]) if numbers => formula(format!("Max({a}, {b})"), Kind::Int, place),
-        ("sym_min", [a, b]) if numbers => formula(format!("Min({a}, {b})"), Kind::Int, place),
-        ("sym_not", [a]) if operands[0].1 == Kind::Bool => formula(format!("(~{a})"), Kind::Bool, place),
-        ("abs", [a]) if numbers => formula(format!("Abs({a})"), Kind::Int, place),
+        ("sym_max", [a, b]) if numbers => call(format!("Max({a}, {b})")),
+        ("sym_min", [a, b]) if numbers => call(format!("Min({a}, {b})")),
+        ("sym_not", [a]) if operands[0].kind == Kind::Bool => {
+            formula(format!("~({a})"), Kind::Bool, Binding::Sign, place)
+        }
+        ("abs", [a]) if numbers => call(format!("Abs({a})")),
         ("sym_ite", _) => Err(place.error(
             "_SpecShapeEnv: 'simplify' is not allowed at spec-definition time. Use IntVar / ShapeVar only inside \
              TensorSpec / ShapesSpec",
         )),
-        ("abs", [_]) if operands[0].1 == Kind::Bool => {
+        ("abs", [_]) if operands[0].kind == Kind::Bool => {
             Err(place.error("bad operand type for abs(): 'SymBool'"))
         }
         ("sym_not", [_]) if is_formula(&arguments[0]) => Err(no_truth(place, "")),

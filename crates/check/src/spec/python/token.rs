@@ -1,5 +1,6 @@
 //! The tokens of Python that a spec is made of.
 use sizewise_expr::Int;
+use sizewise_expr::escape::clipped;
 
 /// One token.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,13 +33,6 @@ impl Token {
             Token::Newline => "the end of the line".to_owned(),
             Token::End => "the end".to_owned(),
         }
-    }
-}
-
-fn clipped(text: &str) -> String {
-    match text.char_indices().nth(40) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a ShapesSpec is made of, in Python: `ShapeVar(...)`, `TensorSpec([...])` and the rest of
 //! `torch.fx.experimental.dynamic_spec`, with the errors that torch has for them.
-use super::dims::{Declared, Formula, Kind, MARK, Part, Value};
+use super::dims::{Binding, Declared, Formula, Kind, MARK, Part, Value};
 use super::formula::called;
 use super::read::{Reader, Result, SPEC};
 use super::token::{Place, Token, Wrong};
@@ -189,7 +189,8 @@ impl Reader<'_> {
         self.variables.push(Declared { name, assigned: None, min, max, hint, is_size });
         let class = if is_size { "ShapeVar" } else { "IntVar" };
         let text = format!("{MARK}{number}{MARK}");
-        Ok(Value::Formula(Rc::new(Formula { text, kind: Kind::Int, variable: Some((number, class)) })))
+        let (kind, binding) = (Kind::Int, Binding::Atom);
+        Ok(Value::Formula(Rc::new(Formula { text, kind, binding, variable: Some((number, class)) })))
     }
 
     /// torch refuses a flag of Dim specs beside a ShapesSpec.

@@ -7,6 +7,7 @@
 //! {"vars": {"b": {"min": 2, "max": 128}}, "params": {"x": ["b", null, "2*b + 1"]}, "assumptions": ["b % 2 == 0"]}
 //! ```
 mod fold;
+mod given;
 mod node;
 mod own;
 mod text;

@@ -69,6 +69,38 @@ impl Node {
         }
     }
 
+    /// The same tree with containers of the classes that another one has in their places, where JSON does not say which they
+    /// are.
+    #[must_use]
+    pub(in crate::spec) fn with_classes_of(self, known: &Node) -> Node {
+        let items = |items: Vec<Node>| {
+            let (Node::Tensor(known) | Node::Seq(known) | Node::List(known)) = known else { return items };
+            let known = known.iter().chain(std::iter::repeat(&Node::Static));
+            items.into_iter().zip(known).map(|(item, known)| item.with_classes_of(known)).collect()
+        };
+        let fields = |fields: IndexMap<String, Node>| {
+            let (Node::Dict(known) | Node::Object(known) | Node::Map(known)) = known else { return fields };
+            let classed = |(key, node): (String, Node)| match known.get(&key) {
+                Some(known) => (key, node.with_classes_of(known)),
+                None => (key, node),
+            };
+            fields.into_iter().map(classed).collect()
+        };
+        match (self, known) {
+            (Node::List(own), Node::Tensor(_)) => Node::Tensor(items(own)),
+            (Node::List(own), Node::Seq(_)) => Node::Seq(items(own)),
+            (Node::Map(own), Node::Dict(_)) => Node::Dict(fields(own)),
+            (Node::Map(own), Node::Object(_)) => Node::Object(fields(own)),
+            (Node::Tensor(own), _) => Node::Tensor(items(own)),
+            (Node::Seq(own), _) => Node::Seq(items(own)),
+            (Node::List(own), _) => Node::List(items(own)),
+            (Node::Dict(own), _) => Node::Dict(fields(own)),
+            (Node::Object(own), _) => Node::Object(fields(own)),
+            (Node::Map(own), _) => Node::Map(fields(own)),
+            (leaf, _) => leaf,
+        }
+    }
+
     /// Whether it is what one dimension or one number can have.
     pub(in crate::spec) fn is_leaf(&self) -> bool {
         matches!(self, Node::Static | Node::Size(_) | Node::Expr(_))

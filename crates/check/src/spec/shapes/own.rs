@@ -9,14 +9,20 @@ use sizewise_ir::keys;
 const FIELDS: [&str; 3] = ["vars", "params", "assumptions"];
 const VARIABLE: [&str; 4] = ["min", "max", "optimization_hint", "name"];
 
-/// Whether an object is such a spec: one of inputs that have these names has lists beside each other.
+/// Whether an object is such a spec: a spec of inputs that have these names has lists of dimensions beside each other, and no
+/// `assumptions`, which are texts.
 pub(in crate::spec) fn is_own(fields: &Map<String, Json>) -> bool {
+    let is_list_of_texts =
+        |json: &Json| json.as_array().is_some_and(|items| items.iter().all(Json::is_string));
+    if fields.get("assumptions").is_some_and(is_list_of_texts)
+        && (fields.contains_key("vars") || fields.contains_key("params"))
+    {
+        return true;
+    }
     let is_object = |key: &str| fields.get(key).is_some_and(Json::is_object);
-    let is_range = |json: &Json| {
-        let known = |fields: &Map<String, Json>| {
-            fields.keys().all(|key| key != "dim" && key != "derived" && key != "hint")
-        };
-        json.is_null() || json.as_object().is_some_and(known)
+    let is_range = |json: &Json| match json {
+        Json::Object(fields) => fields.keys().all(|key| key != "dim" && key != "derived" && key != "hint"),
+        other => !other.is_array() && !other.is_string(),
     };
     let has_ranges = fields.get("vars").and_then(Json::as_object).is_some_and(|v| v.values().all(is_range));
     has_ranges && is_object("params")
@@ -30,14 +36,23 @@ impl Shapes {
     pub(in crate::spec) fn of_own(fields: &Map<String, Json>) -> Result<Shapes, SpecError> {
         only(fields, &FIELDS, "")?;
         let mut shapes = Shapes::default();
-        for (name, range) in fields.get("vars").and_then(Json::as_object).into_iter().flatten() {
+        let variables = match fields.get("vars") {
+            None | Some(Json::Null) => &Map::new(),
+            Some(Json::Object(variables)) => variables,
+            Some(_) => return Err(SpecError::new("vars", "expected an object of variables by name")),
+        };
+        for (name, range) in variables {
             let path = format!("vars.{name}");
             if super::identifier(name, |_| false) != *name {
                 return Err(SpecError::new(&path, format!("\"{name}\" is no name for a variable")));
             }
             shapes.variables.insert(name.clone(), variable(range, &path)?);
         }
-        shapes.params = node(fields.get("params").unwrap_or(&Json::Null), "params")?;
+        shapes.params = match fields.get("params") {
+            None | Some(Json::Null) => Node::Static,
+            Some(params @ Json::Object(_)) => node(params, "params")?,
+            Some(_) => return Err(SpecError::new("params", "expected an object by parameter name")),
+        };
         shapes.assumptions = match fields.get("assumptions") {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::Array(items)) => {
@@ -62,8 +77,11 @@ fn only(fields: &Map<String, Json>, known: &[&str], path: &str) -> Result<(), Sp
 }
 
 fn variable(json: &Json, path: &str) -> Result<Variable, SpecError> {
-    let empty = Map::new();
-    let fields = json.as_object().unwrap_or(&empty);
+    let fields = match json {
+        Json::Null => &Map::new(),
+        Json::Object(fields) => fields,
+        _ => return Err(SpecError::new(path, "expected a range: {\"min\": 0, \"max\": null}, or null")),
+    };
     only(fields, &VARIABLE, path)?;
     let mut ends = [None, None, None];
     for (end, name) in ends.iter_mut().zip(VARIABLE) {

@@ -1,14 +1,72 @@
 //! Expressions over a spec's variables as Python that torch takes: without `and`, `or`, `not`, `max` and `min`.
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Func, Pool, Symbol};
+use sizewise_expr::{Expr, Func, Pool, Sort, Symbol};
+use sizewise_solve::requirements;
 
 /// Conditions nested deeper than this are not written.
 const MAX_DEPTH: usize = 32;
+/// Expressions with more choices than this are not written.
+const MAX_CHOICES: usize = 16;
 
-/// An expression as Python over named variables; `None` where torch has no operator for a part of it. `Max` and `Min` are
-/// `torch.sym_max` and `torch.sym_min` for torch, else Python's functions.
+/// An expression as Python over named variables; `None` where torch has no operator for a part of it. For torch, `Max` and
+/// `Min` are `torch.sym_max` and `torch.sym_min`, and a choice between two numbers is arithmetic; else they are Python's own.
 pub fn in_python(pool: &Pool, e: Expr, names: &dyn Fn(Symbol) -> String, for_torch: bool) -> Option<String> {
-    written(pool, e, names, for_torch, MAX_DEPTH)
+    let mut own = pool.clone();
+    let torch = without_choices(&mut own, e).and_then(|e| written(&own, e, names, true, MAX_DEPTH))?;
+    if for_torch { Some(torch) } else { written(pool, e, names, false, MAX_DEPTH) }
+}
+
+/// The same expression without choices: `p if c else q` is `q + (p - q)*[c]`, where `[c]` is 1 or 0. `None` where that
+/// cannot be said, or would divide in the case that is not taken.
+fn without_choices(pool: &mut Pool, mut e: Expr) -> Option<Expr> {
+    for _ in 0..MAX_CHOICES {
+        // What is chosen between stands before the choice.
+        let parts = pool.reachable(&[e]).into_iter();
+        let choice = parts.filter_map(|part| match pool.as_func(part, Func::Ite)? {
+            &[c, p, q] => Some((part, c, p, q)),
+            _ => None,
+        });
+        let Some((choice, c, p, q)) = choice.into_iter().next() else { return Some(e) };
+        if pool.sort(choice) != Sort::Int || !requirements(pool, &[p, q]).is_empty() {
+            return None;
+        }
+        let holds = indicator(pool, c, MAX_DEPTH)?;
+        let apart = pool.sub(p, q);
+        let apart = pool.mul(apart, holds);
+        let sum = pool.add(q, apart);
+        e = pool.substitute(e, |part| (part == choice).then_some(sum));
+    }
+    None
+}
+
+/// 1 where a condition on integers holds, else 0.
+fn indicator(pool: &mut Pool, condition: Expr, depth: usize) -> Option<Expr> {
+    let depth = depth.checked_sub(1)?;
+    let (func, operands) = pool.as_call(condition)?;
+    let operands = operands.to_vec();
+    match (func, operands.as_slice()) {
+        (Func::NotPositive, &[p]) => {
+            let below = pool.sub(Expr::ONE, p);
+            let most = pool.min(Expr::ONE, below);
+            Some(pool.max(Expr::ZERO, most))
+        }
+        (Func::IsZero, &[p]) => {
+            let distance = pool.abs(p);
+            let most = pool.min(Expr::ONE, distance);
+            Some(pool.sub(Expr::ONE, most))
+        }
+        (Func::Not, &[inner]) => {
+            let holds = indicator(pool, inner, depth)?;
+            Some(pool.sub(Expr::ONE, holds))
+        }
+        (Func::And | Func::Or, parts) => {
+            let parts: Vec<Expr> =
+                parts.iter().map(|&part| indicator(pool, part, depth)).collect::<Option<_>>()?;
+            let both = |a, b| if func == Func::And { pool.min(a, b) } else { pool.max(a, b) };
+            parts.into_iter().reduce(both)
+        }
+        _ => None,
+    }
 }
 
 fn written(
@@ -33,21 +91,24 @@ fn written(
         _ => {
             let text = print::python(pool, e, names);
             let text = if for_torch { calls(&text)? } else { text };
-            is_python(&text).then_some(text)
+            is_python(&text, for_torch).then_some(text)
         }
     }
 }
 
-/// Whether a text has only what torch defines on symbols.
-fn is_python(text: &str) -> bool {
+/// Whether a text has only what torch, or Python, defines on sizes.
+fn is_python(text: &str, for_torch: bool) -> bool {
     let is_word = |c: char| c == '_' || c == '.' || c.is_alphanumeric();
-    let known = ["max", "min", "abs", "torch.sym_max", "torch.sym_min", "torch.sym_not"];
+    let functions = ["max", "min", "abs", "torch.sym_max", "torch.sym_min", "torch.sym_not"];
     let mut rest = text;
     while let Some(start) = rest.find(is_word) {
         let (word, after) =
             rest[start..].split_at(rest[start..].find(|c| !is_word(c)).unwrap_or(rest.len() - start));
-        let is_call = after.starts_with('(');
-        if ["and", "or", "not", "if", "else"].contains(&word) || (is_call && !known.contains(&word)) {
+        let is_known = match word {
+            "and" | "or" | "not" | "if" | "else" => !for_torch,
+            _ => !after.starts_with('(') || functions.contains(&word),
+        };
+        if !is_known {
             return false;
         }
         rest = after;
@@ -130,6 +191,16 @@ mod tests {
                 "Min(a, 2*b) >= 1 + Max(b, c)",
                 "torch.sym_min(2*b, a) > torch.sym_max(b, c)",
                 "min(2*b, a) > max(b, c)",
+            ),
+            (
+                "Max(0, Max(0, n - 1) - Min(1, n)) <= b",
+                "b >= torch.sym_max(0, torch.sym_max(0, n - 1) - torch.sym_min(1, n))",
+                "b >= max(0, max(0, n - 1) - min(1, n))",
+            ),
+            (
+                "a % (b - (b + k if k <= -1 else k)) == 0",
+                "a % (b - b*torch.sym_max(0, torch.sym_min(-k, 1)) - k) == 0",
+                "a % (b - (b + k if k <= -1 else k)) == 0",
             ),
         ] {
             let mut pool = Pool::new();

@@ -1,4 +1,5 @@
 //! Writing a ShapesSpec as Python, to paste beside `torch.export.export`.
+use super::given::as_given;
 use super::{Node, Shapes, Variable, in_python};
 use sizewise_expr::escape::python_string;
 use sizewise_expr::text::read;
@@ -11,7 +12,7 @@ const WIDTH: usize = 90;
 
 /// The text of a spec: imports, variables, and an assignment to `dynamic_shapes`.
 pub(in crate::spec) fn write(shapes: &Shapes) -> String {
-    let mut writer = Writer { pool: Pool::new(), more: Vec::new() };
+    let mut writer = Writer::new(shapes);
     let mut params = String::new();
     if let Node::Dict(fields) | Node::Map(fields) | Node::Object(fields) = &shapes.params {
         for (key, node) in fields {
@@ -50,7 +51,7 @@ fn imports(text: &str) -> String {
 
 /// The text of a spec in few lines.
 pub(super) fn compact(shapes: &Shapes) -> String {
-    let mut writer = Writer { pool: Pool::new(), more: Vec::new() };
+    let mut writer = Writer::new(shapes);
     let mut params = Vec::new();
     if let Node::Dict(fields) | Node::Map(fields) | Node::Object(fields) = &shapes.params {
         for (key, node) in fields {
@@ -74,7 +75,7 @@ pub(super) fn compact(shapes: &Shapes) -> String {
 
 /// The assumptions of a spec as torch takes them.
 pub(super) fn assumptions(shapes: &Shapes) -> Vec<String> {
-    Writer { pool: Pool::new(), more: Vec::new() }.assumptions(shapes)
+    Writer::new(shapes).assumptions(shapes)
 }
 
 /// `ShapeVar("b", min=2, max=64)`.
@@ -110,13 +111,18 @@ fn is_size_in(node: &Node, key: &str, in_list: bool) -> bool {
     }
 }
 
-struct Writer {
+struct Writer<'s> {
+    shapes: &'s Shapes,
     pool: Pool,
     /// Divisors that are not zero, where the written form divides no more.
     more: Vec<String>,
 }
 
-impl Writer {
+impl<'s> Writer<'s> {
+    fn new(shapes: &'s Shapes) -> Writer<'s> {
+        Writer { shapes, pool: Pool::new(), more: Vec::new() }
+    }
+
     /// The assumptions, and what was lost of the expressions written so far.
     fn assumptions(&mut self, shapes: &Shapes) -> Vec<String> {
         let written: Vec<String> = shapes.assumptions.iter().map(|text| self.expression(text)).collect();
@@ -133,8 +139,11 @@ impl Writer {
         kept
     }
 
-    /// An expression as torch takes it.
+    /// An expression as torch takes it: as it is given, if torch takes that.
     fn expression(&mut self, text: &str) -> String {
+        if let Some(kept) = as_given(text, &|name| self.shapes.variables.contains_key(name)) {
+            return kept;
+        }
         let Ok(read) = read::closed(&mut self.pool, text) else { return text.to_owned() };
         let kept = requirements(&mut self.pool, &[read.expr]);
         let lost: Vec<Expr> =

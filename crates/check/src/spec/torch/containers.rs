@@ -58,8 +58,13 @@ impl Containers {
         }
     }
 
+    /// Whether it has an entry with a key, or an element with a number.
+    pub(in crate::spec) fn has(&self, key: &str) -> bool {
+        self.names.iter().any(|name| name == key) || key.parse().is_ok_and(|at: usize| at < self.len)
+    }
+
     /// What stands below a key, or the number of an element.
-    pub(super) fn below(&self, key: &str) -> Option<&Containers> {
+    pub(in crate::spec) fn below(&self, key: &str) -> Option<&Containers> {
         self.inner.get(key)
     }
 }

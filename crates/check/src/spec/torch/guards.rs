@@ -143,6 +143,7 @@ impl Intervals<'_> {
                 operands.iter().map(|&operand| self.of(operand)).collect::<Option<_>>()?;
             match self.pool.as_func(e, Func::Mod) {
                 Some(&[a, b]) if self.is_less(a, b) => self.of(a)?,
+                _ if self.pool.may_be_integer(e) => transfer::call_on_either(func, &operands)?,
                 _ => transfer::call(func, &operands)?,
             }
         } else if self.pool.as_float(e).is_some() {

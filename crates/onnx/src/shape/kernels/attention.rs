@@ -126,8 +126,11 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
+/// The element types by number in which the body of attention takes a softmax: `float`, `float16`, `double`, `bfloat16`.
+const BODIES: [i64; 4] = [1, 10, 11, 16];
+
 /// (C6) of [`attention`]: onnxruntime has no window, a positive scale, and four ways to give the products. It has
-/// kernels and bodies for tensors of one type.
+/// kernels for `float` and `float16` with a mask of that type or of truth values, and runs the body for others.
 fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     for name in ["left_window_size", "right_window_size"] {
         policy::onnxruntime_checks(cx, call.attribute(name).is_none(), "Attention.C6", || {
@@ -140,14 +143,23 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     })?;
     let mode = call.int("qk_matmul_output_mode", 0);
     policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))?;
-    // Where there is no kernel, onnxruntime runs the body, which multiplies queries, keys and values, and adds the masks.
     let (own, values) = (call.given(0)?.dtype, call.given(2)?.dtype);
-    let mask = call.tensor(3).map(|mask| mask.dtype).filter(|dtype| *dtype != Dtype::Bool);
+    let refusal = || "onnxruntime has no attention of these types".to_owned();
+    policy::onnxruntime_checks(cx, own != Dtype::BF16 && values == own, "Attention.C6", refusal)?;
+    let mask = call.tensor(3).map_or(Dtype::Bool, |mask| mask.dtype);
+    let kernel = [Dtype::F16, Dtype::F32].contains(&own);
+    if kernel && (mask == Dtype::Bool || mask == own) {
+        return Ok(());
+    }
+    // Else it runs the body, which adds a mask of numbers to one of `float`; without a body, it casts to the kernel's types.
     let is_added = call.int("is_causal", 0) != 0 || call.has(6);
-    let is_mixed = values != own || is_added && mask.is_some_and(|mask| mask != own);
-    policy::onnxruntime_checks(cx, own != Dtype::BF16 && !is_mixed, "Attention.C6", || {
-        "onnxruntime has no attention of these types".to_owned()
-    })
+    let precision = call.int("softmax_precision", BODIES[0]);
+    let runs = match BODIES.contains(&precision) {
+        // There are no kernels for a body in `bfloat16`.
+        true => precision != 16 && (!is_added || matches!(mask, Dtype::Bool | Dtype::F32)),
+        false => kernel && matches!(mask, Dtype::F16 | Dtype::F32),
+    };
+    policy::onnxruntime_checks(cx, runs, "Attention.C6", refusal)
 }
 
 /// (C5) of [`attention`]: the last size may be shorter than that of the products.

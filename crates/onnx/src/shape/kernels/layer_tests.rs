@@ -66,6 +66,20 @@ fn heads_divide() {
         ("Attention-23 f32[1,3,4,8] f32[1,2,6,8] f32[1,2,6,8]", "refused: Attention.C3"),
         ("Attention-23 f32[1,3,4,8] f32[1,3,0,8] f32[1,3,0,8]", "refused: Attention.C6"),
         ("Attention-23 f32[1,3,4,8] f32[1,3,6,8] f32[1,3,6,8] f32[1,6]", "refused: Attention.C6"),
+        // A kernel takes a mask of its own type or of truth values, and any precision.
+        ("Attention-23 softmax_precision=7 f16[1,3,4,8] f16[1,3,6,8] f16[1,3,6,8] bool[4,6]", "f16[1,3,4,8]"),
+        ("Attention-24 softmax_precision=7 f32[1,3,4,8] f32[1,3,6,8] f32[1,3,6,8] f32[4,6]", "f32[1,3,4,8]"),
+        // The body takes other masks, but no other precision, and adds the mask to one of `float`.
+        ("Attention-23 softmax_precision=1 f16[1,3,4,8] f16[1,3,6,8] f16[1,3,6,8] i64[4,6]", "f16[1,3,4,8]"),
+        (
+            "Attention-23 softmax_precision=7 f16[1,3,4,8] f16[1,3,6,8] f16[1,3,6,8] i64[4,6]",
+            "refused: Attention.C6",
+        ),
+        ("Attention-24 softmax_precision=7 f16[1,3,4,8] f16[1,3,6,8] f16[1,3,6,8] f32[4,6]", "f16[1,3,4,8]"),
+        ("Attention-24 softmax_precision=7 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8]", "refused: Attention.C6"),
+        ("Attention-24 is_causal=1 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8]", "f64[1,3,4,8]"),
+        ("Attention-24 is_causal=1 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8] f64[4,6]", "refused: Attention.C6"),
+        ("Attention-24 is_causal=1 f64[1,3,4,8] f64[1,3,6,8] f64[1,3,6,8] f32[4,6]", "f64[1,3,4,8]"),
         ("RotaryEmbedding-23 f32[2,4,3,8] f32[2,3,4] f32[2,3,4]", "f32[2,4,3,8]"),
         ("RotaryEmbedding-23 f32[2,4,3,8] f32[9,4] f32[9,4] i64[2,3]", "f32[2,4,3,8]"),
         ("RotaryEmbedding-23 f32[1,4,1,8] f32[9,4] f32[9,4] i64[1,1]=-1", "refused: RotaryEmbedding.C2"),

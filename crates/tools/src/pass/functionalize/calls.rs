@@ -3,10 +3,11 @@ use super::aliases::TensorId;
 use super::emitter::{Made, Results};
 use super::frame::{Done, Frame, Functionalizer, Slot, left};
 use super::functional::{self, Functional, Returned};
+use super::silent;
 use super::step::ViewStep;
-use super::{sharing, silent};
 use crate::pass::error::PassError;
 use crate::pass::rewrite::New;
+use crate::sharing;
 use sizewise_ir::schema::{Schema, SchemaTable, Tags};
 use sizewise_ir::{Argument, Input, Node, Operand, Output, PassedAs, TargetKind, ValueId};
 use std::rc::Rc;
@@ -61,7 +62,7 @@ impl Functionalizer<'_, '_> {
         let before = frame.graph.meta(old).clone();
         let inputs = self.arguments(frame, node)?;
         let pairs = self.emitter.keep(frame.graph, node, inputs.clone(), frame.own_names)?;
-        let shares = sharing::of(node, &before, frame.graph, &mut self.emitter);
+        let shares = sharing::of(node, &before, frame.graph, &mut self.emitter.known());
         if shares == sharing::Shares::Nothing {
             self.define(frame, pairs);
             return Ok(());

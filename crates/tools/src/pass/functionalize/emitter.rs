@@ -3,6 +3,7 @@ use super::NAME;
 use crate::pass::derive::{float, size, tensor_meta, truth};
 use crate::pass::error::PassError;
 use crate::pass::names::Names;
+use crate::sharing;
 use sizewise_check::propagate::{arguments, recorded};
 use sizewise_check::records::Records;
 use sizewise_env::ShapeEnv;
@@ -267,11 +268,12 @@ impl<'s, 'p> Emitter<'s, 'p> {
 
     /// The size that an expression has at the example.
     pub fn example(&mut self, e: Expr) -> Option<i64> {
-        let env = &mut self.shapes.env;
-        match env.pool.as_int(e) {
-            Some(value) => value.to_i64(),
-            None => env.hint_int(e).and_then(|value| value.to_i64()),
-        }
+        self.known().example(e)
+    }
+
+    /// What is known of recorded shapes.
+    pub fn known(&mut self) -> sharing::Shapes<'_, 'p> {
+        sharing::Shapes { env: &mut self.shapes.env, records: &mut self.shapes.records }
     }
 
     /// Ends the graph.

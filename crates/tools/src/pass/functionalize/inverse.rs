@@ -6,7 +6,6 @@ use crate::pass::error::PassError;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::SchemaTable;
 use sizewise_ir::{Argument, Input, MemoryFormat, Meta, Operand, PassedAs, Sym, TensorMeta, ValueId};
-use sizewise_kernels::Tensor;
 
 /// Views of all elements in their order, under other sizes.
 const RESHAPING: &[&str] = &[
@@ -190,7 +189,7 @@ fn narrowed(step: &ViewStep, whole: ValueId, new: ValueId, emitter: &mut Emitter
 fn reshaped(step: &ViewStep, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
     let Meta::Tensor(before) = step.before.clone() else { return unknown(step) };
     let new = match emitter.tensor(new).cloned() {
-        Some(known) if !in_order(&known, emitter) => {
+        Some(known) if !emitter.known().in_order(&known) => {
             let format = Argument::MemoryFormat(MemoryFormat::Contiguous);
             let format = Input { name: "memory_format".into(), arg: format, passed_as: PassedAs::Keyword };
             let made = Made { base: "clone".into(), expected: emitter.meta(new).clone() };
@@ -231,22 +230,6 @@ fn sizes(
     };
     let literals: Option<Vec<i64>> = sizes.iter().map(literal).collect();
     Ok(literals.map_or(Argument::SymInts(sizes), Argument::Ints))
-}
-
-/// Whether the elements lie in memory in their order, at the example.
-pub fn in_order(tensor: &Tensor, emitter: &mut Emitter<'_, '_>) -> bool {
-    let mut expected = Some(1_i64);
-    for (size, stride) in tensor.sizes.iter().zip(&tensor.strides).rev() {
-        let (size, stride) = (emitter.example(*size), emitter.example(*stride));
-        if size == Some(1) {
-            continue;
-        }
-        if stride.is_none() || stride != expected {
-            return false;
-        }
-        expected = expected.and_then(|expected| expected.checked_mul(size?.max(1)));
-    }
-    true
 }
 
 /// Dimensions in the order from before, which trying the view with different sizes tells.

@@ -13,7 +13,6 @@ mod emitter;
 mod frame;
 mod functional;
 mod inverse;
-mod sharing;
 mod silent;
 mod step;
 mod wrap;

@@ -1,7 +1,46 @@
 //! Whether what a call gives shares memory with what it was given: `Tensor(a)` in a schema says that it may.
-use super::emitter::Emitter;
-use super::inverse::in_order;
+use sizewise_check::propagate::recorded;
+use sizewise_check::records::Records;
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Graph, Meta, Node, Sym, TensorMeta};
+use sizewise_kernels::Tensor;
+
+/// What is known of recorded shapes, and of their values at the example.
+pub struct Shapes<'s, 'p> {
+    pub env: &'s mut ShapeEnv,
+    pub records: &'s mut Records<'p>,
+}
+
+impl Shapes<'_, '_> {
+    /// The size that an expression has at the example.
+    pub fn example(&mut self, e: Expr) -> Option<i64> {
+        match self.env.pool.as_int(e) {
+            Some(value) => value.to_i64(),
+            None => self.env.hint_int(e).and_then(|value| value.to_i64()),
+        }
+    }
+
+    fn tensor(&mut self, meta: &TensorMeta) -> Option<Tensor> {
+        recorded::tensor(self.records, self.env, meta).ok()
+    }
+
+    /// Whether the elements lie in memory in their order, at the example.
+    pub fn in_order(&mut self, tensor: &Tensor) -> bool {
+        let mut expected = Some(1_i64);
+        for (size, stride) in tensor.sizes.iter().zip(&tensor.strides).rev() {
+            let (size, stride) = (self.example(*size), self.example(*stride));
+            if size == Some(1) {
+                continue;
+            }
+            if stride.is_none() || stride != expected {
+                return false;
+            }
+            expected = expected.and_then(|expected| expected.checked_mul(size?.max(1)));
+        }
+        true
+    }
+}
 
 /// What a result shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +69,7 @@ const CONVERTING: &[&str] = &[
 ];
 
 /// What the results of a call that may view share with the tensor that it views.
-pub fn of(node: &Node, before: &Meta, graph: &Graph, emitter: &mut Emitter<'_, '_>) -> Shares {
+pub fn of(node: &Node, before: &Meta, graph: &Graph, shapes: &mut Shapes) -> Shares {
     let name = node.target.op().map_or("", |(_, op, _)| op);
     let (Meta::Tensor(before), Some(Meta::Tensor(after))) =
         (before, node.output_values().next().map(|id| graph.meta(id)))
@@ -40,10 +79,11 @@ pub fn of(node: &Node, before: &Meta, graph: &Graph, emitter: &mut Emitter<'_, '
     let copies = matches!(node.argument("copy"), Some(Argument::Bool(true)));
     let same = same(before, after);
     if CONVERTING.contains(&name) {
-        return if same && !copies { Shares::All } else { Shares::Nothing };
+        let stays = !copies && (same || lies_alike(before, after, shapes));
+        return if stays { Shares::All } else { Shares::Nothing };
     }
     if RESHAPING.contains(&name) && !same {
-        return if reshape_views(before, after, emitter) { Shares::Seen } else { Shares::Nothing };
+        return if reshape_views(before, after, shapes) { Shares::Seen } else { Shares::Nothing };
     }
     // Only these are known to leave every element where it is: sizes and strides may agree by chance elsewhere.
     let stays =
@@ -62,21 +102,31 @@ fn same(before: &TensorMeta, after: &TensorMeta) -> bool {
         && before.storage_offset == after.storage_offset
 }
 
+/// Whether two tensors of one kind lie alike in memory at the example, though the record writes strides in two ways.
+fn lies_alike(before: &TensorMeta, after: &TensorMeta, shapes: &mut Shapes) -> bool {
+    let kind = |meta: &TensorMeta| (meta.dtype, meta.device.clone(), meta.layout);
+    if kind(before) != kind(after) || before.sizes != after.sizes {
+        return false;
+    }
+    let (Some(old), Some(new)) = (shapes.tensor(before), shapes.tensor(after)) else { return false };
+    let pairs = old.strides.iter().zip(&new.strides).zip(&old.sizes);
+    let alike =
+        pairs.map(|((&a, &b), &size)| (a, b, size)).collect::<Vec<_>>().into_iter().all(|(a, b, size)| {
+            shapes.example(size) == Some(1) || shapes.example(a).is_some_and(|a| Some(a) == shapes.example(b))
+        });
+    alike && shapes.example(old.offset) == shapes.example(new.offset)
+}
+
 /// Whether a tensor can be seen under other sizes without a copy, at the example.
 ///
 /// Source: PyTorch, `aten/src/ATen/TensorUtils.cpp` (`computeStride`).
-fn reshape_views(before: &TensorMeta, after: &TensorMeta, emitter: &mut Emitter<'_, '_>) -> bool {
-    let shapes = &mut *emitter.shapes;
-    let mut read = |meta: &TensorMeta| {
-        sizewise_check::propagate::recorded::tensor(&mut shapes.records, &mut shapes.env, meta).ok()
-    };
-    let (Some(old), Some(new)) = (read(before), read(after)) else { return true };
-    if in_order(&old, emitter) {
+fn reshape_views(before: &TensorMeta, after: &TensorMeta, shapes: &mut Shapes) -> bool {
+    let (Some(old), Some(new)) = (shapes.tensor(before), shapes.tensor(after)) else { return true };
+    if shapes.in_order(&old) {
         return true;
     }
-    let mut list = |sizes: &[sizewise_expr::Expr]| -> Option<Vec<i64>> {
-        sizes.iter().map(|&size| emitter.example(size)).collect()
-    };
+    let mut list =
+        |sizes: &[Expr]| -> Option<Vec<i64>> { sizes.iter().map(|&size| shapes.example(size)).collect() };
     let (Some(sizes), Some(strides), Some(wanted)) = (list(&old.sizes), list(&old.strides), list(&new.sizes))
     else {
         // Sizes that only data decides: the record says whether the result begins where the operand does, in its order.

@@ -1,0 +1,153 @@
+//! The guards of a program under a spec: those that its module checks of sizes left to it, and those that remain to be
+//! proved.
+//!
+//! A guard may compare a dimension on `AUTO` with named ones: `past + new <= mask` and `mask <= past + new`, where the
+//! mask is on `AUTO`. It says which masks the module takes, as `mask == past + new` would, and is assumed. What has to be
+//! proved is that there is a mask for all named sizes: each lower bound of it is at most each upper bound.
+use super::assumptions::DemandKind;
+use super::bind::Binder;
+use super::contract::{ContractGuard, UNCHECKED_MINIMUM};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_expr::{Expr, Func, Int, Symbol};
+
+/// The most pairs of bounds of one size. With more, its guards are to be proved as they stand.
+const MAX_PAIRS: usize = 64;
+
+/// The bounds that guards put on a size that is left to the program.
+#[derive(Default)]
+struct Own {
+    /// The guards, by their places.
+    guards: Vec<usize>,
+    lower: Vec<Expr>,
+    upper: Vec<Expr>,
+}
+
+impl Binder<'_, '_> {
+    /// Demands the program's guards, or assumes those that the module checks of free symbols.
+    pub(super) fn demand_guards(&mut self) {
+        let assumed = self.own_checks();
+        for (at, guard) in self.contract.guards.iter().enumerate() {
+            let parts: Vec<Expr> = guard.requirements.iter().copied().chain([guard.condition]).collect();
+            let condition = self.records.translate(&mut self.env, guard.condition);
+            if assumed.contains(&at) || self.free_symbols(&parts, true).is_empty() {
+                self.env.assume(condition);
+                continue;
+            }
+            // The step that asserts it demands it.
+            if guard.is_asserted {
+                continue;
+            }
+            for &requirement in &guard.requirements {
+                let requirement = self.records.translate(&mut self.env, requirement);
+                self.demand(requirement, DemandKind::Guard, guard.text.clone());
+            }
+            self.demand(condition, DemandKind::Guard, guard.text.clone());
+        }
+        self.join_opposites();
+    }
+
+    /// The symbols of expressions that the spec determines, or else those that it leaves to the program.
+    fn free_symbols(&self, parts: &[Expr], bound: bool) -> Vec<Symbol> {
+        let symbols = self.env.pool.free_symbols(parts).into_iter();
+        symbols.filter(|symbol| self.bound.contains(symbol) == bound).collect()
+    }
+
+    /// The guards that compare one free symbol with sizes that the spec determines. That these leave it a value is
+    /// demanded.
+    fn own_checks(&mut self) -> FxHashSet<usize> {
+        let mut found: FxHashMap<Symbol, Own> = FxHashMap::default();
+        let mut order = Vec::new();
+        for (at, guard) in self.contract.guards.iter().enumerate() {
+            let Some((symbol, is_lower, bound)) = self.bound_of_free(guard) else { continue };
+            let own = found.entry(symbol).or_insert_with(|| {
+                order.push(symbol);
+                Own::default()
+            });
+            own.guards.push(at);
+            if is_lower { own.lower.push(bound) } else { own.upper.push(bound) }
+        }
+        let mut assumed = FxHashSet::default();
+        for symbol in order {
+            let Some(own) = found.remove(&symbol) else { continue };
+            if self.demand_room(symbol, &own) {
+                assumed.extend(own.guards);
+            }
+        }
+        assumed
+    }
+
+    /// What a guard says of its only free symbol, beside sizes that the spec determines: whether from below, and by what.
+    fn bound_of_free(&mut self, guard: &ContractGuard) -> Option<(Symbol, bool, Expr)> {
+        if guard.is_asserted || !guard.requirements.is_empty() {
+            return None;
+        }
+        let &[p] = self.env.pool.as_func(guard.condition, Func::NotPositive)? else { return None };
+        let [symbol] = self.free_symbols(&[p], false)[..] else { return None };
+        if self.free_symbols(&[p], true).is_empty() {
+            return None;
+        }
+        let e = self.env.pool.known_symbol_expr(symbol)?;
+        let poly = self.env.pool.poly(p);
+        let at = poly.terms.iter().position(|(m, c)| *m == e && c.abs().is_one())?;
+        if !self.env.pool.stands_alone(&poly, at) {
+            return None;
+        }
+        // `p` is the symbol without the bound, or the opposite.
+        let is_lower = poly.terms[at].1.is_negative();
+        let bound = if is_lower { self.env.pool.add(p, e) } else { self.env.pool.sub(e, p) };
+        Some((symbol, is_lower, self.records.translate(&mut self.env, bound)))
+    }
+
+    /// Demands that each lower bound of a free symbol is at most each upper bound, its range among them. False where that
+    /// are too many.
+    fn demand_room(&mut self, symbol: Symbol, own: &Own) -> bool {
+        let Some(e) = self.env.pool.known_symbol_expr(symbol) else { return false };
+        let (least, most) = self.env.bounds(e);
+        // The module checks no smaller minimum.
+        let least = least.map(|least| if least > Int::from(UNCHECKED_MINIMUM) { least } else { Int::ZERO });
+        let lower: Vec<Expr> =
+            own.lower.iter().copied().chain(least.map(|least| self.env.pool.int(least))).collect();
+        let upper: Vec<Expr> =
+            own.upper.iter().copied().chain(most.map(|most| self.env.pool.int(most))).collect();
+        if lower.len() * upper.len() > MAX_PAIRS {
+            return false;
+        }
+        let name = self.contract.name_of(symbol);
+        for &low in &lower {
+            for &high in &upper {
+                let condition = self.env.pool.le(low, high);
+                let symbols = self.env.pool.free_symbols(&[condition]);
+                if !symbols.is_empty() {
+                    self.demand(condition, DemandKind::Guard, format!("some size of {name} is allowed"));
+                }
+            }
+        }
+        true
+    }
+
+    /// Demands that say `a <= b` and `b <= a` become one, `a == b`.
+    fn join_opposites(&mut self) {
+        let mut at = 0;
+        while at < self.demands.len() {
+            let opposite = self.opposite(self.demands[at].condition);
+            let other = opposite.and_then(|opposite| {
+                self.demands.iter().skip(at + 1).position(|demand| demand.condition == opposite)
+            });
+            if let (Some(other), Some(&[p])) =
+                (other, self.env.pool.as_func(self.demands[at].condition, Func::NotPositive))
+            {
+                let other = self.demands.remove(at + 1 + other);
+                let demand = &mut self.demands[at];
+                demand.condition = self.env.pool.eq(p, Expr::ZERO);
+                demand.text = format!("{} and {}", demand.text, other.text);
+            }
+            at += 1;
+        }
+    }
+
+    /// `p >= 0` for `p <= 0`.
+    fn opposite(&mut self, condition: Expr) -> Option<Expr> {
+        let &[p] = self.env.pool.as_func(condition, Func::NotPositive)? else { return None };
+        Some(self.env.pool.ge(p, Expr::ZERO))
+    }
+}
