@@ -117,6 +117,7 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
         paths => fleet::programs(paths, None),
     };
     match for_one {
+        None if programs.is_empty() => Err(Failure::usage("these paths stand for no program")),
         None => many(&options, &programs),
         Some(&"spec") => Err(Failure::usage(
             "--spec is for one program; of several, specs stand beside them or in --specs DIR",

@@ -102,9 +102,12 @@ pub fn programs(paths: &[PathBuf], list: Option<&str>) -> Vec<Program> {
     found
 }
 
-/// Adds what a path stands for.
+/// Adds what a path stands for. A spec is that of the program beside it.
 fn add(path: &Path, found: &mut Vec<Program>) {
     let before = found.len();
+    if is_spec(path) {
+        return;
+    }
     if path.is_dir() {
         walk(path, path, 0, found);
         if found.len() == before {
@@ -119,6 +122,12 @@ fn add(path: &Path, found: &mut Vec<Program>) {
     } else {
         found.push(Program::named(path.to_path_buf()));
     }
+}
+
+/// Whether a file is called as specs beside programs are.
+fn is_spec(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".spec.json") || name.ends_with(".spec.py")
 }
 
 /// Whether a file is one that folders are looked through for.
@@ -162,7 +171,7 @@ fn matching(pattern: &Path, found: &mut Vec<Program>) -> Result<(), String> {
     let root: PathBuf = fixed.collect();
     for path in paths {
         match path {
-            Ok(path) if path.is_dir() => {}
+            Ok(path) if path.is_dir() || is_spec(&path) => {}
             Ok(path) => found.push(Program::below(&root, path)),
             Err(error) => found.push(Program::missing(error.path(), error.error().to_string())),
         }

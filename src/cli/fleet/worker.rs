@@ -80,7 +80,7 @@ pub struct Entry {
 
 /// Checks all programs in a file.
 pub fn check(job: &Job, program: &Program) -> Vec<Entry> {
-    let name = files::name(&program.path);
+    let name = program.path.display().to_string();
     let large = program.path.metadata().is_ok_and(|known| known.len() > LARGE_FILE);
     let _alone = large.then(|| job.large.lock().unwrap_or_else(PoisonError::into_inner));
     let started = Instant::now();
