@@ -55,16 +55,10 @@ impl FleetOptions {
     /// # Errors
     /// A message that names the nearest code.
     pub fn check_codes(&self) -> Result<()> {
-        let given = [("select", &self.select), ("ignore", &self.ignore)];
-        let mut codes = given.into_iter().flat_map(|(option, codes)| codes.iter().map(move |c| (option, c)));
-        match codes.find(|(_, code)| !is_code(code)) {
-            None => Ok(()),
-            Some((option, code)) => Err(Failure::usage(format!(
-                "--{option}: no finding has the code `{}`; the nearest is `{}`",
-                visible(code),
-                nearest(code, known_codes()).unwrap_or_default()
-            ))),
+        for (option, codes) in [("select", &self.select), ("ignore", &self.ignore)] {
+            refuse_unknown(codes).map_err(|says| Failure::usage(format!("--{option}: {says}")))?;
         }
+        Ok(())
     }
 
     /// Keeps the findings on a program that count. Returns all that could be known: those of the codes that are selected.
@@ -88,4 +82,15 @@ impl FleetOptions {
         }
         all
     }
+}
+
+/// Refuses a code that no finding has.
+///
+/// # Errors
+/// What is wrong, with the nearest code.
+pub fn refuse_unknown(codes: &[String]) -> std::result::Result<(), String> {
+    codes.iter().find(|code| !is_code(code)).map_or(Ok(()), |code| {
+        let near = nearest(code, known_codes()).unwrap_or_default();
+        Err(format!("no finding has the code `{}`; the nearest is `{near}`", visible(code)))
+    })
 }

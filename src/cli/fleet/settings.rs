@@ -1,5 +1,5 @@
 //! Options that a project keeps in a file: `sizewise.toml`, or `[tool.sizewise]` in `pyproject.toml`.
-use super::options::{FailOn, FleetOptions};
+use super::options::{FailOn, FleetOptions, refuse_unknown};
 use crate::cli::failure::{Failure, Result};
 use crate::cli::files;
 use crate::keys::unknown;
@@ -105,7 +105,10 @@ impl Settings {
         if options.write_baseline.is_none() {
             options.baseline = options.baseline.take().or_else(|| self.baseline.clone());
         }
-        for (given, own) in [(&mut options.select, &self.select), (&mut options.ignore, &self.ignore)] {
+        for (key, given, own) in
+            [("select", &mut options.select, &self.select), ("ignore", &mut options.ignore, &self.ignore)]
+        {
+            refuse_unknown(own).map_err(|says| self.wrong(key, &says))?;
             if given.is_empty() {
                 given.clone_from(own);
             }
