@@ -17,7 +17,6 @@ use clap::Args;
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Mutex;
 
 /// Options of `check`.
 #[derive(Args, Debug)]
@@ -77,6 +76,9 @@ pub struct CheckOptions {
     /// on it.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
+    /// Be a worker of another process: check the programs that it asks for.
+    #[arg(long, hide = true)]
+    pub worker: bool,
 }
 
 /// The options that mean something for ONNX models.
@@ -92,6 +94,10 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
         fill(&mut options, &settings)?;
     }
     options.fleet.check_codes()?;
+    if options.worker {
+        fleet::serve(&job(&options)?).map_err(Failure::internal)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let for_one = FOR_ONE.iter().find(|name| options.given.has(name));
     let programs = match options.paths.as_slice() {
         [path] if path.as_os_str() == "-" => {
@@ -164,9 +170,9 @@ fn fill(options: &mut CheckOptions, settings: &Settings) -> Result<()> {
     Ok(())
 }
 
-/// Checks several programs.
-fn many(options: &CheckOptions, programs: &[Program]) -> Result<ExitCode> {
-    let job = Job {
+/// What is the same for several programs.
+fn job(options: &CheckOptions) -> Result<Job<'_>> {
+    Ok(Job {
         options: &options.fleet,
         baseline: options.fleet.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default(),
         operators: operators::load_on(&options.operators)?,
@@ -176,10 +182,13 @@ fn many(options: &CheckOptions, programs: &[Program]) -> Result<ExitCode> {
         form: options.format,
         source_root: options.source_root.clone(),
         timings: options.timings,
-        large: Mutex::new(()),
-    };
+    })
+}
+
+/// Checks several programs.
+fn many(options: &CheckOptions, programs: &[Program]) -> Result<ExitCode> {
     let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
-    fleet::run(&job, programs, usize::from(options.jobs), options.output.as_deref(), style)
+    fleet::run(&job(options)?, programs, usize::from(options.jobs), options.output.as_deref(), style)
 }
 
 /// Checks the program or model of a file, or all programs of an archive.

@@ -1,6 +1,6 @@
 //! The reports of many programs as one document.
 use super::summary::Summary;
-use super::worker::Entry;
+use super::worker::{Entry, NOT_CHECKED};
 use crate::check::tool;
 use crate::escape::{json_text, visible};
 use crate::report::{ReportForm, Style, sarif_frame, to_html_frame, to_html_part, to_html_row, to_junit_of};
@@ -40,7 +40,7 @@ impl<'w> Document<'w> {
     pub fn add(&mut self, entry: Entry) -> io::Result<()> {
         let at = self.count;
         self.count += 1;
-        self.is_successful &= !matches!(entry.verdict, "invalid" | "not checked");
+        self.is_successful &= !matches!(entry.verdict.as_str(), "invalid" | NOT_CHECKED);
         match self.form {
             ReportForm::Text => {
                 self.out.write_all(line(&entry, self.style).as_bytes())?;
@@ -52,7 +52,7 @@ impl<'w> Document<'w> {
             }
             ReportForm::Html => {
                 let says = entry.says.as_deref().unwrap_or_default();
-                self.rows.push_str(&to_html_row(at, &entry.path, entry.verdict, says));
+                self.rows.push_str(&to_html_row(at, &entry.path, &entry.verdict, says));
                 self.out.write_all(to_html_part(at, &entry.text).as_bytes())
             }
             ReportForm::Sarif => {
@@ -98,7 +98,7 @@ impl<'w> Document<'w> {
 /// A program on a line, with the first finding below it.
 fn line(entry: &Entry, style: Style) -> String {
     let padded = format!("{:<11}", entry.verdict);
-    let verdict = match entry.verdict {
+    let verdict = match entry.verdict.as_str() {
         "ok" => padded,
         "unknown" => style.warning(&padded),
         _ => style.error(&padded),

@@ -38,24 +38,26 @@ impl Given {
     }
 }
 
-/// Works on `count` things with `jobs` threads, and gives each result to `sink`: in order, or as it comes.
+/// Works on `count` things with `jobs` threads, and gives each result to `sink`: in order, or as it comes. Each thread works
+/// with what `start` gives it.
 ///
 /// # Errors
 /// Those of `sink`, which ends the work.
-pub fn each<T: Send>(
+pub fn each<T: Send, W: FnMut(usize) -> T>(
     count: usize,
     jobs: usize,
     is_ordered: bool,
-    work: impl Fn(usize) -> T + Sync,
+    start: impl Fn() -> W + Sync,
     mut sink: impl FnMut(T) -> io::Result<()>,
 ) -> io::Result<()> {
     let (next, given) = (AtomicUsize::new(0), Given::default());
     std::thread::scope(|scope| {
         let (done, results) = channel();
-        let (work, next, given) = (&work, &next, &given);
+        let (start, next, given) = (&start, &next, &given);
         for started in 0..jobs.clamp(1, count.max(1)) {
             let done = done.clone();
             let run = move || {
+                let mut work = start();
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     if at >= count || !given.wait(at) || done.send((at, work(at))).is_err() {
@@ -112,7 +114,7 @@ mod tests {
             seen.push(at);
             Ok(())
         };
-        each(5 * WINDOW, 3, true, work, sink).expect("all results");
+        each(5 * WINDOW, 3, true, || work, sink).expect("all results");
         assert_eq!(seen, (0..5 * WINDOW).collect::<Vec<_>>());
     }
 
@@ -123,7 +125,7 @@ mod tests {
             seen.push(at);
             Ok(())
         };
-        each(1000, 4, false, |at| at, sink).expect("all results");
+        each(1000, 4, false, || |at| at, sink).expect("all results");
         seen.sort_unstable();
         assert_eq!(seen, (0..1000).collect::<Vec<_>>());
     }
@@ -135,7 +137,7 @@ mod tests {
             worked.fetch_add(1, Ordering::Relaxed);
             at
         };
-        let failed = each(100_000, 2, true, work, |_| Err(std::io::Error::other("full")));
+        let failed = each(100_000, 2, true, || work, |_| Err(std::io::Error::other("full")));
         assert_eq!(failed.map_err(|error| error.to_string()), Err("full".to_owned()));
         assert!(worked.load(Ordering::Relaxed) <= 2 * WINDOW + 2);
     }

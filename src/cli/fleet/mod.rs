@@ -4,6 +4,7 @@ mod document;
 mod engine;
 mod options;
 mod paths;
+mod process;
 mod settings;
 mod summary;
 mod worker;
@@ -11,18 +12,25 @@ mod worker;
 pub use baseline::Baseline;
 pub use options::FleetOptions;
 pub use paths::{Program, is_list, is_many, programs};
+pub use process::serve;
 pub use settings::Settings;
 pub use worker::{Job, gravity, status};
 
-use super::failure::Result;
+use super::failure::{Failure, Result};
 use super::{files, progress};
 use crate::report::{ReportForm, Style};
 use document::Document;
+use process::Process;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 use summary::Summary;
 use worker::Entry;
+
+/// Of larger files, one at a time is held in memory.
+const LARGE_FILE: u64 = 64 << 20;
 
 /// Checks programs with `jobs` threads, writes their reports as one document, and returns the worst exit status.
 ///
@@ -90,8 +98,21 @@ fn all(
     let bar = progress::of_many(programs.len());
     let mut document = Document::begin(job.form, style, out)?;
     let is_ordered = job.form != ReportForm::Text;
-    let work = |at: usize| programs.get(at).map(|program| worker::check(job, program)).unwrap_or_default();
-    engine::each(programs.len(), jobs, is_ordered, work, |entries: Vec<Entry>| {
+    let large = Mutex::new(());
+    let start = || {
+        let mut process = None;
+        let large = &large;
+        move |at: usize| {
+            let Some(program) = programs.get(at) else { return Vec::new() };
+            let is_large = program.path.metadata().is_ok_and(|known| known.len() > LARGE_FILE);
+            let _alone = is_large.then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
+            match programs.len() {
+                1 => worker::check(job, program),
+                _ => isolated(job, program, &mut process),
+            }
+        }
+    };
+    engine::each(programs.len(), jobs, is_ordered, start, |entries: Vec<Entry>| {
         for mut entry in entries {
             outcome.add(&mut entry);
             match &bar {
@@ -108,4 +129,22 @@ fn all(
         bar.finish_and_clear();
     }
     document.end(&outcome.summary)
+}
+
+/// Checks a file in a process beside this one, which is started anew where a program ended it; in this process where there
+/// is none.
+fn isolated(job: &Job, program: &Program, process: &mut Option<Process>) -> Vec<Entry> {
+    let started = Instant::now();
+    if process.is_none() {
+        *process = Process::start();
+    }
+    match process.as_mut().map(|process| process.check(program)) {
+        None => worker::check(job, program),
+        Some(Ok(entries)) => entries,
+        Some(Err(ended)) => {
+            *process = None;
+            let name = program.path.display().to_string();
+            vec![worker::entry_of_failure(job, &name, &Failure::internal(ended), started)]
+        }
+    }
 }

@@ -3,6 +3,7 @@ use crate::cli::files;
 use crate::onnx::read::is_model;
 use glob::{MatchOptions, Pattern, glob_with};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 use std::path::{Component, Path, PathBuf};
 
 /// The extensions of programs and models that are looked for in folders.
@@ -11,7 +12,7 @@ const EXTENSIONS: [&str; 2] = ["pt2", "onnx"];
 const MAX_DEPTH: usize = 64;
 
 /// A program to check.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// The file.
     pub path: PathBuf,

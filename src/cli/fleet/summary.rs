@@ -1,5 +1,5 @@
 //! What a check of many programs comes to.
-use super::worker::Entry;
+use super::worker::{Entry, NOT_CHECKED};
 use crate::escape::visible;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -10,7 +10,7 @@ const MAX_NAMED: usize = 5;
 /// Counts over all programs.
 #[derive(Default)]
 pub struct Summary {
-    verdicts: BTreeMap<&'static str, usize>,
+    verdicts: BTreeMap<String, usize>,
     slowest: Vec<(f64, String)>,
     unsupported: BTreeMap<String, usize>,
     causes: BTreeMap<String, usize>,
@@ -21,7 +21,7 @@ pub struct Summary {
 impl Summary {
     /// Counts a program.
     pub fn add(&mut self, entry: &Entry) {
-        *self.verdicts.entry(entry.verdict).or_default() += 1;
+        *self.verdicts.entry(entry.verdict.clone()).or_default() += 1;
         self.slowest.push((entry.seconds, entry.path.clone()));
         self.slowest.sort_by(|a, b| b.0.total_cmp(&a.0));
         self.slowest.truncate(MAX_NAMED);
@@ -31,7 +31,7 @@ impl Summary {
         for cause in &entry.causes {
             *self.causes.entry(cause.clone()).or_default() += 1;
         }
-        let is_checked = entry.verdict != "not checked";
+        let is_checked = entry.verdict != NOT_CHECKED;
         self.without_spec += usize::from(is_checked && !entry.has_spec);
         self.dropped += entry.dropped;
     }
@@ -39,10 +39,10 @@ impl Summary {
     /// The programs and their verdicts, on a line.
     pub fn line(&self) -> String {
         let total: usize = self.verdicts.values().sum();
-        let order = ["ok", "violated", "unknown", "invalid", "not checked"];
+        let order = ["ok", "violated", "unknown", "invalid", NOT_CHECKED];
         let counts = order
             .iter()
-            .filter_map(|verdict| self.verdicts.get(verdict).map(|count| format!("{count} {verdict}")));
+            .filter_map(|verdict| self.verdicts.get(*verdict).map(|count| format!("{count} {verdict}")));
         let programs = if total == 1 { "program" } else { "programs" };
         format!("{total} {programs}: {}", counts.collect::<Vec<_>>().join(", "))
     }

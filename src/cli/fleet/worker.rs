@@ -17,14 +17,14 @@ use crate::report::{
 use crate::solve::Budget;
 use crate::spec::Spec;
 use prost::bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Of larger files, one at a time is held in memory.
-const LARGE_FILE: u64 = 64 << 20;
+/// The verdict on a program that could not be checked.
+pub const NOT_CHECKED: &str = "not checked";
 
 /// What is the same for every program.
 pub struct Job<'o> {
@@ -46,16 +46,15 @@ pub struct Job<'o> {
     pub source_root: Option<PathBuf>,
     /// Whether reports have times.
     pub timings: bool,
-    /// Held while a large file is in memory.
-    pub large: Mutex<()>,
 }
 
 /// What is kept of a program: its report is given away as text.
+#[derive(Serialize, Deserialize)]
 pub struct Entry {
     /// The program, as it was named.
     pub path: String,
     /// The verdict on what counts.
-    pub verdict: &'static str,
+    pub verdict: String,
     /// The exit status.
     pub status: u8,
     /// The time that it took.
@@ -81,8 +80,6 @@ pub struct Entry {
 /// Checks all programs in a file.
 pub fn check(job: &Job, program: &Program) -> Vec<Entry> {
     let name = program.path.display().to_string();
-    let large = program.path.metadata().is_ok_and(|known| known.len() > LARGE_FILE);
-    let _alone = large.then(|| job.large.lock().unwrap_or_else(PoisonError::into_inner));
     let started = Instant::now();
     let opened = match guarded(|| open(job, program)) {
         Ok(opened) => opened,
@@ -159,7 +156,8 @@ fn warn(subject: &Subject, name: &str) {
     }
 }
 
-fn entry_of_failure(job: &Job, name: &str, failure: &Failure, started: Instant) -> Entry {
+/// What is kept of a program that could not be checked.
+pub fn entry_of_failure(job: &Job, name: &str, failure: &Failure, started: Instant) -> Entry {
     let program = ProgramInfo {
         path: name.to_owned(),
         sha256: String::new(),
@@ -177,7 +175,7 @@ fn entry_of_failure(job: &Job, name: &str, failure: &Failure, started: Instant) 
         // A report of a failure has every form.
         Err(error) => blank(name, error.message),
     };
-    entry.verdict = "not checked";
+    entry.verdict = NOT_CHECKED.to_owned();
     entry.status = failure.status;
     entry.says = Some(message.to_owned());
     entry
@@ -186,7 +184,7 @@ fn entry_of_failure(job: &Job, name: &str, failure: &Failure, started: Instant) 
 fn blank(name: &str, says: String) -> Entry {
     Entry {
         path: name.to_owned(),
-        verdict: "not checked",
+        verdict: NOT_CHECKED.to_owned(),
         status: 0,
         seconds: 0.0,
         has_spec: false,
@@ -250,7 +248,7 @@ fn entry(
     };
     Ok(Entry {
         path: name.to_owned(),
-        verdict: word(verdict),
+        verdict: word(verdict).to_owned(),
         status: status(verdict, job.options.fail_on),
         seconds: started.elapsed().as_secs_f64(),
         has_spec: report.assumed == Assumed::Spec,
