@@ -109,6 +109,8 @@ fn paths_are_files_folders_patterns_and_lists() {
         (&["nothing/*.pt2", "m/a.pt2"], "", &["nothing/*.pt2 invalid", a]),
         (&["nothing.pt2", "m/a.pt2"], "", &["nothing.pt2 invalid", a]),
         (&["x y.pt2", "-"], "-\n", &[x, "- invalid"]),
+        (&["m/a.pt2", "/dev/zero"], "", &[a, "/dev/zero invalid"]),
+        (&["m/a.pt2", "m/[.pt2"], "", &[a, "m/[.pt2 invalid"]),
     ] {
         let ran = folder.check_with(&[arguments, &["--format", "jsonl"]].concat(), input);
         assert_eq!(ran.verdicts(), expected, "{arguments:?} {}", ran.err);
@@ -415,9 +417,22 @@ fn what_means_nothing_for_several_is_refused() {
         assert_eq!((status, out.as_str()), (2, ""), "{arguments:?} {err}");
         has(&err, &[says]);
     }
-    let none = folder.check(&["empty"]);
-    assert_eq!(none.status, 3);
-    has(&none.out, &["no .pt2 and no .onnx file is in this folder"]);
+    let deep = "d/".repeat(70);
+    fs::create_dir_all(folder.path().join(&deep)).expect("a folder");
+    for (path, says) in [
+        ("empty", "no .pt2 and no .onnx file is in this folder"),
+        ("nothing*.pt2", "no file matches this pattern"),
+        ("[.pt2", "not a pattern: "),
+        ("d", "this folder is too deep within others"),
+        ("/dev/zero", "no regular file"),
+        ("nothing.pt2", "No such file or directory"),
+    ] {
+        let none = folder.check(&[path, path, "--fail-on", "violated"]);
+        assert_eq!(none.status, 3, "{path}");
+        has(&none.out, &[says, "1 program: 1 not checked"]);
+    }
+    folder.write("sizewise.toml", b"# \xff");
+    has(&folder.check(&["a.pt2"]).err, &["sizewise.toml: expected text in UTF-8"]);
 }
 
 #[test]

@@ -71,7 +71,7 @@ def found(paths: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
     """The programs that paths stand for, and whether each was found in a folder."""
     for path in paths:
         if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
-            for folder, folders, files in os.walk(path):
+            for folder, folders, files in os.walk(os.fspath(path)):
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
                 for name in sorted(files):
                     if name.lower().endswith(_ENDINGS) and not name.startswith("."):
