@@ -52,7 +52,7 @@ fn thirty_hostile_files_among_good_ones_end_their_own_lines_only() {
             "{}",
             line["path"]
         );
-        assert_eq!(line["diagnostics"].to_string().contains("a bug in sizewise"), false, "{line}");
+        assert!(!line["diagnostics"].to_string().contains("a bug in sizewise"), "{line}");
     }
     for line in good {
         let path = line["path"].as_str().expect("a path");
