@@ -20,6 +20,8 @@ mod egraph_proves;
 mod explain;
 mod first_fixes;
 mod fixes;
+#[cfg(feature = "cli")]
+mod fleet;
 mod functionalized;
 mod guard_code;
 mod hostile;

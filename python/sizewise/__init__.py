@@ -19,7 +19,6 @@ if TYPE_CHECKING:
         Explanation,
         Spec,
         check,
-        check_many,
         evaluate,
         explain,
         spec_of,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from sizewise._export import export
     from sizewise._expr import Expr, ExprLike, Max, Min
     from sizewise._from_examples import spec_from_examples
+    from sizewise._many import check_many
     from sizewise._native import __version__
     from sizewise._record import record
     from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
@@ -107,7 +107,7 @@ _PLACES = {
     "Explanation": "_check",
     "Spec": "_check",
     "check": "_check",
-    "check_many": "_check",
+    "check_many": "_many",
     "evaluate": "_check",
     "explain": "_check",
     "spec_of": "_check",

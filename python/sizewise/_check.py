@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from sizewise import _native
-from sizewise._arguments import check_budget, check_count
+from sizewise._arguments import check_budget
 from sizewise._errors import SpecError, Unsupported
 from sizewise._read import Ops, operators, read
 from sizewise._report import Report
@@ -229,37 +229,3 @@ def _elements(value: Any) -> Any:
         return value
     rows = [_elements(row) for row in value]
     return [number for row in rows for number in (row if isinstance(row, list) else [row])]
-
-
-def check_many(paths: Any, jobs: int | None = None, *, progress: bool = False) -> Iterator[Report]:
-    """Checks several programs under their own contracts, in order, on several threads.
-
-    Parameters
-    ----------
-    paths : sequence, path or bytes
-        Programs, as `check` takes them; a path or bytes is one program.
-    jobs : int, optional
-        Threads; by default as many as there are processors.
-    progress : bool
-        Whether a bar is shown (with tqdm, if it is installed).
-    """
-    if isinstance(paths, (str, bytes, os.PathLike)):
-        paths = [paths]
-    if jobs is not None:
-        check_count("jobs", jobs, 1)
-    return _check_many(paths, jobs, progress)
-
-
-def _check_many(paths: Sequence[Any], jobs: int | None, progress: bool) -> Iterator[Report]:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as threads:
-        reports = threads.map(check, paths)
-        if progress:
-            try:
-                from tqdm.auto import tqdm
-            except ImportError:
-                pass
-            else:
-                reports = tqdm(reports, total=len(paths))
-        yield from reports

@@ -90,6 +90,11 @@ pub fn backend() -> impl TypedValueParser<Value = Backend> {
 pub struct Given(Vec<String>);
 
 impl Given {
+    /// Whether this option was given.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|given| given == name)
+    }
+
     /// The first option that is none of these.
     pub fn other_than(&self, known: &[&str]) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|given| !known.contains(given))

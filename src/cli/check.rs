@@ -1,14 +1,17 @@
 //! `sizewise check`: does the spec imply everything that the program needs?
-use super::args::{Colour, Effort, Kernels, ProgramFile, report_form};
+use super::args::{Colour, Effort, Given, Kernels, ModelChoice, report_form};
 use super::failure::{Failure, Result};
 use super::fix::{self, Fixed};
+use super::fleet::{self, Baseline, FleetOptions, Job, Program, Settings, gravity, status};
 use super::programs::{Loaded, failed};
 use super::{files, operators, sources, spec};
 use crate::check::Checker;
+use crate::escape;
 use crate::ir::Traced;
+use crate::kernels::Operators;
 use crate::onnx::subject::Subject;
 use crate::replay;
-use crate::report::{Outcome, Report, ReportForm, Style, to_sarif_of};
+use crate::report::{Findings, Report, ReportForm, Style, to_junit_case, to_junit_of, to_sarif_of};
 use crate::spec::Spec;
 use clap::Args;
 use std::cell::{Cell, RefCell};
@@ -18,10 +21,20 @@ use std::process::ExitCode;
 /// Options of `check`.
 #[derive(Args, Debug)]
 pub struct CheckOptions {
-    /// The exported program.
+    /// What the command was given.
     #[command(flatten)]
-    pub program: ProgramFile,
-    /// The dynamic-shape spec, in JSON or as Python (`dynamic_shapes = ...`, parsed and never run); without one, the
+    pub given: Given,
+    /// Exported programs (.pt2) and ONNX models: files, folders with such files, patterns such as 'models/**/*.pt2'; - for
+    /// standard input, which has a program or a list of paths, one a line.
+    #[arg(required = true, value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// The program of an archive.
+    #[command(flatten)]
+    pub choice: ModelChoice,
+    /// Many programs.
+    #[command(flatten)]
+    pub fleet: FleetOptions,
+    /// The dynamic-shape spec of one program, in JSON or as Python (`dynamic_shapes = ...`, parsed and never run); without one, the
     /// program's own ranges and guards are assumed.
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<PathBuf>,
@@ -59,17 +72,128 @@ pub struct CheckOptions {
     /// Add the time of each phase to the report; reports then differ from run to run.
     #[arg(long)]
     pub timings: bool,
-    /// The number of threads that decide conditions; the report does not depend on it.
+    /// The number of threads: of one program they decide conditions, of several each checks one. The reports do not depend
+    /// on it.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub jobs: u16,
+    /// Be a worker of another process: check the programs that it asks for.
+    #[arg(long, hide = true)]
+    pub worker: bool,
 }
 
 /// The options that mean something for ONNX models.
 const FOR_MODELS: &[&str] = &["spec", "backend", "budget", "format", "output", "color", "fix", "timings"];
 
+/// The options that are for one program.
+const FOR_ONE: [&str; 5] = ["spec", "trace", "fix", "emit-smt2", "model"];
+
 /// Runs the command.
-pub fn run(options: &CheckOptions) -> Result<ExitCode> {
-    let mut checked = check_all(options)?;
+pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
+    let is_many = options.paths.len() > 1 || options.fleet.is_any();
+    if let Some(settings) = Settings::find()? {
+        fill(&mut options, &settings)?;
+    }
+    options.fleet.check_codes()?;
+    if options.worker {
+        fleet::serve(&job(&options)?).map_err(Failure::internal)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let for_one = FOR_ONE.iter().find(|name| options.given.has(name));
+    let programs = match options.paths.as_slice() {
+        [path] if path.as_os_str() == "-" => {
+            let bytes = files::read(path).map_err(Failure::program)?;
+            match fleet::is_list(&bytes) {
+                true => listed(&options.paths, &bytes)?,
+                false => return one(&options, &Loaded::of(path, bytes, &options.choice, &options.given)),
+            }
+        }
+        // What a project's file says of many is not meant for what is asked of one.
+        [path] if !fleet::is_many(path) && !is_many && (for_one.is_some() || !options.fleet.is_any()) => {
+            return one(&options, &Loaded::open_at(path, &options.choice, &options.given)?);
+        }
+        paths if paths.iter().any(|path| path.as_os_str() == "-") => {
+            let bytes = files::read(Path::new("-")).map_err(Failure::program)?;
+            match fleet::is_list(&bytes) {
+                true => listed(paths, &bytes)?,
+                false => {
+                    return Err(Failure::usage("standard input: expected a list of paths, one a line"));
+                }
+            }
+        }
+        paths => fleet::programs(paths, None),
+    };
+    match for_one {
+        None if programs.is_empty() => Err(Failure::usage("these paths stand for no program")),
+        None => many(&options, &programs),
+        Some(&"spec") => Err(Failure::usage(
+            "--spec is for one program; of several, specs stand beside them or in --specs DIR",
+        )),
+        Some(name) => Err(Failure::usage(format!("--{name} is for one program, not for several"))),
+    }
+}
+
+/// Programs of which standard input has a list.
+fn listed(paths: &[PathBuf], bytes: &[u8]) -> Result<Vec<Program>> {
+    let list = std::str::from_utf8(bytes).map_err(Failure::usage)?;
+    Ok(fleet::programs(paths, Some(list)))
+}
+
+/// Sets the options that a project's file has and the command line has not.
+fn fill(options: &mut CheckOptions, settings: &Settings) -> Result<()> {
+    settings.fill(&mut options.fleet)?;
+    let is_free = |name: &str| !options.given.has(name);
+    let number = |key: &str, value: u32, most: u32| match (1..=most).contains(&value) {
+        true => Ok(value),
+        false => Err(settings.wrong(key, &format!("expected a number from 1 to {most}"))),
+    };
+    if let Some(format) = settings.format.as_ref().filter(|_| is_free("format")) {
+        let form = format.parse().ok().filter(|form| *form != ReportForm::View);
+        options.format = form.ok_or_else(|| settings.wrong("format", "there is no such format"))?;
+    }
+    if let Some(jobs) = settings.jobs.filter(|_| is_free("jobs")) {
+        number("jobs", u32::from(jobs), 256)?;
+        options.jobs = jobs;
+    }
+    if let Some(budget) = settings.budget.filter(|_| is_free("budget")) {
+        options.effort.budget = number("budget", budget, 1000)?;
+    }
+    if let Some(backend) = settings.backend.as_ref().filter(|_| is_free("backend")) {
+        options.operators.backend =
+            backend.parse().map_err(|error: String| settings.wrong("backend", &error))?;
+    }
+    if is_free("ops") {
+        options.operators.files.ops.clone_from(&settings.ops);
+    }
+    if is_free("source-root") {
+        options.source_root.clone_from(&settings.source_root);
+    }
+    Ok(())
+}
+
+/// What is the same for several programs.
+fn job(options: &CheckOptions) -> Result<Job<'_>> {
+    Ok(Job {
+        options: &options.fleet,
+        baseline: options.fleet.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default(),
+        operators: operators::load_on(&options.operators)?,
+        known_operators: Operators::new(),
+        backend: options.operators.backend,
+        budget: options.effort.budget(),
+        form: options.format,
+        source_root: options.source_root.clone(),
+        timings: options.timings,
+    })
+}
+
+/// Checks several programs.
+fn many(options: &CheckOptions, programs: &[Program]) -> Result<ExitCode> {
+    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    fleet::run(&job(options)?, programs, usize::from(options.jobs), options.output.as_deref(), style)
+}
+
+/// Checks the program or model of a file, or all programs of an archive.
+fn one(options: &CheckOptions, loaded: &Loaded) -> Result<ExitCode> {
+    let mut checked = check_all(options, loaded)?;
     let relate = match options.format {
         ReportForm::Sarif | ReportForm::Github => sources::relate_to_checkout,
         _ => sources::relate,
@@ -79,37 +203,21 @@ pub fn run(options: &CheckOptions) -> Result<ExitCode> {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
     files::write(options.output.as_deref(), &text(options, &checked)?)?;
-    let verdicts = checked.iter().map(|(report, _)| report.verdict);
-    let status = verdicts.max_by_key(|&verdict| gravity(verdict)).map_or(0, status);
+    let statuses = checked.iter().map(|(report, _)| status(report.verdict, None));
+    let status = statuses.max_by_key(|&status| gravity(status)).unwrap_or(0);
     // The process ends here: freeing the programs first would only take time.
     std::mem::forget(checked);
     Ok(ExitCode::from(status))
-}
-
-/// The exit status for a verdict.
-fn status(verdict: Outcome) -> u8 {
-    match verdict {
-        Outcome::Ok => 0,
-        Outcome::Violated => 1,
-        Outcome::Invalid => 2,
-        Outcome::Unknown => 4,
-    }
-}
-
-/// The exit status of several programs is that of the worst verdict.
-fn gravity(verdict: Outcome) -> u8 {
-    match verdict {
-        Outcome::Ok => 0,
-        Outcome::Unknown => 1,
-        Outcome::Violated => 2,
-        Outcome::Invalid => 3,
-    }
 }
 
 /// The reports as one text: in sequence; in JSON as a list; in SARIF as runs of one log.
 fn text(options: &CheckOptions, checked: &[Checked]) -> Result<String> {
     if checked.len() > 1 && options.format == ReportForm::Sarif {
         return Ok(to_sarif_of(checked.iter().map(|(report, _)| report)));
+    }
+    if checked.len() > 1 && options.format == ReportForm::Junit {
+        let cases = checked.iter().map(|(report, _)| to_junit_case(&Findings::of(report), None));
+        return Ok(to_junit_of(&cases.collect::<Vec<_>>()));
     }
     let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
     let one = |(report, subject): &Checked| {
@@ -131,13 +239,13 @@ fn text(options: &CheckOptions, checked: &[Checked]) -> Result<String> {
 type Checked = (Report, Subject);
 
 /// Checks the program or model, or all programs of an archive.
-fn check_all(options: &CheckOptions) -> Result<Vec<Checked>> {
-    let subjects = Loaded::open(&options.program)?.subjects(options.operators.backend, FOR_MODELS)?;
+fn check_all(options: &CheckOptions, loaded: &Loaded) -> Result<Vec<Checked>> {
+    let subjects = loaded.subjects(options.operators.backend, FOR_MODELS)?;
     let of_one = options.fix.is_some() || options.emit_smt2.is_some() || options.format == ReportForm::Html;
     if subjects.len() > 1 && of_one {
         return Err(Failure::usage(format!(
             "{} holds {} programs: name one with --model for a report of this kind",
-            files::shown(&options.program),
+            escape::visible(loaded.name()),
             subjects.len()
         )));
     }

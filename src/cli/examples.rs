@@ -12,7 +12,9 @@ examples! {
         "Does the program serve every size that this spec allows?"
         "sizewise check examples/area.pt2 --spec examples/area.json"
         "The same as JSON, with ten times the usual work on each condition."
-        "sizewise check examples/bert.pt2 --spec examples/bert.json --format json --budget 10";
+        "sizewise check examples/bert.pt2 --spec examples/bert.json --format json --budget 10"
+        "All programs in a folder, as annotations on GitHub."
+        "sizewise check examples --format github --jobs 2";
     SPEC:
         "The spec that a program has, to edit."
         "sizewise spec init examples/bert.pt2"

@@ -13,6 +13,7 @@ mod explain;
 mod failure;
 mod files;
 mod fix;
+mod fleet;
 mod generated;
 mod guards;
 mod infer;
@@ -220,7 +221,7 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
 /// Runs a command, and prints the message of its failure.
 fn dispatch(options: Options) -> ExitCode {
     let result = match options.command {
-        Command::Check(options) => check::run(&options),
+        Command::Check(options) => check::run(options),
         Command::Spec(command) => spec::run(&command),
         Command::Explain(options) => explain::run(&options),
         Command::Guards(options) => guards::run(&options),

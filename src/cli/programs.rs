@@ -82,7 +82,7 @@ impl Loaded {
         for_models: &[&str],
     ) -> Result<Subject> {
         if self.kind() == Kind::Model {
-            let known = [&["path", "program"], for_models].concat();
+            let known = [&["path", "paths", "program"], for_models].concat();
             if let Some(option) = self.given.other_than(&known) {
                 return Err(failed(name, SubjectError::NotForModels(format!("--{option}"))));
             }

@@ -29,3 +29,16 @@ pub fn on_terminal() -> Option<Watch> {
         bar.set_position(progress.done as u64);
     }))
 }
+
+/// A bar on standard error that counts programs, where that is a terminal.
+pub fn of_many(count: usize) -> Option<ProgressBar> {
+    if !std::io::stderr().is_terminal() {
+        return None;
+    }
+    let target = ProgressDrawTarget::stderr_with_hz(RATE);
+    let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos}/{len} programs  {elapsed}, {eta} left") {
+        bar.set_style(style);
+    }
+    Some(bar)
+}

@@ -227,7 +227,7 @@ async fn answers_of_every_route_are_as_described() {
         assert_described(&api, operation, &answer, &format!("{method} {path}"));
         asked.insert(operation["operationId"].to_string());
     }
-    for format in ["json", "view", "html", "sarif", "github", "torch", "text"] {
+    for format in ["json", "jsonl", "view", "html", "sarif", "github", "junit", "torch", "text"] {
         let answer =
             send(&app, form(&format!("/v1/check?format={format}"), &[("program", None, &program)])).await;
         assert_eq!(answer.status, 200, "{}", answer.text);

@@ -86,6 +86,11 @@ pub const CODES: &[(&str, &str)] = &[
          known: the verdict is at best unknown, and no shapes are said to be accepted.",
     ),
     (
+        "not-checked",
+        "The file could not be read as a program or a model, or what it holds is not supported, or sizewise failed at it. \
+         Nothing is known of this program; the others are judged all the same.",
+    ),
+    (
         "guard-of-kwargs",
         "A guard of the program speaks of what **kwargs takes. The module that torch makes of such a program fails at \
          every call (NameError: name 'L' is not defined). Name the parameters in the signature of forward instead of \

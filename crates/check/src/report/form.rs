@@ -1,6 +1,7 @@
 //! The forms of a report by name: the one place where renderers are chosen.
 use super::{
-    GraphView, Report, Style, to_github, to_html, to_json, to_sarif, to_text, to_torch, to_view_json,
+    GraphView, Report, Style, to_github, to_html, to_json, to_jsonl, to_junit, to_sarif, to_text, to_torch,
+    to_view_json,
 };
 use std::str::FromStr;
 
@@ -12,12 +13,16 @@ pub enum ReportForm {
     /// For programs.
     #[default]
     Json,
+    /// For programs, on one line.
+    Jsonl,
     /// As torch words constraint violations.
     Torch,
     /// SARIF 2.1.0.
     Sarif,
     /// GitHub workflow commands.
     Github,
+    /// JUnit XML.
+    Junit,
     /// A page.
     Html,
     /// The report with the graph, for pages.
@@ -26,9 +31,10 @@ pub enum ReportForm {
 
 impl ReportForm {
     /// Every form, with its name and what it is.
-    pub const ALL: [(ReportForm, &'static str, &'static str); 7] = [
+    pub const ALL: [(ReportForm, &'static str, &'static str); 9] = [
         (ReportForm::Text, "text", "For people"),
         (ReportForm::Json, "json", "For programs"),
+        (ReportForm::Jsonl, "jsonl", "For programs, a report a line with its path"),
         (
             ReportForm::Torch,
             "torch",
@@ -36,6 +42,7 @@ impl ReportForm {
         ),
         (ReportForm::Sarif, "sarif", "SARIF 2.1.0, for code scanning"),
         (ReportForm::Github, "github", "GitHub workflow commands, shown beside the source lines"),
+        (ReportForm::Junit, "junit", "JUnit XML, a test case a program"),
         (ReportForm::Html, "html", "A self-contained HTML page"),
         (ReportForm::View, "view", "The report with the graph as JSON, for pages"),
     ];
@@ -45,9 +52,11 @@ impl ReportForm {
         match self {
             ReportForm::Text => to_text(report, style),
             ReportForm::Json => to_json(report),
+            ReportForm::Jsonl => to_jsonl(report),
             ReportForm::Torch => to_torch(report),
             ReportForm::Sarif => to_sarif(report),
             ReportForm::Github => to_github(report),
+            ReportForm::Junit => to_junit(report),
             ReportForm::Html => to_html(report, &graph()),
             ReportForm::View => to_view_json(report, &graph()),
         }

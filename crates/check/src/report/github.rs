@@ -1,5 +1,6 @@
 //! The report as GitHub workflow commands, which GitHub shows beside the lines of a change.
-use super::findings::{Finding, findings};
+use super::counted::Findings;
+use super::findings::Finding;
 use super::model::Report;
 use sizewise_expr::escape::{command_data, command_property};
 use std::fmt::Write;
@@ -9,8 +10,13 @@ const MAX_CALLS: usize = 4;
 
 /// The report as workflow commands, one a line.
 pub fn to_github(report: &Report) -> String {
-    let mut out = String::new();
-    for finding in findings(report) {
+    to_github_of(&Findings::of(report))
+}
+
+/// Findings as workflow commands, one a line.
+pub fn to_github_of(findings: &Findings) -> String {
+    let (report, mut out) = (findings.report, String::new());
+    for finding in &findings.list {
         let command = if finding.rule.level == "note" { "notice" } else { finding.rule.level };
         let file = finding.line.map_or(report.program.path.as_str(), |line| line.file.as_str());
         let line = finding.line.map(|line| format!(",line={0},endLine={0}", line.line)).unwrap_or_default();
@@ -20,7 +26,7 @@ pub fn to_github(report: &Report) -> String {
             "::{command} file={}{line},title={}::{}",
             command_property(&file.replace('\\', "/")),
             command_property(&format!("sizewise {}", finding.rule.code())),
-            message(&finding)
+            message(finding)
         );
     }
     out

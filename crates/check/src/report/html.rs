@@ -35,3 +35,30 @@ pub fn to_html(report: &Report, graph: &GraphView) -> String {
         // The data comes last: nothing in it is replaced.
         .replace("{{data}}", &data)
 }
+
+/// A program of a page with several: its view as JSON, at a place to link to.
+pub fn to_html_part(index: usize, view: &str) -> String {
+    format!("<script type=\"application/json\" id=\"d{index}\">{view}</script>\n")
+}
+
+/// A line of the index of a page with several programs.
+pub fn to_html_row(index: usize, path: &str, verdict: &str, says: &str) -> String {
+    let verdict = html(verdict);
+    format!(
+        "<tr><td><a href=\"#p{index}\">{}</a></td><td>{verdict}</td><td>{}</td></tr>\n",
+        html(path),
+        html(says)
+    )
+}
+
+/// What stands before the programs of a page with several, and after them: an index, and a place that shows the program
+/// that is chosen.
+pub fn to_html_frame(rows: &str, summary: &str) -> [String; 2] {
+    let page = include_str!("page/reports.html");
+    let (start, end) = page.split_once("{{programs}}").unwrap_or_default();
+    let start = start.replace("{{style}}", PAGE_STYLE).replace("{{script}}", PAGE_SCRIPT);
+    // What programs say comes last: nothing in it is replaced.
+    let (before, after) = end.split_once("{{rows}}").unwrap_or_default();
+    let before = before.replace("{{summary}}", &html(summary));
+    [start, format!("{before}{rows}{after}")]
+}

@@ -1,10 +1,11 @@
 //! The report as SARIF 2.1.0 (OASIS standard), which code scanning reads.
-use super::findings::{Finding, findings};
-use super::model::{Frame, Outcome, Report};
+use super::counted::Findings;
+use super::findings::Finding;
+use super::identity::{FINGERPRINT, fingerprint, uri};
+use super::model::{Frame, Outcome, Report, Tool};
 use super::rules::RULES;
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
-use sha2::{Digest, Sha256};
 use sizewise_expr::escape::{json_text, visible};
 
 /// The report as SARIF, ending in a line break.
@@ -17,25 +18,44 @@ pub fn to_sarif(report: &Report) -> String {
 pub fn to_sarif_of<'r>(reports: impl IntoIterator<Item = &'r Report>) -> String {
     let mut runs: Vec<(String, Json)> = Vec::new();
     for report in reports {
-        runs.push((uri(&report.program.path), run(report)));
+        let (artifact, results) = (sarif_artifact(report), sarif_results(&Findings::of(report), Some(0)));
+        let mut run = run(&report.tool, report.verdict != Outcome::Invalid);
+        run["artifacts"] = json!([artifact]);
+        run["results"] = json!(results);
+        runs.push((uri(&report.program.path), run));
     }
     if runs.len() > 1 {
         runs.iter_mut()
             .for_each(|(program, run)| run["automationDetails"] = json!({"id": format!("{program}/")}));
     }
-    let runs: Vec<Json> = runs.into_iter().map(|(_, run)| run).collect();
-    let log = json!({
-        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
-        "version": "2.1.0",
-        "runs": runs,
-    });
+    let log = log(&runs.into_iter().map(|(_, run)| run).collect::<Vec<_>>());
     let mut text = json_text(serde_json::to_string_pretty(&log).unwrap_or_default());
     text.push('\n');
     text
 }
 
-/// A report as a run.
-fn run(report: &Report) -> Json {
+/// A log with one run of many programs, without its artifacts and results: what stands before them, between them and
+/// after them.
+pub fn sarif_frame(tool: &Tool, is_successful: bool) -> [String; 3] {
+    let mut run = run(tool, is_successful);
+    run["artifacts"] = json!([]);
+    run["results"] = json!([]);
+    let text = json_text(serde_json::to_string(&log(&[run])).unwrap_or_default());
+    let (start, rest) = text.split_once("\"artifacts\":[").unwrap_or_default();
+    let (between, end) = rest.split_once("\"results\":[").unwrap_or_default();
+    [format!("{start}\"artifacts\":["), format!("{between}\"results\":["), format!("{end}\n")]
+}
+
+fn log(runs: &[Json]) -> Json {
+    json!({
+        "$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json",
+        "version": "2.1.0",
+        "runs": runs,
+    })
+}
+
+/// A run without its artifacts and results.
+fn run(tool: &Tool, is_successful: bool) -> Json {
     let rules: Vec<Json> = RULES
         .iter()
         .map(|rule| {
@@ -48,38 +68,52 @@ fn run(report: &Report) -> Json {
             })
         })
         .collect();
-    let program = uri(&report.program.path);
-    let mut seen = FxHashMap::default();
-    let results: Vec<Json> = findings(report)
-        .iter()
-        .map(|finding| {
-            let mut result = result(finding, &program);
-            result["partialFingerprints"] = json!({FINGERPRINT: fingerprint(finding, &program, &mut seen)});
-            result
-        })
-        .collect();
     json!({
         "tool": {"driver": {
-            "name": report.tool.name,
-            "version": report.tool.version,
-            "semanticVersion": report.tool.version,
+            "name": tool.name,
+            "version": tool.version,
+            "semanticVersion": tool.version,
             "rules": rules,
         }},
         "columnKind": "unicodeCodePoints",
-        "artifacts": [{
-            "location": {"uri": program},
-            "hashes": {"sha-256": report.program.sha256},
-        }],
-        "invocations": [{"executionSuccessful": report.verdict != Outcome::Invalid}],
-        "results": results,
+        "artifacts": [],
+        "invocations": [{"executionSuccessful": is_successful}],
+        "results": [],
     })
 }
 
-fn result(finding: &Finding, program: &str) -> Json {
+/// The program as an artifact of a run.
+pub fn sarif_artifact(report: &Report) -> Json {
+    let mut artifact = json!({"location": {"uri": uri(&report.program.path)}});
+    // Of a file that could not be read there is none.
+    if !report.program.sha256.is_empty() {
+        artifact["hashes"] = json!({"sha-256": report.program.sha256});
+    }
+    artifact
+}
+
+/// Findings as results of a run in which the program is the artifact at `index`, if that is known.
+pub fn sarif_results(findings: &Findings, index: Option<usize>) -> Vec<Json> {
+    let program = uri(&findings.report.program.path);
+    let mut seen = FxHashMap::default();
+    let one = |finding: &Finding| {
+        let mut result = result(finding, &program, index);
+        result["partialFingerprints"] = json!({FINGERPRINT: fingerprint(finding, &program, &mut seen)});
+        result
+    };
+    findings.list.iter().map(one).collect()
+}
+
+fn result(finding: &Finding, program: &str, artifact: Option<usize>) -> Json {
     let index = RULES.iter().position(|rule| *rule == finding.rule);
     let mut location = match finding.line {
         Some(frame) => place(frame),
-        None => json!({"physicalLocation": {"artifactLocation": {"uri": program, "index": 0}}}),
+        None => match artifact {
+            Some(index) => {
+                json!({"physicalLocation": {"artifactLocation": {"uri": program, "index": index}}})
+            }
+            None => json!({"physicalLocation": {"artifactLocation": {"uri": program}}}),
+        },
     };
     if let Some(node) = finding.node {
         location["logicalLocations"] = json!([{"name": node, "kind": "member"}]);
@@ -122,69 +156,17 @@ fn place(frame: &Frame) -> Json {
     json!({"physicalLocation": {"artifactLocation": {"uri": uri(&frame.file)}, "region": region}})
 }
 
-/// The name and version of what [`fingerprint`] computes.
-const FINGERPRINT: &str = "sizewiseFinding/v1";
-
-/// What tells a finding from others and stays the same where lines move: its kind, the program, what it speaks of, and
-/// the file, the function and the text of its line. Those that agree in all that are counted.
-fn fingerprint(finding: &Finding, program: &str, seen: &mut FxHashMap<Vec<u8>, u32>) -> String {
-    let mut hash = Sha256::new();
-    let line = finding.line.map(|frame| [&frame.file, &frame.function, &frame.code]);
-    for part in
-        [finding.rule.id, program, &finding.about].into_iter().chain(line.into_iter().flatten().map(|s| &**s))
-    {
-        // Each part with its length, so that no two lists of parts give the same bytes.
-        hash.update((part.len() as u64).to_le_bytes());
-        hash.update(part.as_bytes());
-    }
-    let bytes = hash.finalize().to_vec();
-    let hexadecimal = bytes.iter().take(16).map(|byte| format!("{byte:02x}")).collect::<String>();
-    let count = seen.entry(bytes).and_modify(|count| *count += 1).or_insert(1);
-    format!("{hexadecimal}:{count}")
-}
-
 /// A message without links, which SARIF writes as `[text](target)`.
 fn plain(message: &str) -> String {
     visible(message).replace("](", "] (")
 }
 
-/// A path as a URI reference (RFC 3986): what may not stand in one is percent-encoded.
-fn uri(path: &str) -> String {
-    let mut out = String::with_capacity(path.len());
-    // A first segment with a colon would be read as a scheme.
-    if !path.starts_with('/') && path.split('/').next().is_some_and(|first| first.contains(':')) {
-        out.push_str("./");
-    }
-    for byte in path.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b':' | b'@' => {
-                out.push(char::from(byte));
-            }
-            b'\\' => out.push('/'),
-            other => out.push_str(&format!("%{other:02X}")),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{plain, uri};
+    use super::plain;
 
     #[test]
     fn messages_hold_no_links() {
         assert_eq!(plain("[click](http://x) [2, 3]\n"), "[click] (http://x) [2, 3]\\n");
-    }
-
-    #[test]
-    fn paths_become_uri_references() {
-        for (path, expected) in [
-            ("model.py", "model.py"),
-            ("a b/ü.py", "a%20b/%C3%BC.py"),
-            ("c:\\x.py", "./c:/x.py"),
-            ("/tmp/x#1?.pt2", "/tmp/x%231%3F.pt2"),
-        ] {
-            assert_eq!(uri(path), expected);
-        }
     }
 }

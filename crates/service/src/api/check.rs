@@ -57,8 +57,9 @@ fn spec_problem(error: SpecError) -> Problem {
 /// The media type of a report in this form.
 fn media_type(form: ReportForm) -> &'static str {
     match form {
-        ReportForm::Json | ReportForm::Sarif | ReportForm::View => "application/json",
+        ReportForm::Json | ReportForm::Jsonl | ReportForm::Sarif | ReportForm::View => "application/json",
         ReportForm::Text | ReportForm::Torch | ReportForm::Github => "text/plain; charset=utf-8",
+        ReportForm::Junit => "application/xml",
         ReportForm::Html => "text/html; charset=utf-8",
     }
 }

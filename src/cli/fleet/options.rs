@@ -1,0 +1,96 @@
+//! The options for checks of many programs, and what they count.
+use super::baseline::Baseline;
+use crate::cli::failure::{Failure, Result};
+use crate::escape::visible;
+use crate::keys::nearest;
+use crate::report::{Findings, Known, is_code, known_codes};
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// The options that say which findings count, and where specs are.
+#[derive(Args, Clone, Debug, Default)]
+pub struct FleetOptions {
+    /// The folder of specs, each at the path of its program there, as model.spec.json, model.spec.py, model.json or
+    /// model.py. By default a spec stands beside its program, as model.spec.json or model.spec.py; a program without one
+    /// is checked under its own ranges and guards.
+    #[arg(long, value_name = "DIR")]
+    pub specs: Option<PathBuf>,
+    /// A file of known findings, which do not count.
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Write all findings to this file, as a baseline for later checks.
+    #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
+    pub write_baseline: Option<PathBuf>,
+    /// Count findings with these codes only, separated by commas: guard-not-implied, guard-not-implied/overflow.
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub select: Vec<String>,
+    /// Do not count findings with these codes.
+    #[arg(long, value_name = "CODES", value_delimiter = ',')]
+    pub ignore: Vec<String>,
+    /// What makes the exit status other than 0; by default everything that is not proved. A program that cannot be checked
+    /// always does.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub fail_on: Option<FailOn>,
+}
+
+/// What a command fails on.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FailOn {
+    /// Something that is violated.
+    Violated,
+    /// Something that is violated or undecided.
+    Unknown,
+}
+
+impl FleetOptions {
+    /// Whether any is given.
+    pub fn is_any(&self) -> bool {
+        let files = [&self.specs, &self.baseline, &self.write_baseline];
+        let has_codes = !self.select.is_empty() || !self.ignore.is_empty();
+        files.into_iter().any(Option::is_some) || has_codes || self.fail_on.is_some()
+    }
+
+    /// Refuses codes that no finding has.
+    ///
+    /// # Errors
+    /// A message that names the nearest code.
+    pub fn check_codes(&self) -> Result<()> {
+        for (option, codes) in [("select", &self.select), ("ignore", &self.ignore)] {
+            refuse_unknown(codes).map_err(|says| Failure::usage(format!("--{option}: {says}")))?;
+        }
+        Ok(())
+    }
+
+    /// Keeps the findings on a program that count. Returns all that could be known: those of the codes that are selected.
+    pub fn count(&self, findings: &mut Findings, program: &str, baseline: &Baseline) -> Vec<Known> {
+        let has = |finding: &Known, codes: &[String]| codes.iter().any(|code| finding.has(code));
+        findings.retain(|finding| {
+            (self.select.is_empty() || has(finding, &self.select)) && !has(finding, &self.ignore)
+        });
+        let all = findings.known();
+        if self.write_baseline.is_some() {
+            findings.retain(|_| false);
+        } else {
+            let mut known = baseline.of(program);
+            findings.retain(|finding| match known.iter().position(|known| known == finding) {
+                Some(at) => {
+                    known.swap_remove(at);
+                    false
+                }
+                None => true,
+            });
+        }
+        all
+    }
+}
+
+/// Refuses a code that no finding has.
+///
+/// # Errors
+/// What is wrong, with the nearest code.
+pub fn refuse_unknown(codes: &[String]) -> std::result::Result<(), String> {
+    codes.iter().find(|code| !is_code(code)).map_or(Ok(()), |code| {
+        let near = nearest(code, known_codes()).unwrap_or_default();
+        Err(format!("no finding has the code `{}`; the nearest is `{near}`", visible(code)))
+    })
+}

@@ -1,0 +1,208 @@
+//! Which programs are checked together: files, folders, patterns and lists of them, and the spec of each.
+use crate::cli::files;
+use crate::onnx::read::is_model;
+use glob::{MatchOptions, Pattern, glob_with};
+use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
+use std::path::{Component, Path, PathBuf};
+
+/// The extensions of programs and models that are looked for in folders.
+const EXTENSIONS: [&str; 2] = ["pt2", "onnx"];
+/// How deep folders are looked through.
+const MAX_DEPTH: usize = 64;
+
+/// A program to check.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// Its path within the folder or pattern that it was found by; for a file that was named, its name.
+    pub inside: PathBuf,
+    /// Why there is no such program.
+    pub problem: Option<String>,
+}
+
+impl Program {
+    fn named(path: PathBuf) -> Program {
+        let inside = path.file_name().map(PathBuf::from).unwrap_or_default();
+        Program { path, inside, problem: None }
+    }
+
+    fn below(root: &Path, path: PathBuf) -> Program {
+        let inside = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
+        Program { path, inside, problem: None }
+    }
+
+    fn missing(path: &Path, problem: impl Into<String>) -> Program {
+        Program { path: path.to_path_buf(), inside: PathBuf::new(), problem: Some(problem.into()) }
+    }
+
+    /// The spec of the program: in `folder` at its path or at its path within the folder it was found by; without a
+    /// folder, beside it.
+    ///
+    /// # Errors
+    /// When there are several.
+    pub fn spec(&self, folder: Option<&Path>) -> Result<Option<PathBuf>, String> {
+        let (places, endings): (Vec<PathBuf>, &[&str]) = match folder {
+            None => (vec![self.path.clone()], &["spec.json", "spec.py"]),
+            Some(folder) => {
+                let is_plain = self.path.components().all(|part| matches!(part, Component::Normal(_)));
+                let places = [is_plain.then_some(&self.path), Some(&self.inside)].into_iter().flatten();
+                (places.map(|place| folder.join(place)).collect(), &["spec.json", "spec.py", "json", "py"])
+            }
+        };
+        for place in places {
+            let known = endings.iter().map(|ending| place.with_extension(ending));
+            let found: Vec<PathBuf> = known.filter(|path| path.is_file()).collect();
+            match found.as_slice() {
+                [] => {}
+                [only] => return Ok(Some(only.clone())),
+                [first, second, ..] => {
+                    let [first, second] = [first, second].map(|path| files::shown(path));
+                    return Err(format!("it has two specs, {first} and {second}; keep one"));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a path stands for files that are looked for: a folder, or a pattern that is no file itself.
+pub fn is_many(path: &Path) -> bool {
+    path.is_dir() || is_pattern(path)
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.to_str().is_some_and(|text| text.contains(['*', '?', '['])) && !path.exists()
+}
+
+/// Whether these bytes are a list of paths, and no program: lines of text that begin as no format does.
+pub fn is_list(bytes: &[u8]) -> bool {
+    let is_program = bytes.starts_with(b"PK") || bytes.trim_ascii_start().starts_with(b"{");
+    if is_program || crate::ir::text::is_text(bytes) || is_model(bytes) {
+        return false;
+    }
+    let text = std::str::from_utf8(bytes).unwrap_or_default();
+    !text.trim().is_empty() && !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+}
+
+/// The programs that paths stand for, in their order, each once. `-` stands for the lines of `list`.
+pub fn programs(paths: &[PathBuf], list: Option<&str>) -> Vec<Program> {
+    let mut found = Vec::new();
+    for path in paths {
+        match list {
+            Some(list) if path.as_os_str() == "-" => {
+                let lines = list.lines().map(str::trim_end).filter(|line| !line.is_empty());
+                lines.for_each(|line| add(Path::new(line), &mut found));
+            }
+            _ => add(path, &mut found),
+        }
+    }
+    let mut seen = FxHashSet::default();
+    found.retain(|program| seen.insert(program.path.clone()));
+    found
+}
+
+/// Adds what a path stands for. A spec is that of the program beside it.
+fn add(path: &Path, found: &mut Vec<Program>) {
+    let before = found.len();
+    if is_spec(path) {
+        return;
+    }
+    if path.is_dir() {
+        walk(path, path, 0, found);
+        if found.len() == before {
+            found.push(Program::missing(path, "no .pt2 and no .onnx file is in this folder"));
+        }
+    } else if is_pattern(path) {
+        if let Err(problem) = matching(path, found) {
+            found.push(Program::missing(path, problem));
+        } else if found.len() == before {
+            found.push(Program::missing(path, "no file matches this pattern"));
+        }
+    } else {
+        found.push(Program::named(path.to_path_buf()));
+    }
+}
+
+/// Whether a file is called as specs beside programs are.
+fn is_spec(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    name.ends_with(".spec.json") || name.ends_with(".spec.py")
+}
+
+/// Whether a file is one that folders are looked through for.
+fn is_wanted(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
+/// The programs below a folder, by name. Links to folders are not followed: they may lead in circles.
+fn walk(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Program>) {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) if depth < MAX_DEPTH => entries,
+        Ok(_) => return found.push(Program::missing(folder, "this folder is too deep within others")),
+        Err(error) => return found.push(Program::missing(folder, error.to_string())),
+    };
+    let mut entries: Vec<_> = entries.filter_map(Result::ok).collect();
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() && !is_hidden => walk(root, &path, depth + 1, found),
+            Ok(kind) if !kind.is_dir() && !is_hidden && is_wanted(&path) && !path.is_dir() => {
+                found.push(Program::below(root, path));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The files that a pattern matches, by name.
+fn matching(pattern: &Path, found: &mut Vec<Program>) -> Result<(), String> {
+    let text = pattern.to_string_lossy();
+    let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
+    let paths = glob_with(&text, options).map_err(|error| format!("not a pattern: {error}"))?;
+    // What stands before the first part that is a pattern is the folder.
+    let fixed = pattern.components().take_while(|part| {
+        let part = part.as_os_str().to_string_lossy();
+        Pattern::escape(&part) == part
+    });
+    let root: PathBuf = fixed.collect();
+    for path in paths {
+        match path {
+            Ok(path) if path.is_dir() || is_spec(&path) => {}
+            Ok(path) => found.push(Program::below(&root, path)),
+            Err(error) => found.push(Program::missing(error.path(), error.error().to_string())),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_list;
+
+    #[test]
+    fn bytes_say_whether_standard_input_is_a_program_or_a_list() {
+        for (bytes, expected) in [
+            (&b"a.pt2\nb/c.onnx\n"[..], true),
+            (b"models/a b.pt2", true),
+            (b"\nmodels\n", true),
+            (b"PK\x03\x04", false),
+            (b"PKG/a.pt2", false),
+            (b" {\"graph_module\": {}}", false),
+            (b"graph():\n", false),
+            (b"ExportedProgram:\n", false),
+            (b"<ir_version: 8> g () => () {}", false),
+            (&[8, 8, 58, 0], false),
+            (b"a\x00b", false),
+            (b"\xff\xfe", false),
+            (b"", false),
+            (b" \n", false),
+        ] {
+            assert_eq!(is_list(bytes), expected, "{}", String::from_utf8_lossy(bytes));
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Workers that are processes: what ends one, such as exhausted memory, ends the check of one program only.
+use super::paths::Program;
+use super::worker::{self, Entry, Job};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+/// The option that makes a worker of the program.
+const WORKER: &str = "--worker";
+
+/// A process that checks programs, one after another.
+pub struct Process {
+    child: Child,
+    // Taken away to end the process.
+    requests: Option<ChildStdin>,
+    replies: BufReader<ChildStdout>,
+}
+
+impl Process {
+    /// Starts a worker with the arguments of this process. `None` where this process is another program, as Python is, or
+    /// no process can be started.
+    pub fn start() -> Option<Process> {
+        let program = std::env::current_exe().ok()?;
+        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let (command, rest) = arguments.split_first()?;
+        if program.file_stem()? != "sizewise" || command != "check" {
+            return None;
+        }
+        let mut command = Command::new(program);
+        command.arg("check").arg(WORKER).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().ok()?;
+        let requests = child.stdin.take();
+        let replies = BufReader::new(child.stdout.take()?);
+        Some(Process { child, requests, replies })
+    }
+
+    /// What the worker finds.
+    ///
+    /// # Errors
+    /// How the worker ended.
+    pub fn check(&mut self, program: &Program) -> Result<Vec<Entry>, String> {
+        match self.ask(program) {
+            Ok(entries) => Ok(entries),
+            Err(error) => {
+                let ended = self.child.wait().map_or_else(|_| error.to_string(), |status| status.to_string());
+                Err(format!("the process that checked it ended: {ended}"))
+            }
+        }
+    }
+
+    fn ask(&mut self, program: &Program) -> io::Result<Vec<Entry>> {
+        let requests = self.requests.as_mut().ok_or(io::ErrorKind::BrokenPipe)?;
+        send(requests, program)?;
+        receive(&mut self.replies)?.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // A worker ends where its requests do.
+        self.requests = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// Answers the requests of standard input, as a worker.
+///
+/// # Errors
+/// When they cannot be read or answered.
+pub fn serve(job: &Job) -> io::Result<()> {
+    let (mut requests, mut replies) = (io::stdin().lock(), io::stdout().lock());
+    while let Some(program) = receive::<Program>(&mut requests)? {
+        send(&mut replies, &worker::check(job, &program))?;
+    }
+    Ok(())
+}
+
+/// Writes a message, which is a line of JSON.
+fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    to.write_all(&line)?;
+    to.flush()
+}
+
+/// Reads a message; `None` at the end.
+fn receive<T: DeserializeOwned>(from: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = Vec::new();
+    match from.read_until(b'\n', &mut line)? {
+        0 => Ok(None),
+        _ => Ok(Some(serde_json::from_slice(&line)?)),
+    }
+}
