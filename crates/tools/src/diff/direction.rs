@@ -1,0 +1,215 @@
+//! Does one program accept all that another one accepts?
+use super::candidates::Candidates;
+use super::form::{Form, Goal, Place};
+use super::interface::Pairs;
+use super::side::{Outcome, Side};
+use sizewise_check::check::{Enforcement, Shapes};
+use sizewise_expr::{Expr, Int, Symbol, Value as Number};
+use sizewise_solve::{Budget, Facts, Verdict, Witness, decide, implies};
+use std::sync::Arc;
+
+/// The most witnesses of one condition that are replayed.
+const MAX_WITNESSES: usize = 3;
+/// The most witnesses that are replayed in all.
+const MAX_REPLAYS: usize = 24;
+/// Of more conditions that do not follow it is not asked which follow from the others.
+const MAX_COMPARED: usize = 24;
+
+/// The calls of one program, for the other.
+pub(super) struct Direction<'s, 'c> {
+    pub from: &'s Side<'c>,
+    pub to: &'s Side<'c>,
+    /// The inputs of `from` and of `to`.
+    pub pairs: Pairs,
+}
+
+/// Inputs that one program accepts and the other refuses.
+pub(super) struct Found {
+    pub shapes: Shapes,
+    /// What the other one says.
+    pub message: String,
+}
+
+/// What is known of the calls of one program.
+#[derive(Default)]
+pub(super) struct Answer {
+    pub found: Option<Found>,
+    /// Why it is not known whether the other one accepts all of them.
+    pub open: Option<String>,
+    /// Conditions of the other one that do not follow: positions among its goals.
+    pub added: Vec<usize>,
+}
+
+impl Answer {
+    /// Whether it is proved that the other program accepts all.
+    pub fn is_proved(&self) -> bool {
+        self.found.is_none() && self.open.is_none()
+    }
+}
+
+impl Direction<'_, '_> {
+    /// The same call of the other program.
+    fn translated(&self, shapes: &Shapes) -> Shapes {
+        let mut other = Shapes::new();
+        for &(i, j) in &self.pairs {
+            let (input, to) = (&self.from.inputs()[i].input, &self.to.inputs()[j].input);
+            if let Some(shape) = shapes.get(&input.placeholder) {
+                other.insert(Arc::clone(&to.placeholder), shape.clone());
+            }
+        }
+        other
+    }
+
+    /// What both programs do with a call of the first.
+    pub fn replay(&self, shapes: &Shapes) -> (Outcome, Outcome) {
+        let first = self.from.replay(shapes);
+        match first {
+            Outcome::Accepts(_) => (first, self.to.replay(&self.translated(shapes))),
+            _ => (first, Outcome::Open),
+        }
+    }
+
+    /// The call, if the first program accepts it and the other one refuses it.
+    fn found(&self, shapes: Shapes) -> Option<Found> {
+        match self.replay(&shapes) {
+            (Outcome::Accepts(_), Outcome::Refuses(message)) => Some(Found { shapes, message }),
+            _ => None,
+        }
+    }
+
+    /// The sizes at a witness; symbols that it does not name have their hints.
+    pub fn shapes_at(&self, witness: &Witness) -> Option<Shapes> {
+        let hints = &self.from.session.contract().hints;
+        self.from.shapes_at(&|symbol: Symbol| {
+            let named = witness.iter().find(|(s, _)| *s == symbol).map(|(_, v)| Number::Int(v.clone()));
+            named.or_else(|| hints.get(&symbol).cloned())
+        })
+    }
+
+    /// Decides each condition of the other program, and looks for a call that it refuses.
+    pub fn decide(&self, from: &mut Form, to: &Form) -> Answer {
+        let mut answer = Answer::default();
+        let (mut replays, mut broken) = (0, Vec::new());
+        let mut facts = from.facts.clone();
+        for (at, goal) in to.goals.iter().enumerate() {
+            let Some(condition) = from.taken(to, goal.condition) else {
+                answer.open.get_or_insert_with(|| "a condition cannot be carried over".to_owned());
+                continue;
+            };
+            match decided(from, &mut facts, condition) {
+                Verdict::Implied { .. } => continue,
+                Verdict::Inconsistent { .. } => return Answer::default(),
+                Verdict::Unknown { reason } => {
+                    answer.open.get_or_insert(reason);
+                }
+                Verdict::Refuted { witness } => {
+                    if answer.found.is_none() {
+                        let most = MAX_WITNESSES.min(MAX_REPLAYS - replays);
+                        answer.found = self.witnessed(from, condition, witness, most, &mut replays);
+                    }
+                    if answer.found.is_none() {
+                        answer.open = Some(not_replayed(goal));
+                    }
+                }
+            }
+            broken.push((at, condition));
+        }
+        answer.added = without_consequences(from, to, &broken);
+        if answer.found.is_none() && !broken.is_empty() {
+            let mut candidates = Candidates::of(self);
+            let conditions: Vec<Expr> = broken.iter().map(|(_, condition)| *condition).collect();
+            let kept = candidates.breaking(from, &conditions);
+            answer.found = kept.into_iter().find_map(|shapes| self.found(shapes));
+        }
+        if answer.found.is_some() {
+            answer.open = None;
+        }
+        answer
+    }
+
+    /// Replays a witness, and others that break the same condition.
+    fn witnessed(
+        &self,
+        from: &mut Form,
+        condition: Expr,
+        witness: Witness,
+        most: usize,
+        replays: &mut usize,
+    ) -> Option<Found> {
+        let (mut facts, mut witness) = (from.facts.clone(), witness);
+        for _ in 0..most {
+            *replays += 1;
+            if let Some(found) = self.shapes_at(&witness).and_then(|shapes| self.found(shapes)) {
+                return Some(found);
+            }
+            let others: Vec<Expr> = witness
+                .iter()
+                .map(|(symbol, value): &(Symbol, Int)| {
+                    let (e, value) = (from.pool.symbol_expr(*symbol), from.pool.int(value.clone()));
+                    from.pool.ne(e, value)
+                })
+                .collect();
+            let other = from.pool.or(&others);
+            facts.assume(&mut from.pool, other);
+            match decide(&mut from.pool, &mut facts, condition, &Budget::small()).verdict {
+                Verdict::Refuted { witness: next } => witness = next,
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Looks for a call that the other program refuses, where it is not known as conditions what one of them accepts.
+    pub fn tried(&self, reason: String) -> Answer {
+        let found = Candidates::of(self).first(MAX_REPLAYS).into_iter().find_map(|shapes| self.found(shapes));
+        let open = found.is_none().then_some(reason);
+        Answer { found, open, added: Vec::new() }
+    }
+}
+
+/// Decides a condition, with little work first.
+fn decided(from: &mut Form, facts: &mut Facts, condition: Expr) -> Verdict {
+    match decide(&mut from.pool, facts, condition, &Budget::small()).verdict {
+        Verdict::Unknown { .. } => decide(&mut from.pool, facts, condition, &Budget::default()).verdict,
+        verdict => verdict,
+    }
+}
+
+fn not_replayed(goal: &Goal) -> String {
+    match goal.enforced.by {
+        Enforcement::Path => {
+            "a program may go another way for some sizes, and no example shows what it does then".to_owned()
+        }
+        Enforcement::AtEntry | Enforcement::ByStep => {
+            "a condition does not follow, and no example shows that it matters".to_owned()
+        }
+    }
+}
+
+/// The conditions that are checked and do not follow from the others: positions among the goals.
+fn without_consequences(from: &mut Form, to: &Form, broken: &[(usize, Expr)]) -> Vec<usize> {
+    let is_shown = |goal: &Goal| goal.enforced.by != Enforcement::Path && !goal.is_requirement;
+    let mut kept: Vec<(usize, Expr)> =
+        broken.iter().copied().filter(|(at, _)| is_shown(&to.goals[*at])).collect();
+    if kept.len() > MAX_COMPARED {
+        return kept.into_iter().map(|(at, _)| at).collect();
+    }
+    let mut i = kept.len();
+    while i > 0 {
+        i -= 1;
+        let mut facts = from.facts.clone();
+        for (_, other) in kept.iter().filter(|(at, _)| *at != kept[i].0) {
+            facts.assume(&mut from.pool, *other);
+        }
+        if kept.len() > 1 && implies(&mut from.pool, &mut facts, kept[i].1, &Budget::small()) {
+            kept.remove(i);
+        }
+    }
+    kept.into_iter().map(|(at, _)| at).collect()
+}
+
+/// The names of places, for messages.
+pub(super) fn shown(form: &mut Form, places: &[Place], at: usize) -> (String, Option<String>) {
+    let Goal { condition, enforced, .. } = form.goals[at].clone();
+    (form.shown(places, condition), enforced.line)
+}
