@@ -40,7 +40,11 @@ fn replayed(old: &Checker, new: &Checker, found: &Difference) {
     };
     for example in &found.examples {
         let accepted = (is_accepted(old, &example.inputs), is_accepted(new, &example.inputs));
-        assert_eq!(accepted, (example.accepted_by == Which::Old, example.accepted_by == Which::New), "{found:?}");
+        assert_eq!(
+            accepted,
+            (example.accepted_by == Which::Old, example.accepted_by == Which::New),
+            "{found:?}"
+        );
     }
     for change in &found.outputs {
         assert_ne!(change.old, change.new, "{found:?}");
@@ -90,10 +94,18 @@ fn the_verdict_is_that_of_new_against_old_and_of_old_against_new() {
         };
         let found = compared(path, &[], edits);
         assert_eq!(found.verdict, *verdict, "{path} {edits:?}: {found:?}");
-        assert_eq!((texts(&found.added), texts(&found.removed)), (texts_of(added), texts_of(removed)), "{edits:?}");
+        assert_eq!(
+            (texts(&found.added), texts(&found.removed)),
+            (texts_of(added), texts_of(removed)),
+            "{edits:?}"
+        );
         let found = compared(path, edits, &[]);
         assert_eq!(found.verdict, opposite(*verdict), "{path} {edits:?} back: {found:?}");
-        assert_eq!((texts(&found.added), texts(&found.removed)), (texts_of(removed), texts_of(added)), "{edits:?}");
+        assert_eq!(
+            (texts(&found.added), texts(&found.removed)),
+            (texts_of(removed), texts_of(added)),
+            "{edits:?}"
+        );
     }
 }
 
@@ -104,8 +116,11 @@ fn texts_of(texts: &[&str]) -> Vec<String> {
 #[test]
 fn changes_of_the_interface_and_of_outputs_are_named() {
     let parts = |found: &Difference| {
-        let outputs: Vec<String> =
-            found.outputs.iter().map(|change| format!("{} {} {}", change.output, change.old, change.new)).collect();
+        let outputs: Vec<String> = found
+            .outputs
+            .iter()
+            .map(|change| format!("{} {} {}", change.output, change.old, change.new))
+            .collect();
         (found.verdict, found.interface.clone(), outputs)
     };
     let dtype = |from: i64, to: i64| (format!("{{\"dtype\":{from},"), format!("{{\"dtype\":{to},"));
@@ -120,19 +135,37 @@ fn changes_of_the_interface_and_of_outputs_are_named() {
     assert_eq!(parts(&found), (Verdict::Equal, texts_of(&changes), none.clone()));
     // The output is the other input.
     let output = [
-        ("\"outputs\":[{\"as_tensor\":{\"name\":\"add\"}}],\"nodes\"", "\"outputs\":[{\"as_tensor\":{\"name\":\"y\"}}],\"nodes\""),
-        ("{\"user_output\":{\"arg\":{\"as_tensor\":{\"name\":\"add\"", "{\"user_output\":{\"arg\":{\"as_tensor\":{\"name\":\"y\""),
+        (
+            "\"outputs\":[{\"as_tensor\":{\"name\":\"add\"}}],\"nodes\"",
+            "\"outputs\":[{\"as_tensor\":{\"name\":\"y\"}}],\"nodes\"",
+        ),
+        (
+            "{\"user_output\":{\"arg\":{\"as_tensor\":{\"name\":\"add\"",
+            "{\"user_output\":{\"arg\":{\"as_tensor\":{\"name\":\"y\"",
+        ),
     ];
     let found = compared(AREA, &[], &output);
-    assert_eq!((found.verdict, found.interface.len(), found.outputs.len()), (Verdict::Equal, 0, 1), "{found:?}");
-    let renamed = [("\"name\":\"y\"", "\"name\":\"z\""), ("\"y\":{\"dtype\"", "\"z\":{\"dtype\""), ("L['y']", "L['z']")];
+    assert_eq!(
+        (found.verdict, found.interface.len(), found.outputs.len()),
+        (Verdict::Equal, 0, 1),
+        "{found:?}"
+    );
+    let renamed = [
+        ("\"name\":\"y\"", "\"name\":\"z\""),
+        ("\"y\":{\"dtype\"", "\"z\":{\"dtype\""),
+        ("L['y']", "L['z']"),
+    ];
     let found = compared(AREA, &[], &renamed);
     assert_eq!(parts(&found), (Verdict::Equal, texts_of(&["the input y is called z"]), none));
 }
 
 #[test]
 fn an_input_of_another_rank_is_refused_by_each() {
-    let found = compared(BRANCH, &[ONE_DIMENSION, ("\"strides\":[{\"as_int\":3},{\"as_int\":1}]", "\"strides\":[{\"as_int\":1}]")], &[]);
+    let found = compared(
+        BRANCH,
+        &[ONE_DIMENSION, ("\"strides\":[{\"as_int\":3},{\"as_int\":1}]", "\"strides\":[{\"as_int\":1}]")],
+        &[],
+    );
     assert_eq!(found.verdict, Verdict::Different, "{found:?}");
     assert_eq!(found.examples.len(), 2, "{found:?}");
 }
@@ -194,14 +227,20 @@ fn a_report_has_four_forms_of_the_same() {
     let json: Json = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["verdict"], "narrower");
     assert_eq!(json["examples"][0]["accepted_by"], "old");
-    assert_eq!(json["guards"], json!({"added": [{"condition": "x.shape[0]*y.shape[0] <= 499", "line": null}], "removed": []}));
+    assert_eq!(
+        json["guards"],
+        json!({"added": [{"condition": "x.shape[0]*y.shape[0] <= 499", "line": null}], "removed": []})
+    );
     for field in ["outputs", "interface"] {
         assert_eq!(json[field], json!([]), "{json}");
     }
     let (_, markdown, _) = run(&[LESS], &["--format", "markdown"]);
     assert!(markdown.contains("- `x.shape[0]*y.shape[0] <= 499`\n"), "{markdown}");
     let (_, page, _) = run(&[LESS], &["--format", "html"]);
-    assert!(page.contains("<code>x.shape[0]*y.shape[0] &lt;= 499</code>") && !page.contains("<script"), "{page}");
+    assert!(
+        page.contains("<code>x.shape[0]*y.shape[0] &lt;= 499</code>") && !page.contains("<script"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -210,7 +249,11 @@ fn what_cannot_be_compared_is_refused() {
         (&["diff", AREA], 2, "<NEW>"),
         (&["diff", "-", "-"], 2, "only one of the programs can be standard input"),
         (&["diff", AREA, AREA, "--fail-on", "wider"], 2, "invalid value 'wider'"),
-        (&["diff", AREA, "examples/patches.onnx"], 3, "examples/patches.onnx: diff is not supported for an ONNX model"),
+        (
+            &["diff", AREA, "examples/patches.onnx"],
+            3,
+            "examples/patches.onnx: diff is not supported for an ONNX model",
+        ),
         (&["diff", AREA, "examples/area.json"], 3, "examples/area.json: "),
         (&["diff", "no.pt2", AREA], 3, "no.pt2: "),
     ];

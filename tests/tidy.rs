@@ -34,7 +34,18 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
     ("ir", &[("keys", 0), ("", 1)]),
     ("kernels", &[("", 0), ("policy", 1), ("ops", 2), ("custom", 3), ("operators", 3), ("coverage", 4)]),
     ("check", &[("records", 0), ("spec", 1), ("propagate", 2), ("report", 3), ("check", 4), ("query", 5)]),
-    ("tools", &[("replay", 0), ("verify", 0), ("sharing", 0), ("cost", 1), ("diff", 1), ("recorded_values", 1), ("pass", 2)]),
+    (
+        "tools",
+        &[
+            ("replay", 0),
+            ("verify", 0),
+            ("sharing", 0),
+            ("cost", 1),
+            ("diff", 1),
+            ("recorded_values", 1),
+            ("pass", 2),
+        ],
+    ),
     (
         "onnx",
         &[

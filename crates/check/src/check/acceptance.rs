@@ -6,7 +6,7 @@ use super::runtime;
 use super::session::Session;
 use crate::report::guard_code::GuardSet;
 use sizewise_env::Origin;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_ir::SymbolHints;
 use sizewise_kernels::Value;
 
@@ -45,12 +45,16 @@ pub enum Enforcement {
 }
 
 impl Session<'_> {
-    /// What the program accepts and returns.
+    /// What the program accepts and returns; with a case, where the symbol has this value.
     ///
     /// # Errors
-    /// As [`Session::guard_set`].
-    pub fn acceptance(&self) -> Result<Acceptance, CheckError> {
-        let Followed { assumptions, mut run, unchecked } = self.followed()?;
+    /// As [`Session::guard_set`]; when a step is refused, or is not followed to its end.
+    pub fn acceptance(&self, case: Option<(Symbol, Int)>) -> Result<Acceptance, CheckError> {
+        let Followed { assumptions, mut run, unchecked } = self.followed(case)?;
+        if let Some(failure) = run.failures.first() {
+            let at = run.step(failure.origin).map_or_else(String::new, |step| format!("{}: ", step.op()));
+            return Err(CheckError::UnreadableContract(format!("{at}{}", failure.message)));
+        }
         let mut set = of_inputs(self, &run.env.pool)?;
         let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
         let mut demands = Vec::new();
@@ -72,7 +76,7 @@ impl Session<'_> {
         demands.resize(set.conditions.len(), Enforced { by: Enforcement::Path, line: None });
         set.left_open = left_open(&assumptions, &run);
         set.not_followed = run.unsupported.len();
-        let results_are_derived = run.failures.is_empty() && run.unsupported.is_empty();
+        let results_are_derived = run.unsupported.is_empty();
         let hints = self.contract().hints.clone();
         set.pool = run.env.pool;
         Ok(Acceptance { set, demands, hints, results: run.results, results_are_derived })

@@ -31,26 +31,32 @@ impl<'c> Session<'c> {
     /// When the program cannot be propagated, sizes do not determine its symbols, or something that it enforces cannot
     /// be read.
     pub fn guard_set(&self) -> Result<GuardSet, CheckError> {
-        build(self, self.followed()?)
+        build(self, self.followed(None)?)
     }
 
-    /// The program followed for the conditions that it needs.
+    /// The program followed for the conditions that it needs; with a value in place of a symbol, for that case only.
     ///
     /// # Errors
     /// As [`Session::guard_set`].
-    pub(super) fn followed(&self) -> Result<Followed<'c>, CheckError> {
+    pub(super) fn followed(&self, case: Option<(Symbol, Int)>) -> Result<Followed<'c>, CheckError> {
         if let Some(reason) = self.contract().unreadable.first() {
             return Err(CheckError::UnreadableContract(reason.clone()));
         }
         let assumptions = self.contract().unconstrained();
+        let (program, operators) = (self.checker().program(), self.evaluator().operators());
+        let unchecked = UNCHECKED_MINIMUM;
+        if let Some((symbol, value)) = case {
+            let assumptions = assumptions.with(symbol, value);
+            let run = propagate(program, &assumptions, operators)?;
+            return Ok(Followed { assumptions, run, unchecked });
+        }
         if let Some(trace) = self.trace() {
             let run = trace.under(&assumptions);
-            return Ok(Followed { assumptions, run, unchecked: UNCHECKED_MINIMUM });
+            return Ok(Followed { assumptions, run, unchecked });
         }
-        let (program, operators) = (self.checker().program(), self.evaluator().operators());
         let run = propagate(program, &assumptions, operators)?;
         if run.failures.is_empty() && run.unreadable.is_empty() {
-            return Ok(Followed { assumptions, run, unchecked: UNCHECKED_MINIMUM });
+            return Ok(Followed { assumptions, run, unchecked });
         }
         // A step needs the recorded ranges.
         let assumptions = self.contract().assumed();
@@ -147,7 +153,8 @@ pub(super) fn conditions(
     unchecked: i64,
 ) -> Vec<Demanded> {
     let mut all: Vec<Demanded> = Vec::new();
-    let entry = |condition, is_enforced| Demanded { condition, is_enforced, is_at_entry: is_enforced, origin: None };
+    let entry =
+        |condition, is_enforced| Demanded { condition, is_enforced, is_at_entry: is_enforced, origin: None };
     for (e, bounds) in &contract.ranges {
         let min = bounds.min.filter(|&min| min > unchecked);
         let is_enforced = min.is_none_or(|min| min > UNCHECKED_MINIMUM);

@@ -24,7 +24,9 @@ impl<'d, 's, 'c> Candidates<'d, 's, 'c> {
         let mut values: IndexSet<Int> = [2, 3, 1, 0, 4, 5, 7, 8, 16, 6, 9].map(Int::from).into();
         let ends = |bounds: &Bounds| [bounds.min, bounds.max].into_iter().flatten();
         for end in from.ranges.iter().chain(&to.ranges).flat_map(|(_, bounds)| ends(bounds)) {
-            values.extend([end.checked_sub(1), Some(end), end.checked_add(1)].into_iter().flatten().map(Int::from));
+            values.extend(
+                [end.checked_sub(1), Some(end), end.checked_add(1)].into_iter().flatten().map(Int::from),
+            );
         }
         let mut assignments: Vec<Vec<(Symbol, Int)>> = vec![Vec::new()];
         let symbols = from.input_symbols();

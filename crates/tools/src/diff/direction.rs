@@ -47,6 +47,17 @@ impl Answer {
     }
 }
 
+impl Answer {
+    /// Settles what is open by the answers of cases, which are all there are.
+    pub fn settle(&mut self, cases: Vec<Answer>) {
+        if self.open.is_some() {
+            self.open = cases.iter().find_map(|case| case.open.clone());
+            self.found = cases.into_iter().find_map(|case| case.found);
+            self.open = self.open.take().filter(|_| self.found.is_none());
+        }
+    }
+}
+
 impl Direction<'_, '_> {
     /// The same call of the other program.
     fn translated(&self, shapes: &Shapes) -> Shapes {

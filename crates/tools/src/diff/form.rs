@@ -37,7 +37,10 @@ pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
                     (0..sizes.len()).for_each(|dim| add(Some(dim), format!("{path}.shape[{dim}]")));
                 }
             }
-            (InputKind::Scalar(_) | InputKind::Constant(_), InputKind::Scalar(_) | InputKind::Constant(_)) => {
+            (
+                InputKind::Scalar(_) | InputKind::Constant(_),
+                InputKind::Scalar(_) | InputKind::Constant(_),
+            ) => {
                 add(None, path);
             }
             _ => {}
@@ -53,6 +56,15 @@ pub(super) struct Goal {
     pub enforced: Enforced,
     /// Whether it only says that another one has a value.
     pub is_requirement: bool,
+}
+
+/// A case: a place that has a value, or has not.
+#[derive(Clone)]
+pub(super) struct Case {
+    /// The place.
+    pub at: usize,
+    pub value: Int,
+    pub is_equal: bool,
 }
 
 /// What one program accepts.
@@ -74,12 +86,13 @@ pub(super) struct Form<'s> {
 }
 
 impl<'s> Form<'s> {
-    /// `own` picks the side of a place.
+    /// What the program accepts in all of the cases. `own` picks the side of a place.
     pub fn new(
         side: &Side,
         acceptance: &'s Acceptance,
         places: &[Place],
         own: &dyn Fn(&Place) -> usize,
+        cases: &[Case],
     ) -> Form<'s> {
         let mut pool = acceptance.set.pool.clone();
         let sizes: Vec<Option<Expr>> =
@@ -106,7 +119,7 @@ impl<'s> Form<'s> {
         };
         form.determine(side, places, own);
         form.demand(places);
-        form.assume();
+        form.assume(cases);
         form
     }
 
@@ -154,8 +167,10 @@ impl<'s> Form<'s> {
     }
 
     fn add_goal(&mut self, condition: Expr, enforced: Enforced) {
-        for (e, is_requirement) in
-            requirements(&mut self.pool, &[condition]).into_iter().map(|e| (e, true)).chain([(condition, false)])
+        for (e, is_requirement) in requirements(&mut self.pool, &[condition])
+            .into_iter()
+            .map(|e| (e, true))
+            .chain([(condition, false)])
         {
             let is_known = self.goals.iter().any(|goal| goal.condition == e);
             if self.pool.as_bool(e) != Some(true) && !is_known {
@@ -165,7 +180,7 @@ impl<'s> Form<'s> {
     }
 
     /// Assumes what every call satisfies that the program accepts.
-    fn assume(&mut self) {
+    fn assume(&mut self, cases: &[Case]) {
         let set = &self.acceptance.set;
         for v in &set.variables {
             let is_size = v.dim.is_some() && v.factor.is_one() && v.offset.is_zero();
@@ -190,6 +205,12 @@ impl<'s> Form<'s> {
                 let is_size = self.pool.ge(size, Expr::ZERO);
                 self.facts.assume(&mut self.pool, is_size);
             }
+        }
+        for Case { at, value, is_equal } in cases {
+            let Some(size) = self.sizes[*at] else { continue };
+            let value = self.pool.int(value.clone());
+            let condition = if *is_equal { self.pool.eq(size, value) } else { self.pool.ne(size, value) };
+            self.facts.assume(&mut self.pool, condition);
         }
         let demands: Vec<(Expr, Enforcement)> =
             set.conditions.iter().copied().zip(self.acceptance.demands.iter().map(|d| d.by)).collect();
@@ -232,6 +253,14 @@ impl<'s> Form<'s> {
         let (symbols, sizes) = (&self.symbols, &self.sizes);
         let value = |s: Symbol| sizes[symbols.iter().position(|symbol| *symbol == s)?];
         Some(self.pool.substitute_symbols(read, value))
+    }
+
+    /// The places on which it depends which way the program goes.
+    pub fn choosing(&self) -> Vec<usize> {
+        let paths = self.goals.iter().filter(|goal| goal.enforced.by == Enforcement::Path);
+        let paths: Vec<Expr> = paths.map(|goal| goal.condition).collect();
+        let free = self.pool.free_symbols(&paths);
+        (0..self.symbols.len()).filter(|&at| free.contains(&self.symbols[at])).collect()
     }
 
     /// A condition over the places as people read it.

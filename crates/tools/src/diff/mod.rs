@@ -5,6 +5,7 @@
 //! decided whether all that the other one accepts satisfies it. A call that shows a difference was replayed in both
 //! programs.
 mod candidates;
+mod cases;
 mod direction;
 mod form;
 mod interface;
@@ -20,7 +21,7 @@ use serde_json::{Value as Json, json};
 use side::Side;
 use sizewise_check::check::{CheckError, Checker, Shapes};
 use sizewise_check::report::int_json;
-use sizewise_check::spec::Shape;
+use sizewise_check::spec::{InputKind, Shape};
 use sizewise_expr::{Value as Number, is_cancelled};
 use sizewise_kernels::Operators;
 
@@ -153,9 +154,12 @@ fn compare(old: &Side, new: &Side) -> Difference {
         _ if let Some(answers) = other_ranks(&lost, &won) => answers,
         (Ok(before), Ok(after)) => {
             let places = places(old, new, &lost.pairs);
-            let mut before = Form::new(old, before, &places, &|place| place.inputs.0);
-            let mut after = Form::new(new, after, &places, &|place| place.inputs.1);
-            let answers = (lost.decide(&mut before, &after), won.decide(&mut after, &before));
+            let mut before = Form::new(old, before, &places, &|place| place.inputs.0, &[]);
+            let mut after = Form::new(new, after, &places, &|place| place.inputs.1, &[]);
+            let mut answers = (lost.decide(&mut before, &after), won.decide(&mut after, &before));
+            if answers.0.open.is_some() || answers.1.open.is_some() {
+                cases::settle(&lost, &won, [&before, &after], &places, &mut answers);
+            }
             let outputs = outputs::compare(&lost, &mut before, &mut after, &places);
             difference.outputs = outputs.changes;
             difference.notes.extend(outputs.notes);
@@ -163,6 +167,7 @@ fn compare(old: &Side, new: &Side) -> Difference {
             difference.removed = guards(&mut before, &places, &answers.1.added);
             for (which, form) in [("OLD", &before), ("NEW", &after)] {
                 difference.notes.extend(left_open(which, form));
+                difference.notes.extend(not_followed(which, form));
             }
             answers
         }
@@ -188,9 +193,9 @@ fn other_ranks(lost: &Direction, won: &Direction) -> Option<(Answer, Answer)> {
     })
 }
 
-fn rank(kind: &sizewise_check::spec::InputKind) -> Option<usize> {
+fn rank(kind: &InputKind) -> Option<usize> {
     match kind {
-        sizewise_check::spec::InputKind::Tensor { sizes, .. } => Some(sizes.len()),
+        InputKind::Tensor { sizes, .. } => Some(sizes.len()),
         _ => None,
     }
 }
@@ -211,6 +216,16 @@ fn left_open(which: &str, form: &Form) -> Option<String> {
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
         format!("conditions of {which} that data decide take no part: {}{more}", shown.join(", "))
     })
+}
+
+/// That a program has steps whose recorded shapes are taken for granted.
+fn not_followed(which: &str, form: &Form) -> Option<String> {
+    let steps = match form.acceptance.set.not_followed {
+        0 => return None,
+        1 => "1 step".to_owned(),
+        steps => format!("{steps} steps"),
+    };
+    Some(format!("{steps} of {which} have no kernel: what they need takes no part, and their recorded shapes are taken"))
 }
 
 impl Difference {

@@ -25,7 +25,7 @@ pub(super) enum Outcome {
 impl<'c> Side<'c> {
     pub fn new(checker: &'c Checker, operators: &'c Operators) -> Result<Side<'c>, CheckError> {
         let session = checker.session(operators)?;
-        let acceptance = session.acceptance();
+        let acceptance = session.acceptance(None);
         Ok(Side { checker, session, acceptance })
     }
 
