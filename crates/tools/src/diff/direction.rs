@@ -12,6 +12,8 @@ use std::sync::Arc;
 const MAX_WITNESSES: usize = 3;
 /// The most witnesses that are replayed in all.
 const MAX_REPLAYS: usize = 24;
+/// The most conditions that are decided with more than little work.
+const MAX_DEEP: usize = 12;
 /// Of more conditions that do not follow it is not asked which follow from the others.
 const MAX_COMPARED: usize = 24;
 
@@ -100,6 +102,10 @@ impl Direction<'_, '_> {
     /// Decides each condition of the other program, and looks for a call that it refuses.
     pub fn decide(&self, from: &mut Form, to: &Form) -> Answer {
         let mut answer = Answer::default();
+        if from.sizes.iter().chain(&to.sizes).any(Option::is_none) {
+            answer.open = Some("truth values of inputs are not compared".to_owned());
+        }
+        let mut deep = MAX_DEEP;
         let (mut replays, mut broken) = (0, Vec::new());
         let mut facts = from.facts.clone();
         for (at, goal) in to.goals.iter().enumerate() {
@@ -107,7 +113,7 @@ impl Direction<'_, '_> {
                 answer.open.get_or_insert_with(|| "a condition cannot be carried over".to_owned());
                 continue;
             };
-            match decided(from, &mut facts, condition) {
+            match decided(from, &mut facts, condition, &mut deep) {
                 Verdict::Implied { .. } => continue,
                 Verdict::Inconsistent { .. } => return Answer::default(),
                 Verdict::Unknown { reason } => {
@@ -178,10 +184,13 @@ impl Direction<'_, '_> {
     }
 }
 
-/// Decides a condition, with little work first.
-fn decided(from: &mut Form, facts: &mut Facts, condition: Expr) -> Verdict {
+/// Decides a condition, with little work first; with more as long as that is not used up.
+fn decided(from: &mut Form, facts: &mut Facts, condition: Expr, deep: &mut usize) -> Verdict {
     match decide(&mut from.pool, facts, condition, &Budget::small()).verdict {
-        Verdict::Unknown { .. } => decide(&mut from.pool, facts, condition, &Budget::default()).verdict,
+        Verdict::Unknown { .. } if *deep > 0 => {
+            *deep -= 1;
+            decide(&mut from.pool, facts, condition, &Budget::default()).verdict
+        }
         verdict => verdict,
     }
 }
@@ -219,7 +228,7 @@ fn without_consequences(from: &mut Form, to: &Form, broken: &[(usize, Expr)]) ->
     kept.into_iter().map(|(at, _)| at).collect()
 }
 
-/// The names of places, for messages.
+/// A condition of a program as people read it, and the line that needs it.
 pub(super) fn shown(form: &mut Form, places: &[Place], at: usize) -> (String, Option<String>) {
     let Goal { condition, enforced, .. } = form.goals[at].clone();
     (form.shown(places, condition), enforced.line)

@@ -23,12 +23,19 @@ pub(super) struct Place {
 
 /// The sizes and numbers of corresponding inputs; an input of other rank has none.
 pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
+    // No symbol of the programs may be taken for one of a place.
+    let is_taken = |name: &str| {
+        [old, new].iter().any(|side| side.session.contract().env.pool.find_symbol(name).is_some())
+    };
     let mut places = Vec::new();
     for &(i, j) in pairs {
         let (before, after) = (&old.inputs()[i], &new.inputs()[j]);
         let path = after.path();
         let mut add = |dim: Option<usize>, name: String| {
-            let symbol = dim.map_or(format!("in_{j}_"), |dim| format!("in_{j}_{dim}_"));
+            let mut symbol = dim.map_or(format!("in_{j}_"), |dim| format!("in_{j}_{dim}_"));
+            while is_taken(&symbol) {
+                symbol.push('_');
+            }
             places.push(Place { inputs: (i, j), dim, symbol, name });
         };
         match (&before.kind, &after.kind) {
@@ -284,7 +291,7 @@ impl<'s> Form<'s> {
 fn size(pool: &mut Pool, input: &ProgramInput, dim: Option<usize>) -> Option<Expr> {
     match (&input.kind, dim) {
         (InputKind::Tensor { sizes, .. }, Some(dim)) => sizes.get(dim).copied(),
-        (InputKind::Scalar(e), None) => Some(*e),
+        (InputKind::Scalar(e), None) => Some(*e).filter(|&e| pool.sort(e) != Sort::Bool),
         (InputKind::Constant(Constant::Int(v)), None) => Some(pool.int(*v)),
         (InputKind::Constant(Constant::Bool(v)), None) => Some(pool.int(i64::from(*v))),
         (InputKind::Constant(Constant::Float(v)), None) => Some(pool.float(*v)),

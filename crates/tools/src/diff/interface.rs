@@ -75,9 +75,8 @@ fn kinds(old: &ProgramInput, new: &ProgramInput, interface: &mut Interface) {
         _ => false,
     };
     let are_tensors = matches!((&old.kind, &new.kind), (InputKind::Tensor { .. }, InputKind::Tensor { .. }));
-    let are_constants = matches!((&old.kind, &new.kind), (InputKind::Constant(_), InputKind::Constant(_)));
     let are_numbers = is_number(&old.kind) && is_number(&new.kind);
-    interface.is_broken |= !(are_tensors || are_constants || are_numbers);
+    interface.is_broken |= !(are_tensors || are_numbers);
     interface.changes.push(format!("the input {path} was {before} and is {after}"));
 }
 

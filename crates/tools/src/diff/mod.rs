@@ -225,7 +225,9 @@ fn not_followed(which: &str, form: &Form) -> Option<String> {
         1 => "1 step".to_owned(),
         steps => format!("{steps} steps"),
     };
-    Some(format!("{steps} of {which} have no kernel: what they need takes no part, and their recorded shapes are taken"))
+    Some(format!(
+        "{steps} of {which} have no kernel: what they need takes no part, and their recorded shapes are taken"
+    ))
 }
 
 impl Difference {
