@@ -154,6 +154,7 @@ fn changes_of_the_interface_and_of_outputs_are_named() {
         ("\"name\":\"y\"", "\"name\":\"z\""),
         ("\"y\":{\"dtype\"", "\"z\":{\"dtype\""),
         ("L['y']", "L['z']"),
+        ("[\"x\",\"y\"]", "[\"x\",\"z\"]"),
     ];
     let found = compared(AREA, &[], &renamed);
     assert_eq!(parts(&found), (Verdict::Equal, texts_of(&["the input y is called z"]), none));
@@ -172,23 +173,52 @@ fn an_input_of_another_rank_is_refused_by_each() {
 
 #[test]
 fn variants_of_real_programs_are_compared() {
-    for (old, new, verdict) in [
-        ("pt_dict", "pt_dict__core", Verdict::Equal),
-        ("patch_merge", "patch_merge__core", Verdict::Equal),
-        ("spec_min_only", "spec_min_only__core", Verdict::Equal),
-        ("conv_skip_add_even_named", "conv_skip_add_even_named__core", Verdict::Equal),
-        ("op_type_promote", "op_type_promote__core", Verdict::Equal),
-        ("sz_adaptive_avg_7", "sz_adaptive_avg_7__core", Verdict::Equal),
+    for (name, verdict, removed) in [
+        ("pt_dict", Verdict::Wider, &["inp['a'].shape[0] <= 50"] as &[&str]),
+        ("patch_merge", Verdict::Equal, &[]),
+        ("spec_min_only", Verdict::Wider, &["x.shape[0] >= 4"]),
+        ("conv_skip_add_even_named", Verdict::Wider, &["x.shape[2] <= 129", "x.shape[3] <= 129"]),
+        ("op_type_promote", Verdict::Equal, &[]),
+        ("sz_adaptive_avg_7", Verdict::Equal, &[]),
+        ("map_rows", Verdict::Equal, &[]),
+        ("cond_multi_out", Verdict::Equal, &[]),
     ] {
         let checker = |name: &str| {
             Checker::read(name, &bytes(&format!("tests/data/programs/{name}.pt2"))).expect("a program")
         };
-        let (old, new) = (checker(old), checker(new));
+        let (old, new) = (checker(name), checker(&format!("{name}__core")));
         let found = diff(&old, &new, &Operators::new()).expect("a difference");
         replayed(&old, &new, &found);
         assert_eq!(found.verdict, verdict, "{found:?}");
-        assert!(found.added.is_empty() && found.removed.is_empty() && found.outputs.is_empty(), "{found:?}");
+        let texts: Vec<&str> = found.removed.iter().map(|change| change.condition.as_str()).collect();
+        assert_eq!((texts, found.added.len(), found.outputs.len()), (removed.to_vec(), 0, 0), "{found:?}");
+        let back = diff(&new, &old, &Operators::new()).expect("a difference");
+        replayed(&new, &old, &back);
+        let is_narrower = verdict == Verdict::Wider;
+        assert_eq!(back.verdict, if is_narrower { Verdict::Narrower } else { Verdict::Equal }, "{back:?}");
     }
+}
+
+#[test]
+fn a_program_is_equal_to_itself() {
+    let mut others = Vec::new();
+    for folder in ["examples", "tests/data/programs"] {
+        let entries =
+            std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)).expect("a folder");
+        let paths = entries.map(|entry| entry.expect("an entry").path());
+        for path in paths.filter(|path| path.extension().is_some_and(|extension| extension == "pt2")) {
+            let Ok(checker) = Checker::read("program", &std::fs::read(&path).expect("a file")) else {
+                continue;
+            };
+            let found = diff(&checker, &checker, &Operators::new()).expect("a difference");
+            assert!(found.examples.is_empty() && found.outputs.is_empty(), "{path:?}: {found:?}");
+            assert!(found.added.is_empty() && found.removed.is_empty(), "{path:?}: {found:?}");
+            if found.verdict != Verdict::Equal {
+                others.push((path.file_name().map(|name| name.to_string_lossy().into_owned()), found.notes));
+            }
+        }
+    }
+    assert!(others.is_empty(), "{others:#?}");
 }
 
 /// Writes a variant of the example and compares the example with it.

@@ -1,7 +1,7 @@
 //! `sizewise diff`: what a new export of a program changes.
 use super::args::{Given, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
-use super::programs::{Loaded, failed};
+use super::programs::{Loaded, failed, unreadable};
 use super::{files, operators};
 use crate::check::Checker;
 use crate::diff::{Difference, Verdict, diff};
@@ -93,7 +93,7 @@ fn open(options: &DiffOptions, path: &Path) -> Result<Subject> {
 const ALL: &[&str] = &["old", "new", "model", "fail-on", "ops", "backend", "format", "output"];
 
 fn program(subject: &Subject) -> Result<&Checker> {
-    subject.program("diff").map_err(|error| Failure::program(failed(subject.name(), error).message))
+    subject.program("diff").map_err(|error| unreadable(subject.name(), error))
 }
 
 fn status(found: &Difference, fail_on: FailOn) -> ExitCode {

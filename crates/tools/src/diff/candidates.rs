@@ -8,8 +8,6 @@ use sizewise_ir::Bounds;
 
 /// The most calls whose conditions are evaluated.
 const MAX_CANDIDATES: usize = 600;
-/// The most calls that break a condition and are replayed.
-const MAX_BREAKING: usize = 12;
 
 /// Assignments of the symbols of one program.
 pub(super) struct Candidates<'d, 's, 'c> {
@@ -47,8 +45,8 @@ impl<'d, 's, 'c> Candidates<'d, 's, 'c> {
         self.assignments.iter().filter_map(|at| self.direction.shapes_at(at)).take(most).collect()
     }
 
-    /// Those that satisfy the facts of the first program and break a condition of the other.
-    pub fn breaking(&mut self, from: &Form, conditions: &[Expr]) -> Vec<Shapes> {
+    /// The first that satisfy the facts of the first program and break a condition of the other.
+    pub fn breaking(&self, from: &Form, conditions: &[Expr], most: usize) -> Vec<Shapes> {
         let hints = &from.acceptance.hints;
         let is_breaking = |at: &&Vec<(Symbol, Int)>| {
             let value = |symbol: Symbol| match at.iter().find(|(s, _)| *s == symbol) {
@@ -59,6 +57,6 @@ impl<'d, 's, 'c> Candidates<'d, 's, 'c> {
             from.facts.conditions().iter().all(holds) && !conditions.iter().all(holds)
         };
         let breaking = self.assignments.iter().filter(is_breaking);
-        breaking.filter_map(|at| self.direction.shapes_at(at)).take(MAX_BREAKING).collect()
+        breaking.filter_map(|at| self.direction.shapes_at(at)).take(most).collect()
     }
 }

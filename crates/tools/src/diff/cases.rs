@@ -8,6 +8,8 @@ use sizewise_expr::{Int, Pool};
 
 /// The most places of which small sizes are cases.
 const MAX_PLACES: usize = 2;
+/// Larger programs are not followed again.
+const MAX_NODES: usize = 2_000;
 /// The sizes that are cases.
 const SMALL: [Int; 2] = [Int::ZERO, Int::ONE];
 
@@ -23,7 +25,8 @@ pub(super) fn settle(
     chosen.sort_unstable();
     chosen.dedup();
     chosen.truncate(MAX_PLACES);
-    if chosen.is_empty() {
+    let nodes = [lost.from, lost.to].map(|side| side.checker.program().graph.total_nodes());
+    if chosen.is_empty() || nodes.iter().any(|&nodes| nodes > MAX_NODES) {
         return;
     }
     let mut rest: Vec<Case> = Vec::new();

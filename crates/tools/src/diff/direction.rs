@@ -14,6 +14,10 @@ const MAX_WITNESSES: usize = 3;
 const MAX_REPLAYS: usize = 24;
 /// The most conditions that are decided with more than little work.
 const MAX_DEEP: usize = 12;
+/// The most conditions that calls near the traced example are looked for to break.
+const MAX_NEAR: usize = 4;
+/// The most calls that break some condition and are replayed.
+const MAX_BREAKING: usize = 12;
 /// Of more conditions that do not follow it is not asked which follow from the others.
 const MAX_COMPARED: usize = 24;
 
@@ -23,6 +27,8 @@ pub(super) struct Direction<'s, 'c> {
     pub to: &'s Side<'c>,
     /// The inputs of `from` and of `to`.
     pub pairs: Pairs,
+    /// Whether both take the same steps, so that only what is checked at entry tells them apart.
+    pub same_steps: bool,
 }
 
 /// Inputs that one program accepts and the other refuses.
@@ -105,10 +111,12 @@ impl Direction<'_, '_> {
         if from.sizes.iter().chain(&to.sizes).any(Option::is_none) {
             answer.open = Some("truth values of inputs are not compared".to_owned());
         }
-        let mut deep = MAX_DEEP;
+        let candidates = Candidates::of(self);
+        let (mut deep, mut near) = (MAX_DEEP, MAX_NEAR);
         let (mut replays, mut broken) = (0, Vec::new());
         let mut facts = from.facts.clone();
-        for (at, goal) in to.goals.iter().enumerate() {
+        let is_asked = |goal: &Goal| !self.same_steps || goal.enforced.by == Enforcement::AtEntry;
+        for (at, goal) in to.goals.iter().enumerate().filter(|(_, goal)| is_asked(goal)) {
             let Some(condition) = from.taken(to, goal.condition) else {
                 answer.open.get_or_insert_with(|| "a condition cannot be carried over".to_owned());
                 continue;
@@ -120,6 +128,11 @@ impl Direction<'_, '_> {
                     answer.open.get_or_insert(reason);
                 }
                 Verdict::Refuted { witness } => {
+                    if answer.found.is_none() && near > 0 {
+                        near -= 1;
+                        let shapes = candidates.breaking(from, &[condition], MAX_WITNESSES);
+                        answer.found = shapes.into_iter().find_map(|shapes| self.found(shapes));
+                    }
                     if answer.found.is_none() {
                         let most = MAX_WITNESSES.min(MAX_REPLAYS - replays);
                         answer.found = self.witnessed(from, condition, witness, most, &mut replays);
@@ -133,9 +146,8 @@ impl Direction<'_, '_> {
         }
         answer.added = without_consequences(from, to, &broken);
         if answer.found.is_none() && !broken.is_empty() {
-            let mut candidates = Candidates::of(self);
             let conditions: Vec<Expr> = broken.iter().map(|(_, condition)| *condition).collect();
-            let kept = candidates.breaking(from, &conditions);
+            let kept = candidates.breaking(from, &conditions, MAX_BREAKING);
             answer.found = kept.into_iter().find_map(|shapes| self.found(shapes));
         }
         if answer.found.is_some() {

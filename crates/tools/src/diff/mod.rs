@@ -12,6 +12,7 @@ mod interface;
 mod outputs;
 mod page;
 mod report;
+mod same;
 mod side;
 
 use direction::{Answer, Direction, Found};
@@ -148,23 +149,30 @@ fn compare(old: &Side, new: &Side) -> Difference {
     }
     let Interface { pairs, .. } = interface;
     let swapped = pairs.iter().map(|&(i, j)| (j, i)).collect();
-    let lost = Direction { from: old, to: new, pairs };
-    let won = Direction { from: new, to: old, pairs: swapped };
+    let mut lost = Direction { from: old, to: new, pairs, same_steps: false };
+    let mut won = Direction { from: new, to: old, pairs: swapped, same_steps: false };
     let (lost, won) = match (&old.acceptance, &new.acceptance) {
         _ if let Some(answers) = other_ranks(&lost, &won) => answers,
         (Ok(before), Ok(after)) => {
             let places = places(old, new, &lost.pairs);
             let mut before = Form::new(old, before, &places, &|place| place.inputs.0, &[]);
             let mut after = Form::new(new, after, &places, &|place| place.inputs.1, &[]);
+            let is_plain = before.is_exact && after.is_exact;
+            if !is_plain && same::same_steps(old, new) {
+                (lost.same_steps, won.same_steps) = (true, true);
+            }
             let mut answers = (lost.decide(&mut before, &after), won.decide(&mut after, &before));
             if answers.0.open.is_some() || answers.1.open.is_some() {
                 cases::settle(&lost, &won, [&before, &after], &places, &mut answers);
             }
-            let outputs = outputs::compare(&lost, &mut before, &mut after, &places);
-            difference.outputs = outputs.changes;
-            difference.notes.extend(outputs.notes);
+            if !lost.same_steps {
+                let outputs = outputs::compare(&lost, &mut before, &mut after, &places);
+                difference.outputs = outputs.changes;
+                difference.notes.extend(outputs.notes);
+            }
             difference.added = guards(&mut after, &places, &answers.0.added);
             difference.removed = guards(&mut before, &places, &answers.1.added);
+            difference.drop_common_guards();
             for (which, form) in [("OLD", &before), ("NEW", &after)] {
                 difference.notes.extend(left_open(which, form));
                 difference.notes.extend(not_followed(which, form));
@@ -231,6 +239,17 @@ fn not_followed(which: &str, form: &Form) -> Option<String> {
 }
 
 impl Difference {
+    /// Drops conditions that both programs have: neither appeared nor vanished, though where a program goes another way
+    /// it may not follow.
+    fn drop_common_guards(&mut self) {
+        let is_in = |changes: &[GuardChange], change: &GuardChange| {
+            changes.iter().any(|other| other.condition == change.condition)
+        };
+        let added = self.added.clone();
+        self.added.retain(|change| !is_in(&self.removed, change));
+        self.removed.retain(|change| !is_in(&added, change));
+    }
+
     /// Draws the conclusion from what is known of the calls of OLD and of NEW.
     fn conclude(&mut self, lost: Answer, won: Answer) {
         self.verdict = match ((&lost.found, lost.is_proved()), (&won.found, won.is_proved())) {
