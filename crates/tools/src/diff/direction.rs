@@ -6,12 +6,15 @@ use super::side::{Outcome, Side};
 use sizewise_check::check::{Enforcement, Shapes};
 use sizewise_expr::{Expr, Int, Symbol, Value as Number};
 use sizewise_solve::{Budget, Facts, Verdict, Witness, decide, implies};
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// The most witnesses of one condition that are replayed.
 const MAX_WITNESSES: usize = 3;
-/// The most witnesses that are replayed in all.
-const MAX_REPLAYS: usize = 24;
+/// The fewest calls of large programs, and the most of others, that may be replayed.
+const REPLAYS: (usize, usize) = (3, 40);
+/// All replays together may take as many steps, if there are not few.
+const MAX_STEPS: usize = 40_000;
 /// The most conditions that are decided with more than little work.
 const MAX_DEEP: usize = 12;
 /// The most conditions that calls near the traced example are looked for to break.
@@ -29,6 +32,8 @@ pub(super) struct Direction<'s, 'c> {
     pub pairs: Pairs,
     /// Whether both take the same steps, so that only what is checked at entry tells them apart.
     pub same_steps: bool,
+    /// How many calls may still be replayed.
+    left: Cell<usize>,
 }
 
 /// Inputs that one program accepts and the other refuses.
@@ -66,7 +71,13 @@ impl Answer {
     }
 }
 
-impl Direction<'_, '_> {
+impl<'s, 'c> Direction<'s, 'c> {
+    pub fn new(from: &'s Side<'c>, to: &'s Side<'c>, pairs: Pairs) -> Direction<'s, 'c> {
+        let nodes = [from, to].map(|side| side.checker.program().graph.total_nodes());
+        let left = MAX_STEPS / (nodes[0] + nodes[1]).max(1);
+        Direction { from, to, pairs, same_steps: false, left: Cell::new(left.clamp(REPLAYS.0, REPLAYS.1)) }
+    }
+
     /// The same call of the other program.
     fn translated(&self, shapes: &Shapes) -> Shapes {
         let mut other = Shapes::new();
@@ -90,6 +101,7 @@ impl Direction<'_, '_> {
 
     /// The call, if the first program accepts it and the other one refuses it.
     fn found(&self, shapes: Shapes) -> Option<Found> {
+        self.left.set(self.left.get().checked_sub(1)?);
         match self.replay(&shapes) {
             (Outcome::Accepts(_), Outcome::Refuses(message)) => Some(Found { shapes, message }),
             _ => None,
@@ -113,7 +125,7 @@ impl Direction<'_, '_> {
         }
         let candidates = Candidates::of(self);
         let (mut deep, mut near) = (MAX_DEEP, MAX_NEAR);
-        let (mut replays, mut broken) = (0, Vec::new());
+        let mut broken = Vec::new();
         let mut facts = from.facts.clone();
         let is_asked = |goal: &Goal| !self.same_steps || goal.enforced.by == Enforcement::AtEntry;
         for (at, goal) in to.goals.iter().enumerate().filter(|(_, goal)| is_asked(goal)) {
@@ -134,8 +146,7 @@ impl Direction<'_, '_> {
                         answer.found = shapes.into_iter().find_map(|shapes| self.found(shapes));
                     }
                     if answer.found.is_none() {
-                        let most = MAX_WITNESSES.min(MAX_REPLAYS - replays);
-                        answer.found = self.witnessed(from, condition, witness, most, &mut replays);
+                        answer.found = self.witnessed(from, condition, witness);
                     }
                     if answer.found.is_none() {
                         answer.open = Some(not_replayed(goal));
@@ -157,17 +168,9 @@ impl Direction<'_, '_> {
     }
 
     /// Replays a witness, and others that break the same condition.
-    fn witnessed(
-        &self,
-        from: &mut Form,
-        condition: Expr,
-        witness: Witness,
-        most: usize,
-        replays: &mut usize,
-    ) -> Option<Found> {
+    fn witnessed(&self, from: &mut Form, condition: Expr, witness: Witness) -> Option<Found> {
         let (mut facts, mut witness) = (from.facts.clone(), witness);
-        for _ in 0..most {
-            *replays += 1;
+        for _ in 0..MAX_WITNESSES {
             if let Some(found) = self.shapes_at(&witness).and_then(|shapes| self.found(shapes)) {
                 return Some(found);
             }
@@ -190,7 +193,7 @@ impl Direction<'_, '_> {
 
     /// Looks for a call that the other program refuses, where it is not known as conditions what one of them accepts.
     pub fn tried(&self, reason: String) -> Answer {
-        let found = Candidates::of(self).first(MAX_REPLAYS).into_iter().find_map(|shapes| self.found(shapes));
+        let found = Candidates::of(self).first(REPLAYS.1).into_iter().find_map(|shapes| self.found(shapes));
         let open = found.is_none().then_some(reason);
         Answer { found, open, added: Vec::new() }
     }

@@ -44,6 +44,8 @@ pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
                     (0..sizes.len()).for_each(|dim| add(Some(dim), format!("{path}.shape[{dim}]")));
                 }
             }
+            // The interfaces agree in constants that are no numbers.
+            (InputKind::Constant(Constant::None | Constant::Str(_)), _) => {}
             (
                 InputKind::Scalar(_) | InputKind::Constant(_),
                 InputKind::Scalar(_) | InputKind::Constant(_),

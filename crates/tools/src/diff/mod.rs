@@ -149,8 +149,8 @@ fn compare(old: &Side, new: &Side) -> Difference {
     }
     let Interface { pairs, .. } = interface;
     let swapped = pairs.iter().map(|&(i, j)| (j, i)).collect();
-    let mut lost = Direction { from: old, to: new, pairs, same_steps: false };
-    let mut won = Direction { from: new, to: old, pairs: swapped, same_steps: false };
+    let mut lost = Direction::new(old, new, pairs);
+    let mut won = Direction::new(new, old, swapped);
     let (lost, won) = match (&old.acceptance, &new.acceptance) {
         _ if let Some(answers) = other_ranks(&lost, &won) => answers,
         (Ok(before), Ok(after)) => {

@@ -10,6 +10,9 @@ use sizewise_expr::{Expr, Pool, Value as Number, text};
 use sizewise_kernels::Value;
 use sizewise_solve::{Budget, Verdict, Witness, decide};
 
+/// The most examples of differences that are replayed.
+const MAX_EXAMPLES: usize = 4;
+
 /// What is known of the outputs.
 #[derive(Default)]
 pub(super) struct Outputs {
@@ -30,7 +33,7 @@ pub(super) fn compare(direction: &Direction, old: &mut Form, new: &mut Form, pla
     }
     open |= !compared.open.is_empty();
     // Sizes that are derived hold where the programs are followed; elsewhere they are compared at the example only.
-    let witnesses = compared.witnesses.into_iter().chain([Witness::new()]);
+    let witnesses = compared.witnesses.into_iter().take(MAX_EXAMPLES).chain([Witness::new()]);
     for witness in witnesses {
         let found = direction.shapes_at(&witness).map(|shapes| at(direction, &shapes)).unwrap_or_default();
         for change in found {
