@@ -161,6 +161,34 @@ fn changes_of_the_interface_and_of_outputs_are_named() {
 }
 
 #[test]
+fn numbers_and_constants_among_inputs_are_compared() {
+    const CONSTANTS: &str = "tests/data/programs/const_inputs.pt2";
+    const NUMBER: &str = "tests/data/programs/symint_input.pt2";
+    for (path, edit, verdict, examples, changes) in [
+        (NUMBER, ("3*L['n'] >= 2", "3*L['n'] >= 12"), Verdict::Narrower, 1, vec![]),
+        (NUMBER, ("3*L['n'] >= 2", "3*L['n'] >= 1"), Verdict::Equal, 0, vec![]),
+        (
+            CONSTANTS,
+            ("{\"as_float\":2.0}", "{\"as_float\":3.0}"),
+            Verdict::Different,
+            2,
+            vec!["the input scale was the constant 2.0 and is the constant 3.0"],
+        ),
+        (
+            CONSTANTS,
+            ("{\"as_string\":\"nearest\"}", "{\"as_string\":\"area\"}"),
+            Verdict::Different,
+            0,
+            vec!["the input mode was the constant 'nearest' and is the constant 'area'"],
+        ),
+    ] {
+        let found = compared(path, &[], &[edit]);
+        assert_eq!(found.verdict, verdict, "{edit:?}: {found:?}");
+        assert_eq!((found.examples.len(), &found.interface), (examples, &texts_of(&changes)), "{found:?}");
+    }
+}
+
+#[test]
 fn an_input_of_another_rank_is_refused_by_each() {
     let found = compared(
         BRANCH,
