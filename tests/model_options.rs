@@ -128,7 +128,8 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
 ];
 
 /// Commands that take exported programs alone.
-const PROGRAMS_ONLY: &[&[&str]] = &[&["verify"], &["pass", "--run", "dce"], &["lower", "--to", "edge"]];
+const PROGRAMS_ONLY: &[&[&str]] =
+    &[&["verify"], &["pass", "--run", "dce"], &["lower", "--to", "edge"], &["cost"]];
 
 /// The long options in the help of a command.
 fn options(command: &[&str]) -> BTreeSet<String> {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.metadata
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,7 +17,7 @@ from sizewise._check import check, spec_of
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
-from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError
+from sizewise._errors import DataDependentError, ExpressionError, ShapeError, SpecError, Unsupported
 from sizewise._follow import Taken, follower
 from sizewise._named_spec import NamedSpec
 from sizewise._report import Condition, Fix, Report
@@ -162,8 +163,11 @@ class _Export:
         self.strict, self.options = strict, options
 
     def run(self, shapes: Any) -> Assumed:
-        from torch.fx.experimental.dynamic_spec import _coerce_to_shapes_spec, _resolve_dynamic_shapes
-
+        try:
+            from torch.fx.experimental.dynamic_spec import _coerce_to_shapes_spec, _resolve_dynamic_shapes
+        except ImportError as error:
+            version = importlib.metadata.version("torch")
+            raise Unsupported(f"torch {version} has no ShapesSpec, in which assumptions are stated") from error
         shapes = _resolve_dynamic_shapes(self.module, resolved(shapes, self.module, self.args, self.kwargs))
         if not is_shapes_spec(shapes):
             exported = self.with_dims(shapes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import sys
 from typing import Any
 
 import pytest
@@ -399,3 +400,9 @@ def test_names_that_end_as_functions_do_are_names() -> None:
 
     spec = ShapesSpec({"x": TensorSpec([ShapeVar("n"), ShapeVar("m")])})
     assert sizewise.assume(module(forward), (randn(5, 7),), dynamic_shapes=spec).assumptions == ["min(m, n) >= 3"]
+
+
+def test_a_torch_without_shapes_specs_is_unsupported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.fx.experimental.dynamic_spec", None)
+    with pytest.raises(sizewise.Unsupported, match="has no ShapesSpec"):
+        sizewise.assume(torch.nn.Identity(), (torch.randn(2),), dynamic_shapes={"input": {0: Dim.AUTO}})

@@ -8,7 +8,7 @@ use crate::query;
 use crate::read::{self, Model, is_model};
 use crate::redeclare::redeclare;
 use crate::report;
-use crate::walk::inputs;
+use crate::walk::{Input, inputs};
 use prost::bytes::Bytes;
 use sizewise_check::check::{CheckError, Checker, Evaluator, Widest, outline};
 use sizewise_check::query::{Fields, Refusal, eval};
@@ -20,6 +20,9 @@ use sizewise_ir::text;
 use sizewise_kernels::{Backend, Operators};
 use sizewise_solve::Budget;
 use std::time::{Duration, Instant};
+
+/// The most dimensions that a message names.
+const MAX_NAMED: usize = 20;
 
 /// What a file holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -251,15 +254,9 @@ impl Subject {
             }
             Subject::Model(file) => {
                 let model = &file.undeclared(operators)?.model;
-                let varying = dynamic_dimensions(model);
-                let place = |text: &String| {
-                    dimension(model, text).ok_or_else(|| {
-                        let known = varying.iter().map(|(name, dim)| format!("{name}.shape[{dim}]"));
-                        CheckError::NoDimension(text.clone(), known.collect::<Vec<_>>().join(", ")).into()
-                    })
-                };
+                let place = |text: &String| dimension(model, text).ok_or_else(|| no_dimension(model, text));
                 let places = match named {
-                    [] => varying.clone(),
+                    [] => dynamic_dimensions(model),
                     named => named.iter().map(place).collect::<Result<_>>()?,
                 };
                 Ok(explanations(model, &places))
@@ -310,6 +307,16 @@ impl ModelFile {
         let wrong = |error| CheckError::Records(format!("its own spec cannot be read: {error}"));
         Ok(Spec::parse(spec.to_string().as_bytes()).map_err(wrong)?)
     }
+}
+
+/// That no input has the dimension of this text.
+fn no_dimension(model: &Model, text: &str) -> SubjectError {
+    let of_input = |input: Input| {
+        let rank = input.shape.map_or(0, |sizes| sizes.len());
+        (0..rank).map(move |dim| format!("{}.shape[{dim}]", input.name))
+    };
+    let known: Vec<String> = inputs(model).into_iter().flat_map(of_input).take(MAX_NAMED).collect();
+    CheckError::NoDimension(text.to_owned(), known.join(", ")).into()
 }
 
 /// Answers requests about inputs of given shapes.

@@ -1,45 +1,31 @@
 //! Whether what a call gives shares memory with what it was given: `Tensor(a)` in a schema says that it may.
-use sizewise_check::propagate::recorded;
-use sizewise_check::records::Records;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
-use sizewise_ir::{Argument, Graph, Meta, Node, Sym, TensorMeta};
+use sizewise_ir::{Argument, Node};
 use sizewise_kernels::Tensor;
 
-/// What is known of recorded shapes, and of their values at the example.
-pub struct Shapes<'s, 'p> {
-    pub env: &'s mut ShapeEnv,
-    pub records: &'s mut Records<'p>,
+/// The size that an expression has at the example.
+pub fn example(env: &mut ShapeEnv, e: Expr) -> Option<i64> {
+    match env.pool.as_int(e) {
+        Some(value) => value.to_i64(),
+        None => env.hint_int(e).and_then(|value| value.to_i64()),
+    }
 }
 
-impl Shapes<'_, '_> {
-    /// The size that an expression has at the example.
-    pub fn example(&mut self, e: Expr) -> Option<i64> {
-        match self.env.pool.as_int(e) {
-            Some(value) => value.to_i64(),
-            None => self.env.hint_int(e).and_then(|value| value.to_i64()),
+/// Whether the elements lie in memory in their order, at the example.
+pub fn in_order(env: &mut ShapeEnv, tensor: &Tensor) -> bool {
+    let mut expected = Some(1_i64);
+    for (size, stride) in tensor.sizes.iter().zip(&tensor.strides).rev() {
+        let (size, stride) = (example(env, *size), example(env, *stride));
+        if size == Some(1) {
+            continue;
         }
-    }
-
-    fn tensor(&mut self, meta: &TensorMeta) -> Option<Tensor> {
-        recorded::tensor(self.records, self.env, meta).ok()
-    }
-
-    /// Whether the elements lie in memory in their order, at the example.
-    pub fn in_order(&mut self, tensor: &Tensor) -> bool {
-        let mut expected = Some(1_i64);
-        for (size, stride) in tensor.sizes.iter().zip(&tensor.strides).rev() {
-            let (size, stride) = (self.example(*size), self.example(*stride));
-            if size == Some(1) {
-                continue;
-            }
-            if stride.is_none() || stride != expected {
-                return false;
-            }
-            expected = expected.and_then(|expected| expected.checked_mul(size?.max(1)));
+        if stride.is_none() || stride != expected {
+            return false;
         }
-        true
+        expected = expected.and_then(|expected| expected.checked_mul(size?.max(1)));
     }
+    true
 }
 
 /// What a result shares.
@@ -68,22 +54,17 @@ const CONVERTING: &[&str] = &[
     "coalesce",
 ];
 
-/// What the results of a call that may view share with the tensor that it views.
-pub fn of(node: &Node, before: &Meta, graph: &Graph, shapes: &mut Shapes) -> Shares {
+/// What a result of a call that may view shares with the tensor that it views.
+pub fn of(node: &Node, before: &Tensor, after: &Tensor, env: &mut ShapeEnv) -> Shares {
     let name = node.target.op().map_or("", |(_, op, _)| op);
-    let (Meta::Tensor(before), Some(Meta::Tensor(after))) =
-        (before, node.output_values().next().map(|id| graph.meta(id)))
-    else {
-        return Shares::Seen;
-    };
     let copies = matches!(node.argument("copy"), Some(Argument::Bool(true)));
     let same = same(before, after);
     if CONVERTING.contains(&name) {
-        let stays = !copies && (same || lies_alike(before, after, shapes));
+        let stays = !copies && (same || lies_alike(before, after, env));
         return if stays { Shares::All } else { Shares::Nothing };
     }
     if RESHAPING.contains(&name) && !same {
-        return if reshape_views(before, after, shapes) { Shares::Seen } else { Shares::Nothing };
+        return if reshape_views(before, after, env) { Shares::Seen } else { Shares::Nothing };
     }
     // Only these are known to leave every element where it is: sizes and strides may agree by chance elsewhere.
     let stays =
@@ -93,44 +74,42 @@ pub fn of(node: &Node, before: &Meta, graph: &Graph, shapes: &mut Shapes) -> Sha
     if same && stays { Shares::All } else { Shares::Seen }
 }
 
-fn same(before: &TensorMeta, after: &TensorMeta) -> bool {
+fn is_alike_in_kind(before: &Tensor, after: &Tensor) -> bool {
     before.dtype == after.dtype
         && before.device == after.device
         && before.layout == after.layout
         && before.sizes == after.sizes
-        && before.strides == after.strides
-        && before.storage_offset == after.storage_offset
 }
 
-/// Whether two tensors of one kind lie alike in memory at the example, though the record writes strides in two ways.
-fn lies_alike(before: &TensorMeta, after: &TensorMeta, shapes: &mut Shapes) -> bool {
-    let kind = |meta: &TensorMeta| (meta.dtype, meta.device.clone(), meta.layout);
-    if kind(before) != kind(after) || before.sizes != after.sizes {
-        return false;
-    }
-    let (Some(old), Some(new)) = (shapes.tensor(before), shapes.tensor(after)) else { return false };
-    let pairs = old.strides.iter().zip(&new.strides).zip(&old.sizes);
-    let alike =
-        pairs.map(|((&a, &b), &size)| (a, b, size)).collect::<Vec<_>>().into_iter().all(|(a, b, size)| {
-            shapes.example(size) == Some(1) || shapes.example(a).is_some_and(|a| Some(a) == shapes.example(b))
-        });
-    alike && shapes.example(old.offset) == shapes.example(new.offset)
+fn same(before: &Tensor, after: &Tensor) -> bool {
+    is_alike_in_kind(before, after) && before.strides == after.strides && before.offset == after.offset
+}
+
+/// Whether two tensors lie alike in memory at the example, though their strides are written in two ways.
+fn lies_alike(before: &Tensor, after: &Tensor, env: &mut ShapeEnv) -> bool {
+    let strides = before.strides.iter().zip(&after.strides).zip(&before.sizes);
+    is_alike_in_kind(before, after)
+        && strides.into_iter().all(|((&a, &b), &size)| {
+            example(env, size) == Some(1) || example(env, a).is_some_and(|a| Some(a) == example(env, b))
+        })
+        && example(env, before.offset) == example(env, after.offset)
 }
 
 /// Whether a tensor can be seen under other sizes without a copy, at the example.
 ///
 /// Source: PyTorch, `aten/src/ATen/TensorUtils.cpp` (`computeStride`).
-fn reshape_views(before: &TensorMeta, after: &TensorMeta, shapes: &mut Shapes) -> bool {
-    let (Some(old), Some(new)) = (shapes.tensor(before), shapes.tensor(after)) else { return true };
-    if shapes.in_order(&old) {
+fn reshape_views(before: &Tensor, after: &Tensor, env: &mut ShapeEnv) -> bool {
+    if in_order(env, before) {
         return true;
     }
     let mut list =
-        |sizes: &[Expr]| -> Option<Vec<i64>> { sizes.iter().map(|&size| shapes.example(size)).collect() };
-    let (Some(sizes), Some(strides), Some(wanted)) = (list(&old.sizes), list(&old.strides), list(&new.sizes))
+        |sizes: &[Expr]| -> Option<Vec<i64>> { sizes.iter().map(|&size| example(env, size)).collect() };
+    let (Some(sizes), Some(strides), Some(wanted)) =
+        (list(&before.sizes), list(&before.strides), list(&after.sizes))
     else {
-        // Sizes that only data decides: the record says whether the result begins where the operand does, in its order.
-        return after.strides.iter().zip(&before.strides).any(|(a, b)| matches!(a, Sym::Expr(_)) && a == b);
+        // Sizes that only data decides: the strides say whether the result begins where the operand does, in its order.
+        let pool = &env.pool;
+        return after.strides.iter().zip(&before.strides).any(|(a, b)| !pool.is_constant(*a) && a == b);
     };
     splits(&sizes, &strides, &wanted)
 }

@@ -26,5 +26,6 @@ mod uses;
 pub use element_count::most_elements;
 pub use execute::propagate;
 pub use interpreter::{Interpreter, Mode, Stop};
+pub use results::flat;
 pub use run::Run;
 pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Step};

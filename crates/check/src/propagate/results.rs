@@ -4,7 +4,7 @@ use sizewise_kernels::{Value, Values};
 
 /// Results with lists taken apart: an operator with one list as its return may be recorded as one list or as that many
 /// outputs, and conversely.
-pub(super) fn flat(returns: Values) -> Values {
+pub fn flat(returns: Values) -> Values {
     if !returns.iter().any(|value| matches!(value, Value::Tensors(_))) {
         return returns;
     }

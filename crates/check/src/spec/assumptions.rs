@@ -1,5 +1,5 @@
 //! What is assumed of a program's inputs, and what is still to be proved.
-use super::solved::solved_text;
+use super::inputs::solved_text;
 use crate::records::Records;
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;

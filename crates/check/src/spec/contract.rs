@@ -1,8 +1,7 @@
 //! What a program itself says of its inputs: recorded sizes, range constraints and guards.
 use super::assumptions::{Assumptions, InputSizes};
 pub use super::inputs::ContractError;
-use super::inputs::{self, InputKind, ProgramInput};
-use super::solved::solved_text;
+use super::inputs::{self, InputKind, ProgramInput, solved_text};
 use crate::records::{Records, range};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};

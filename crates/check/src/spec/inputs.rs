@@ -1,7 +1,7 @@
 //! A program's inputs with the sizes that it records.
 use crate::records::{RecordedError, Records};
 use sizewise_env::ShapeEnv;
-use sizewise_expr::Expr;
+use sizewise_expr::{Expr, Pool, Symbol};
 use sizewise_ir::{Constant, Dtype, GraphInput, InputSpec, Meta, PathStep, Program, ReadError, UserInput};
 
 /// What an input is.
@@ -98,4 +98,17 @@ pub(super) fn load(
         inputs.push(ProgramInput { input, kind, burned_in });
     }
     Ok(inputs)
+}
+
+/// The symbol of a size that is `a*symbol + b`, computed from that size.
+pub(super) fn solved_text(pool: &Pool, size: Expr, source: &str) -> Option<(Symbol, String)> {
+    let poly = pool.poly(size);
+    let [(monomial, factor)] = poly.terms.as_slice() else { return None };
+    let symbol = pool.as_symbol(*monomial)?;
+    let rest = match poly.constant.signum() {
+        0 => source.to_string(),
+        1 => format!("({source} - {})", poly.constant),
+        _ => format!("({source} + {})", poly.constant.abs()),
+    };
+    Some((symbol, if factor.is_one() { rest } else { format!("({rest}//{factor})") }))
 }

@@ -2,7 +2,7 @@
 use super::change::dimension_name;
 use super::contract::Contract;
 use super::inputs::InputKind;
-use sizewise_expr::{Expr, Int, Pool, Symbol};
+use sizewise_expr::{Int, Symbol};
 
 /// A size of an input that is `factor*symbol + offset`.
 #[derive(Clone, Debug)]
@@ -51,17 +51,4 @@ impl Contract<'_> {
         });
         solved.min_by_key(|solved| !(solved.factor.is_one() && solved.offset.is_zero()))
     }
-}
-
-/// The symbol of a size that is `a*symbol + b`, computed from that size.
-pub(super) fn solved_text(pool: &Pool, size: Expr, source: &str) -> Option<(Symbol, String)> {
-    let poly = pool.poly(size);
-    let [(monomial, factor)] = poly.terms.as_slice() else { return None };
-    let symbol = pool.as_symbol(*monomial)?;
-    let rest = match poly.constant.signum() {
-        0 => source.to_string(),
-        1 => format!("({source} - {})", poly.constant),
-        _ => format!("({source} + {})", poly.constant.abs()),
-    };
-    Some((symbol, if factor.is_one() { rest } else { format!("({rest}//{factor})") }))
 }

@@ -69,8 +69,6 @@ fn of_linear(cx: &mut Cx, x: &Tensor, w: &Tensor) -> Result<Expr, KernelError> {
 }
 
 /// That of the products which torch chooses by the ranks (`_matmul_impl` in `aten/src/ATen/native/LinearAlgebra.cpp`).
-///
-/// (C3) of [`matmul`].
 fn of_matmul(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Expr, KernelError> {
     match (a.rank(), b.rank()) {
         (0, _) | (_, 0) | (1, 1) | (2, 1) => Ok(Expr::ZERO),
@@ -86,10 +84,8 @@ fn of_matmul(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Expr, KernelError> {
             Ok(twice(cx, [elements]))
         }
         (_, _) => {
-            let rows = [a.size(-2), a.size(-1), b.size(-1)];
-            let (left, right) = (&a.sizes[..a.rank() - 2], &b.sizes[..b.rank() - 2]);
-            let batch = cx.broadcast([left, right], "matmul.C3")?;
-            Ok(twice(cx, batch.into_iter().chain(rows)))
+            let sizes = cx.matmul_sizes(a, b)?;
+            Ok(twice(cx, sizes.into_iter().chain([a.size(-1)])))
         }
     }
 }

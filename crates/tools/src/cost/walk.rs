@@ -3,14 +3,14 @@ use super::storages::{StorageId, Storages, bytes};
 use super::{Cost, Share};
 use crate::sharing::{self, Shares};
 use indexmap::IndexMap;
-use sizewise_check::propagate::{arguments, recorded};
+use sizewise_check::propagate::{arguments, flat, recorded};
 use sizewise_check::records::{RecordedError, Records};
 use sizewise_check::spec::ContractError;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::Schema;
-use sizewise_ir::{Argument, Graph, GraphInput, InputSpec, Meta, Node, Program, TargetKind, ValueId};
-use sizewise_kernels::{Cx, KernelError, Operators, Tensor, Value, bind, flops};
+use sizewise_ir::{Argument, Graph, GraphInput, InputSpec, Node, Program, TargetKind, ValueId};
+use sizewise_kernels::{Cx, KernelError, Operators, Tensor, Value, Values, bind, flops};
 use std::sync::Arc;
 
 /// The greatest nesting of graphs.
@@ -44,6 +44,24 @@ fn reason(op: &str, error: KernelError) -> String {
         KernelError::Invalid { message, .. } | KernelError::DataDependent { message, .. } => {
             format!("{op}: {message}")
         }
+    }
+}
+
+/// What a call came to.
+struct Called {
+    flops: Expr,
+    results: Values,
+}
+
+/// A recorded value, laid out in memory as its kernel does: what is recorded of strides is that of the trace, in which
+/// another kernel may have run.
+fn laid_out(recorded: Value, derived: Option<&Value>) -> Value {
+    match (&recorded, derived) {
+        (Value::Tensor(tensor), Some(Value::Tensor(made))) if tensor.sizes == made.sizes => {
+            let (strides, offset) = (made.strides.clone(), made.offset);
+            Tensor { strides, offset, ..(**tensor).clone() }.into()
+        }
+        _ => recorded,
     }
 }
 
@@ -174,12 +192,16 @@ impl<'p> Walk<'p> {
                 self.storages.touched(storage, step);
             }
         }
-        let mut results = Vec::new();
+        let mut recorded = Values::new();
+        for id in node.output_values() {
+            recorded.push(recorded::value(&mut self.records, &mut self.env, frame.graph.meta(id))?);
+        }
+        let Called { flops, results: derived } = self.call(frame, node, &recorded);
         let mut made = Expr::ZERO;
-        for (at, id) in node.output_values().enumerate() {
-            let value = recorded::value(&mut self.records, &mut self.env, frame.graph.meta(id))?;
+        for (at, (id, value)) in node.output_values().zip(recorded).enumerate() {
+            let value = laid_out(value, derived.get(at));
             let storage = match &value {
-                Value::Tensor(tensor) => Some(match self.shared(frame, node, at, id) {
+                Value::Tensor(tensor) => Some(match self.shared(frame, node, at, tensor) {
                     Some(known) => known,
                     None => {
                         let bytes = self.new_bytes(node, tensor);
@@ -190,10 +212,8 @@ impl<'p> Walk<'p> {
                 _ => None,
             };
             storage.into_iter().for_each(|storage| self.storages.touched(storage, step));
-            results.push(value.clone());
             frame.slots[id.index()] = Some(Slot { value, storage });
         }
-        let flops = self.flops_of(frame, node, &results);
         self.flops = self.env.pool.add(self.flops, flops);
         self.share(node, Share { flops, bytes: made });
         Ok(())
@@ -239,7 +259,7 @@ impl<'p> Walk<'p> {
     }
 
     /// The storage that result `at` shares, if it does.
-    fn shared(&mut self, frame: &Frame, node: &Node, at: usize, result: ValueId) -> Option<StorageId> {
+    fn shared(&mut self, frame: &Frame, node: &Node, at: usize, result: &Tensor) -> Option<StorageId> {
         let schema = self.schema(node)?;
         let of_argument =
             |name: &str| Some(frame.storages(node.argument(name)?)).filter(|found| !found.is_empty());
@@ -262,11 +282,9 @@ impl<'p> Walk<'p> {
         let found = frame.storages(argument);
         // Of a list, each result is a view of its own element.
         let Some(of) = argument.value() else { return found.get(at).copied() };
-        let before = frame.graph.meta(of);
-        let mut shapes = sharing::Shapes { env: &mut self.env, records: &mut self.records };
-        let shares = sharing::of(node, before, frame.graph, &mut shapes);
-        let is_tensor = matches!(frame.graph.meta(result), Meta::Tensor(_));
-        (is_tensor && shares != Shares::Nothing).then(|| found.first().copied()).flatten()
+        let Value::Tensor(before) = frame.value(of) else { return found.first().copied() };
+        let shares = sharing::of(node, &before, result, &mut self.env);
+        (shares != Shares::Nothing).then(|| found.first().copied()).flatten()
     }
 
     fn schema(&self, node: &Node) -> Option<&'p Schema> {
@@ -274,13 +292,14 @@ impl<'p> Walk<'p> {
         Some(self.operators.find(&[namespace, op, overload].join("."))?.0)
     }
 
-    /// What a node computes.
-    fn flops_of(&mut self, frame: &Frame, node: &Node, results: &[Value]) -> Expr {
-        let Some((namespace, op, overload)) = node.target.op() else { return Expr::ZERO };
+    /// What a node computes, and what its kernel makes of its arguments.
+    fn call(&mut self, frame: &Frame, node: &Node, recorded: &[Value]) -> Called {
+        let nothing = Called { flops: Expr::ZERO, results: Values::new() };
+        let Some((namespace, op, overload)) = node.target.op() else { return nothing };
         let op = [namespace, op, overload].join(".");
-        let Some((schema, _)) = self.operators.find(&op) else {
+        let Some((schema, kernel)) = self.operators.find(&op) else {
             self.inexact(format!("`{op}` is not known"));
-            return Expr::ZERO;
+            return nothing;
         };
         let (mut positional, mut keywords) = (Vec::new(), Vec::new());
         for input in &node.inputs {
@@ -290,17 +309,24 @@ impl<'p> Walk<'p> {
                 name => keywords.push((name, value)),
             }
         }
-        let counted = match bind(&mut self.env.pool, schema, positional, keywords) {
-            Ok(args) => {
-                let mut cx = Cx::on(&mut self.env, self.operators.backend());
-                flops(&mut cx, &op, &args, results).map_err(|error| reason(&op, error))
+        let args = match bind(&mut self.env.pool, schema, positional, keywords) {
+            Ok(args) => args,
+            Err(error) => {
+                self.inexact(error.to_string());
+                return nothing;
             }
-            Err(error) => Err(error.to_string()),
         };
-        counted.unwrap_or_else(|reason| {
-            self.inexact(reason);
-            Expr::ZERO
-        })
+        let mut cx = Cx::on(&mut self.env, self.operators.backend());
+        // What the kernel refuses, torch may have cast before.
+        let results = kernel.call(&mut cx, &args).map(flat).unwrap_or_default();
+        let shown = if results.is_empty() { recorded } else { &results };
+        match flops(&mut cx, &op, &args, shown) {
+            Ok(flops) => Called { flops, results },
+            Err(error) => {
+                self.inexact(reason(&op, error));
+                nothing
+            }
+        }
     }
 
     fn inexact(&mut self, reason: String) {

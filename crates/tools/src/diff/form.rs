@@ -39,10 +39,10 @@ pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
             places.push(Place { inputs: (i, j), dim, symbol, name });
         };
         match (&before.kind, &after.kind) {
-            (InputKind::Tensor { sizes, .. }, InputKind::Tensor { sizes: others, .. }) => {
-                if sizes.len() == others.len() {
-                    (0..sizes.len()).for_each(|dim| add(Some(dim), format!("{path}.shape[{dim}]")));
-                }
+            (InputKind::Tensor { sizes, .. }, InputKind::Tensor { sizes: others, .. })
+                if sizes.len() == others.len() =>
+            {
+                (0..sizes.len()).for_each(|dim| add(Some(dim), format!("{path}.shape[{dim}]")));
             }
             // The interfaces agree in constants that are no numbers.
             (InputKind::Constant(Constant::None | Constant::Str(_)), _) => {}

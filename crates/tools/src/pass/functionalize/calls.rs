@@ -62,7 +62,14 @@ impl Functionalizer<'_, '_> {
         let before = frame.graph.meta(old).clone();
         let inputs = self.arguments(frame, node)?;
         let pairs = self.emitter.keep(frame.graph, node, inputs.clone(), frame.own_names)?;
-        let shares = sharing::of(node, &before, frame.graph, &mut self.emitter.known());
+        let after = node.output_values().next().map(|id| frame.graph.meta(id));
+        let tensors = self
+            .emitter
+            .recorded_tensor(&before)
+            .zip(after.and_then(|after| self.emitter.recorded_tensor(after)));
+        let shares = tensors.map_or(sharing::Shares::Seen, |(before, after)| {
+            sharing::of(node, &before, &after, &mut self.emitter.shapes.env)
+        });
         if shares == sharing::Shares::Nothing {
             self.define(frame, pairs);
             return Ok(());

@@ -268,12 +268,13 @@ impl<'s, 'p> Emitter<'s, 'p> {
 
     /// The size that an expression has at the example.
     pub fn example(&mut self, e: Expr) -> Option<i64> {
-        self.known().example(e)
+        sharing::example(&mut self.shapes.env, e)
     }
 
-    /// What is known of recorded shapes.
-    pub fn known(&mut self) -> sharing::Shapes<'_, 'p> {
-        sharing::Shapes { env: &mut self.shapes.env, records: &mut self.shapes.records }
+    /// A recorded tensor, if it is one and its sizes can be read.
+    pub fn recorded_tensor(&mut self, meta: &Meta) -> Option<Tensor> {
+        let Meta::Tensor(meta) = meta else { return None };
+        recorded::tensor(&mut self.shapes.records, &mut self.shapes.env, meta).ok()
     }
 
     /// Ends the graph.

@@ -189,7 +189,7 @@ fn narrowed(step: &ViewStep, whole: ValueId, new: ValueId, emitter: &mut Emitter
 fn reshaped(step: &ViewStep, whole: ValueId, new: ValueId, emitter: &mut Emitter<'_, '_>) -> Written {
     let Meta::Tensor(before) = step.before.clone() else { return unknown(step) };
     let new = match emitter.tensor(new).cloned() {
-        Some(known) if !emitter.known().in_order(&known) => {
+        Some(known) if !crate::sharing::in_order(&mut emitter.shapes.env, &known) => {
             let format = Argument::MemoryFormat(MemoryFormat::Contiguous);
             let format = Input { name: "memory_format".into(), arg: format, passed_as: PassedAs::Keyword };
             let made = Made { base: "clone".into(), expected: emitter.meta(new).clone() };
