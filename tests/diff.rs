@@ -189,6 +189,16 @@ fn numbers_and_constants_among_inputs_are_compared() {
 }
 
 #[test]
+fn a_guard_without_a_value_refuses() {
+    // Where NEW has its one size the divisor is zero.
+    let divides = ("[0] > 5", "[0] % (L['x'].size()[0] // 20) == 0");
+    let size =
+        "{\"as_expr\":{\"expr_str\":\"Symbol('s77',positive=True,integer=True)\",\"hint\":{\"as_int\":8}}}";
+    let found = compared(BRANCH, &[divides], &[(size, "{\"as_int\":8}")]);
+    assert_eq!((found.verdict, found.examples.len()), (Verdict::Different, 2), "{found:?}");
+}
+
+#[test]
 fn an_input_of_another_rank_is_refused_by_each() {
     let found = compared(
         BRANCH,

@@ -120,13 +120,16 @@ impl<'s, 'c> Direction<'s, 'c> {
     /// Decides each condition of the other program, and looks for a call that it refuses.
     pub fn decide(&self, from: &mut Form, to: &Form) -> Answer {
         let mut answer = Answer::default();
+        let mut facts = from.facts.clone();
+        if accepts_nothing(from, &mut facts) {
+            return answer;
+        }
         if from.sizes.iter().chain(&to.sizes).any(Option::is_none) {
             answer.open = Some("truth values of inputs are not compared".to_owned());
         }
         let candidates = Candidates::of(self);
         let (mut deep, mut near) = (MAX_DEEP, MAX_NEAR);
         let mut broken = Vec::new();
-        let mut facts = from.facts.clone();
         let is_asked = |goal: &Goal| !self.same_steps || goal.enforced.by == Enforcement::AtEntry;
         for (at, goal) in to.goals.iter().enumerate().filter(|(_, goal)| is_asked(goal)) {
             let Some(condition) = from.taken(to, goal.condition) else {
@@ -135,7 +138,10 @@ impl<'s, 'c> Direction<'s, 'c> {
             };
             match decided(from, &mut facts, condition, &mut deep) {
                 Verdict::Implied { .. } => continue,
-                Verdict::Inconsistent { .. } => return Answer::default(),
+                // A divisor of the condition is zero at all sizes.
+                Verdict::Inconsistent { .. } => {
+                    answer.open.get_or_insert_with(|| "a condition has no value".to_owned());
+                }
                 Verdict::Unknown { reason } => {
                     answer.open.get_or_insert(reason);
                 }
@@ -197,6 +203,13 @@ impl<'s, 'c> Direction<'s, 'c> {
         let open = found.is_none().then_some(reason);
         Answer { found, open, added: Vec::new() }
     }
+}
+
+/// Whether it is proved that no call satisfies the facts.
+pub(super) fn accepts_nothing(from: &mut Form, facts: &mut Facts) -> bool {
+    let never = from.pool.bool(false);
+    let verdict = decide(&mut from.pool, facts, never, &Budget::small()).verdict;
+    matches!(verdict, Verdict::Inconsistent { .. })
 }
 
 /// Decides a condition, with little work first; with more as long as that is not used up.

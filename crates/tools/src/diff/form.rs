@@ -225,7 +225,7 @@ impl<'s> Form<'s> {
             set.conditions.iter().copied().zip(self.acceptance.demands.iter().map(|d| d.by)).collect();
         let of = |by| demands.iter().filter(move |demand| demand.1 == by).map(|demand| demand.0);
         of(Enforcement::AtEntry).for_each(|condition| self.assume_defined(condition));
-        let path: Vec<Expr> = of(Enforcement::Path).filter(|&e| !self.follows(e)).collect();
+        let path: Vec<Expr> = of(Enforcement::Path).filter(|&e| !self.holds(e)).collect();
         self.is_exact = path.is_empty();
         let path = self.pool.and(&path);
         for condition in of(Enforcement::ByStep) {
@@ -237,16 +237,26 @@ impl<'s> Form<'s> {
     /// Assumes a condition, if it has a value wherever the facts hold: of others it is not known that a call that they
     /// are not defined for is refused.
     fn assume_defined(&mut self, condition: Expr) {
-        let required = requirements(&mut self.pool, &[condition]);
-        if required.into_iter().all(|e| self.follows(e)) {
+        if self.has_value(condition) {
             self.facts.assume(&mut self.pool, condition);
         } else {
             self.is_exact = false;
         }
     }
 
-    /// Whether the facts imply a condition.
-    pub fn follows(&mut self, condition: Expr) -> bool {
+    /// Whether a condition has a value wherever the facts hold.
+    fn has_value(&mut self, condition: Expr) -> bool {
+        let required = requirements(&mut self.pool, &[condition]);
+        required.into_iter().all(|e| self.follows(e))
+    }
+
+    /// Whether a condition has a value and is true wherever the facts hold.
+    fn holds(&mut self, condition: Expr) -> bool {
+        self.has_value(condition) && self.follows(condition)
+    }
+
+    /// Whether the facts imply a condition, where it has a value.
+    fn follows(&mut self, condition: Expr) -> bool {
         implies(&mut self.pool, &mut self.facts, condition, &Budget::small())
     }
 

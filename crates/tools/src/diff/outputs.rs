@@ -1,6 +1,6 @@
 //! Outputs whose shapes or values differ, for inputs that both programs accept.
 use super::OutputChange;
-use super::direction::Direction;
+use super::direction::{Direction, accepts_nothing};
 use super::form::{Form, Place};
 use super::side::{Outcome, Side};
 use serde_json::Value as Json;
@@ -75,6 +75,10 @@ fn symbolically(direction: &Direction, old: &mut Form, new: &mut Form) -> Compar
             facts.assume(&mut old.pool, condition);
         }
     }
+    // No call is accepted by both.
+    if accepts_nothing(old, &mut facts) {
+        return compared;
+    }
     let results = |side: &Side, values: &[Value]| -> Vec<Value> {
         let specs = side.checker.program().signature.outputs.iter();
         specs.zip(values).filter(|(spec, _)| spec.is_user_output()).map(|(_, value)| value.clone()).collect()
@@ -104,12 +108,11 @@ fn symbolically(direction: &Direction, old: &mut Form, new: &mut Form) -> Compar
             let same = old.pool.eq(was, is);
             match decide(&mut old.pool, &mut facts, same, &Budget::small()).verdict {
                 Verdict::Implied { .. } => {}
-                Verdict::Inconsistent { .. } => return compared,
                 Verdict::Refuted { witness } => {
                     compared.witnesses.push(witness);
                     compared.open.push(k);
                 }
-                Verdict::Unknown { .. } => compared.open.push(k),
+                Verdict::Inconsistent { .. } | Verdict::Unknown { .. } => compared.open.push(k),
             }
         }
     }
