@@ -1,6 +1,6 @@
 //! Calls to try: the traced example, and sizes near it, at the ends of ranges, and small ones.
-use super::direction::Direction;
 use super::form::Form;
+use super::side::Side;
 use indexmap::IndexSet;
 use sizewise_check::check::Shapes;
 use sizewise_expr::{Expr, Int, Symbol, Value as Number};
@@ -10,15 +10,15 @@ use sizewise_ir::Bounds;
 const MAX_CANDIDATES: usize = 600;
 
 /// Assignments of the symbols of one program.
-pub(super) struct Candidates<'d, 's, 'c> {
-    direction: &'d Direction<'s, 'c>,
+pub(super) struct Candidates<'s, 'c> {
+    from: &'s Side<'c>,
     assignments: Vec<Vec<(Symbol, Int)>>,
 }
 
-impl<'d, 's, 'c> Candidates<'d, 's, 'c> {
-    /// The calls of a direction's first program.
-    pub fn of(direction: &'d Direction<'s, 'c>) -> Candidates<'d, 's, 'c> {
-        let (from, to) = (direction.from.session.contract(), direction.to.session.contract());
+impl<'s, 'c> Candidates<'s, 'c> {
+    /// The calls of the first of two programs.
+    pub fn of(first: &'s Side<'c>, second: &Side) -> Candidates<'s, 'c> {
+        let (from, to) = (first.session.contract(), second.session.contract());
         let mut values: IndexSet<Int> = [2, 3, 1, 0, 4, 5, 7, 8, 16, 6, 9].map(Int::from).into();
         let ends = |bounds: &Bounds| [bounds.min, bounds.max].into_iter().flatten();
         for end in from.ranges.iter().chain(&to.ranges).flat_map(|(_, bounds)| ends(bounds)) {
@@ -37,12 +37,12 @@ impl<'d, 's, 'c> Candidates<'d, 's, 'c> {
             assignments.push(symbols.iter().map(|&symbol| (symbol, value.clone())).collect());
         }
         assignments.truncate(MAX_CANDIDATES);
-        Candidates { direction, assignments }
+        Candidates { from: first, assignments }
     }
 
     /// The first of them.
     pub fn first(&self, most: usize) -> Vec<Shapes> {
-        self.assignments.iter().filter_map(|at| self.direction.shapes_at(at)).take(most).collect()
+        self.assignments.iter().filter_map(|at| self.from.shapes_with(at)).take(most).collect()
     }
 
     /// The first that satisfy the facts of the first program and break a condition of the other.
@@ -57,6 +57,6 @@ impl<'d, 's, 'c> Candidates<'d, 's, 'c> {
             from.facts.conditions().iter().all(holds) && !conditions.iter().all(holds)
         };
         let breaking = self.assignments.iter().filter(is_breaking);
-        breaking.filter_map(|at| self.direction.shapes_at(at)).take(most).collect()
+        breaking.filter_map(|at| self.from.shapes_with(at)).take(most).collect()
     }
 }

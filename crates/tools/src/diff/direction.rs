@@ -4,7 +4,7 @@ use super::form::{Form, Goal, Place};
 use super::interface::Pairs;
 use super::side::{Outcome, Side};
 use sizewise_check::check::{Enforcement, Shapes};
-use sizewise_expr::{Expr, Int, Symbol, Value as Number};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_solve::{Budget, Facts, Verdict, Witness, decide, implies};
 use std::cell::Cell;
 use std::sync::Arc;
@@ -108,15 +108,6 @@ impl<'s, 'c> Direction<'s, 'c> {
         }
     }
 
-    /// The sizes at a witness; symbols that it does not name have their hints.
-    pub fn shapes_at(&self, witness: &Witness) -> Option<Shapes> {
-        let hints = &self.from.session.contract().hints;
-        self.from.shapes_at(&|symbol: Symbol| {
-            let named = witness.iter().find(|(s, _)| *s == symbol).map(|(_, v)| Number::Int(v.clone()));
-            named.or_else(|| hints.get(&symbol).cloned())
-        })
-    }
-
     /// Decides each condition of the other program, and looks for a call that it refuses.
     pub fn decide(&self, from: &mut Form, to: &Form) -> Answer {
         let mut answer = Answer::default();
@@ -127,7 +118,7 @@ impl<'s, 'c> Direction<'s, 'c> {
         if from.sizes.iter().chain(&to.sizes).any(Option::is_none) {
             answer.open = Some("truth values of inputs are not compared".to_owned());
         }
-        let candidates = Candidates::of(self);
+        let candidates = Candidates::of(self.from, self.to);
         let (mut deep, mut near) = (MAX_DEEP, MAX_NEAR);
         let mut broken = Vec::new();
         let is_asked = |goal: &Goal| !self.same_steps || goal.enforced.by == Enforcement::AtEntry;
@@ -177,7 +168,7 @@ impl<'s, 'c> Direction<'s, 'c> {
     fn witnessed(&self, from: &mut Form, condition: Expr, witness: Witness) -> Option<Found> {
         let (mut facts, mut witness) = (from.facts.clone(), witness);
         for _ in 0..MAX_WITNESSES {
-            if let Some(found) = self.shapes_at(&witness).and_then(|shapes| self.found(shapes)) {
+            if let Some(found) = self.from.shapes_with(&witness).and_then(|shapes| self.found(shapes)) {
                 return Some(found);
             }
             let others: Vec<Expr> = witness
@@ -199,7 +190,10 @@ impl<'s, 'c> Direction<'s, 'c> {
 
     /// Looks for a call that the other program refuses, where it is not known as conditions what one of them accepts.
     pub fn tried(&self, reason: String) -> Answer {
-        let found = Candidates::of(self).first(REPLAYS.1).into_iter().find_map(|shapes| self.found(shapes));
+        let found = Candidates::of(self.from, self.to)
+            .first(REPLAYS.1)
+            .into_iter()
+            .find_map(|shapes| self.found(shapes));
         let open = found.is_none().then_some(reason);
         Answer { found, open, added: Vec::new() }
     }

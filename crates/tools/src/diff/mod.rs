@@ -180,7 +180,7 @@ fn compare(old: &Side, new: &Side) -> Difference {
             answers
         }
         (Err(error), _) | (_, Err(error)) => {
-            let traced = lost.shapes_at(&Vec::new());
+            let traced = old.shapes_with(&[]);
             difference.outputs = traced.map(|shapes| outputs::at(&lost, &shapes)).unwrap_or_default();
             (lost.tried(error.to_string()), won.tried(error.to_string()))
         }

@@ -35,7 +35,8 @@ pub(super) fn compare(direction: &Direction, old: &mut Form, new: &mut Form, pla
     // Sizes that are derived hold where the programs are followed; elsewhere they are compared at the example only.
     let witnesses = compared.witnesses.into_iter().take(MAX_EXAMPLES).chain([Witness::new()]);
     for witness in witnesses {
-        let found = direction.shapes_at(&witness).map(|shapes| at(direction, &shapes)).unwrap_or_default();
+        let found =
+            direction.from.shapes_with(&witness).map(|shapes| at(direction, &shapes)).unwrap_or_default();
         for change in found {
             if !outputs.changes.iter().any(|known| known.output == change.output) {
                 outputs.changes.push(change);

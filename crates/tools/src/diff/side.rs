@@ -1,7 +1,7 @@
 //! One of the two programs that are compared.
 use sizewise_check::check::{Acceptance, CheckError, Checker, Evaluation, Session, Shapes};
 use sizewise_check::spec::{InputKind, ProgramInput, Shape};
-use sizewise_expr::{Symbol, Value as Number};
+use sizewise_expr::{Int, Symbol, Value as Number};
 use sizewise_ir::Constant;
 use sizewise_kernels::Operators;
 use std::sync::Arc;
@@ -45,8 +45,17 @@ impl<'c> Side<'c> {
         }
     }
 
+    /// The sizes at a witness; symbols that it does not name have their values at the traced example.
+    pub fn shapes_with(&self, witness: &[(Symbol, Int)]) -> Option<Shapes> {
+        let hints = &self.session.contract().hints;
+        self.shapes_at(&|symbol: Symbol| {
+            let named = witness.iter().find(|(s, _)| *s == symbol).map(|(_, v)| Number::Int(v.clone()));
+            named.or_else(|| hints.get(&symbol).cloned())
+        })
+    }
+
     /// The sizes of all inputs where the symbols have these values; `None` where one has no value, or is negative.
-    pub fn shapes_at(&self, value: &dyn Fn(Symbol) -> Option<Number>) -> Option<Shapes> {
+    fn shapes_at(&self, value: &dyn Fn(Symbol) -> Option<Number>) -> Option<Shapes> {
         let contract = self.session.contract();
         let pool = &contract.env.pool;
         let mut shapes = Shapes::new();
