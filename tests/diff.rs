@@ -60,6 +60,9 @@ const THREE_COLUMNS: &str = "{\"as_int\":3}]";
 const FOUR_COLUMNS: (&str, &str) = (THREE_COLUMNS, "{\"as_int\":4}]");
 const ONE_DIMENSION: (&str, &str) = (",{\"as_int\":3}],\"requires_grad\"", "],\"requires_grad\"");
 
+/// Texts, each with the one that replaces it.
+type Edits<'a> = &'a [(&'a str, &'a str)];
+
 /// A program, edits of it, the verdict, and the guards added and removed.
 type Pair<'a> = (&'a str, &'a [(&'a str, &'a str)], Verdict, &'a [&'a str], &'a [&'a str]);
 
@@ -272,7 +275,7 @@ fn run(edits: &[(&str, &str)], options: &[&str]) -> (i32, String, String) {
 #[test]
 fn the_exit_status_says_whether_callers_break() {
     let dtype = [("{\"dtype\":7,", "{\"dtype\":8,")];
-    let cases: [(&[(&str, &str)], &[&str], i32); 7] = [
+    let cases: [(Edits, &[&str], i32); 7] = [
         (&[], &[], 0),
         (&[LESS], &[], 1),
         (&[MORE], &[], 0),
