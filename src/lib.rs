@@ -47,7 +47,7 @@
 //! | [`ir`], [`keys`] | programs: graphs, archives, text forms |
 //! | [`kernels`] | fake kernels |
 //! | [`records`], [`spec`], [`propagate`], [`report`], [`check`], [`query`] | the main job |
-//! | [`verify`], [`pass`], [`cost`] | verifiers of dialects, passes, costs |
+//! | [`verify`], [`pass`], [`cost`], [`diff`] | verifiers of dialects, passes, costs, what changes from one export to another |
 //! | [`onnx`] | ONNX models of programs |
 //! | `service` | the HTTP service |
 pub use sizewise_check::check::{Checker, Evaluator, Session};
@@ -67,7 +67,7 @@ pub use sizewise_onnx as onnx;
 pub use sizewise_service as service;
 pub use sizewise_solve as solve;
 pub use sizewise_solve::{Budget, egraph};
-pub use sizewise_tools::{cost, pass, recorded_values, replay, verify};
+pub use sizewise_tools::{cost, diff, pass, recorded_values, replay, verify};
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -13,6 +13,7 @@ mod costs;
 mod coverage;
 mod custom_operators;
 mod decomposed;
+mod diff;
 mod doubles;
 mod doubles_by_rules;
 mod edge;

@@ -36,7 +36,15 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
     ("check", &[("records", 0), ("spec", 1), ("propagate", 2), ("report", 3), ("check", 4), ("query", 5)]),
     (
         "tools",
-        &[("replay", 0), ("verify", 0), ("sharing", 0), ("cost", 1), ("recorded_values", 1), ("pass", 2)],
+        &[
+            ("replay", 0),
+            ("verify", 0),
+            ("sharing", 0),
+            ("cost", 1),
+            ("diff", 1),
+            ("recorded_values", 1),
+            ("pass", 2),
+        ],
     ),
     (
         "onnx",

@@ -81,6 +81,11 @@ examples! {
         "sizewise cost examples/bert.pt2"
         "The same with numbers at given sizes."
         "sizewise cost examples/area.pt2 --at x=8 --at y=16";
+    DIFF:
+        "What did this export change?"
+        "sizewise diff examples/area.pt2 examples/area.pt2"
+        "The same as Markdown for a pull request."
+        "sizewise diff examples/bert.pt2 examples/bert.pt2 --format markdown";
     INFER:
         "What does this call return?"
         "echo '{\"op\":\"aten.t.default\",\"args\":[{\

@@ -6,6 +6,7 @@ mod args;
 mod asked;
 mod check;
 mod cost;
+mod diff;
 mod entail;
 mod eval;
 mod examples;
@@ -95,6 +96,9 @@ enum Command {
     /// Count what a program costs, as expressions in the sizes of its inputs: floating point operations and bytes.
     #[command(after_help = examples::COST)]
     Cost(cost::CostOptions),
+    /// Compare two exports of a program: inputs that one accepts and the other refuses, outputs, guards, the interface.
+    #[command(after_help = examples::DIFF)]
+    Diff(diff::DiffOptions),
     /// Infer the results of operator calls: JSON lines on standard input and output.
     #[command(after_help = examples::INFER)]
     Infer(infer::InferOptions),
@@ -231,6 +235,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Lower(options) => pass::lower(&options),
         Command::Eval(options) => eval::run(&options),
         Command::Cost(options) => cost::run(&options),
+        Command::Diff(options) => diff::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::InferOnnx(options) => infer_onnx::run(&options),
         Command::Ops(options) => ops::run(&options),

@@ -1,5 +1,6 @@
-//! Tools for programs: what they cost, verifiers of the dialects, passes, lowering, and the replay of recorded `ShapeEnv` traces.
+//! Tools for programs: what they cost, what changes from one to another, verifiers of the dialects, passes, lowering, and the replay of recorded `ShapeEnv` traces.
 pub mod cost;
+pub mod diff;
 pub mod pass;
 mod recorded_values;
 pub mod replay;

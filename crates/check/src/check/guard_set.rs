@@ -6,15 +6,24 @@ use super::session::Session;
 use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
-use crate::propagate::{Run, propagate};
+use crate::propagate::{Run, Step, propagate};
 use crate::report::guard_code::{GuardSet, GuardedInput};
 use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
+use sizewise_env::{GuardKind, Origin};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use sizewise_ir::Bounds;
 use sizewise_solve::Budget;
 
-impl Session<'_> {
+/// A program followed for all sizes that its contract does not exclude by itself.
+pub(super) struct Followed<'c> {
+    pub assumptions: Assumptions<'c>,
+    pub run: Run<'c>,
+    /// Lower bounds up to this one are not demanded.
+    pub unchecked: i64,
+}
+
+impl<'c> Session<'c> {
     /// The conditions on inputs under which the program runs: sizes, ranges and guards that the exported module
     /// checks, and what its operators need.
     ///
@@ -22,41 +31,46 @@ impl Session<'_> {
     /// When the program cannot be propagated, sizes do not determine its symbols, or something that it enforces cannot
     /// be read.
     pub fn guard_set(&self) -> Result<GuardSet, CheckError> {
+        build(self, self.followed(None)?)
+    }
+
+    /// The program followed for the conditions that it needs; with a value in place of a symbol, for that case only.
+    ///
+    /// # Errors
+    /// As [`Session::guard_set`].
+    pub(super) fn followed(&self, case: Option<(Symbol, Int)>) -> Result<Followed<'c>, CheckError> {
         if let Some(reason) = self.contract().unreadable.first() {
             return Err(CheckError::UnreadableContract(reason.clone()));
         }
-        match self.trace() {
-            Some(trace) => {
-                let assumptions = self.contract().unconstrained();
-                let run = trace.under(&assumptions);
-                build(self, assumptions, run, UNCHECKED_MINIMUM)
-            }
-            None => {
-                let (program, operators) = (self.checker().program(), self.evaluator().operators());
-                let assumptions = self.contract().unconstrained();
-                let run = propagate(program, &assumptions, operators)?;
-                if run.failures.is_empty() && run.unreadable.is_empty() {
-                    return build(self, assumptions, run, UNCHECKED_MINIMUM);
-                }
-                // A step needs the recorded ranges.
-                let assumptions = self.contract().assumed();
-                let run = propagate(program, &assumptions, operators)?;
-                build(self, assumptions, run, i64::MIN)
-            }
+        let assumptions = self.contract().unconstrained();
+        let (program, operators) = (self.checker().program(), self.evaluator().operators());
+        let unchecked = UNCHECKED_MINIMUM;
+        if let Some((symbol, value)) = case {
+            let assumptions = assumptions.with(symbol, value);
+            let run = propagate(program, &assumptions, operators)?;
+            return Ok(Followed { assumptions, run, unchecked });
         }
+        if let Some(trace) = self.trace() {
+            let run = trace.under(&assumptions);
+            return Ok(Followed { assumptions, run, unchecked });
+        }
+        let run = propagate(program, &assumptions, operators)?;
+        if run.failures.is_empty() && run.unreadable.is_empty() {
+            return Ok(Followed { assumptions, run, unchecked });
+        }
+        // A step needs the recorded ranges.
+        let assumptions = self.contract().assumed();
+        let run = propagate(program, &assumptions, operators)?;
+        Ok(Followed { assumptions, run, unchecked: i64::MIN })
     }
 }
 
-fn build<'c>(
-    session: &Session<'c>,
-    assumptions: Assumptions<'c>,
-    mut run: Run,
-    unchecked: i64,
-) -> Result<GuardSet, CheckError> {
+/// A set without conditions: the inputs, and the sizes that determine the program's symbols.
+pub(super) fn of_inputs(session: &Session, pool: &Pool) -> Result<GuardSet, CheckError> {
     let contract = session.contract();
     let mut set = GuardSet {
         program: session.checker().name().to_string(),
-        pool: Default::default(),
+        pool: pool.clone(),
         inputs: Vec::new(),
         variables: Vec::new(),
         fixed: Vec::new(),
@@ -82,10 +96,16 @@ fn build<'c>(
             InputKind::Other => {}
         }
     }
-    set.pool = run.env.pool.clone();
     set.determine(&sizes).map_err(CheckError::Undetermined)?;
+    Ok(set)
+}
+
+fn build(session: &Session, followed: Followed) -> Result<GuardSet, CheckError> {
+    let Followed { assumptions, mut run, unchecked } = followed;
+    let mut set = of_inputs(session, &run.env.pool)?;
     let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
-    let mut conditions = conditions(contract, &mut run, &symbols, unchecked);
+    let demanded = conditions(session.contract(), &mut run, &symbols, unchecked);
+    let mut conditions: Vec<Expr> = demanded.iter().map(|demanded| demanded.condition).collect();
     conditions.extend(runtime::needed(&assumptions, &mut run, &conditions));
     conditions.extend(layout_choices(session, &assumptions, &mut run, &conditions, &symbols));
     let ranges: Vec<(Symbol, ValueRange)> = set
@@ -97,34 +117,77 @@ fn build<'c>(
         })
         .collect();
     set.conditions = minimal::minimal(&mut run.env.pool, &ranges, &conditions);
-    for assert in &run.asserts {
-        let text = summary::shown(&assumptions, &run.env, assert.condition);
-        if !set.left_open.contains(&text) {
-            set.left_open.push(text);
-        }
-    }
+    set.left_open = left_open(&assumptions, &run);
     set.pool = run.env.pool;
     Ok(set)
 }
 
+/// The conditions that data decide, as texts.
+pub(super) fn left_open(assumptions: &Assumptions, run: &Run) -> Vec<String> {
+    let mut texts = Vec::new();
+    for assert in &run.asserts {
+        let text = summary::shown(assumptions, &run.env, assert.condition);
+        if !texts.contains(&text) {
+            texts.push(text);
+        }
+    }
+    texts
+}
+
+/// A condition that is demanded of the symbols.
+pub(super) struct Demanded {
+    pub condition: Expr,
+    /// Whether every call that does not satisfy it is refused, if it satisfies all that the program was followed under.
+    pub is_enforced: bool,
+    /// Whether the exported module checks it before anything is run.
+    pub is_at_entry: bool,
+    /// The step that needs it.
+    pub origin: Option<Origin>,
+}
+
 /// Everything that is demanded of the symbols.
-fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked: i64) -> Vec<Expr> {
-    let mut all: Vec<Expr> = Vec::new();
+pub(super) fn conditions(
+    contract: &Contract,
+    run: &mut Run,
+    symbols: &[Symbol],
+    unchecked: i64,
+) -> Vec<Demanded> {
+    let mut all: Vec<Demanded> = Vec::new();
+    let entry =
+        |condition, is_enforced| Demanded { condition, is_enforced, is_at_entry: is_enforced, origin: None };
     for (e, bounds) in &contract.ranges {
-        let checked = Bounds { min: bounds.min.filter(|&min| min > unchecked), ..*bounds };
-        all.extend(bound_conditions(&mut run.env.pool, *e, checked));
+        let min = bounds.min.filter(|&min| min > unchecked);
+        let is_enforced = min.is_none_or(|min| min > UNCHECKED_MINIMUM);
+        let (lower, upper) = (Bounds { min, max: None }, Bounds { min: None, ..*bounds });
+        let pool = &mut run.env.pool;
+        all.extend(bound_conditions(pool, *e, lower).into_iter().map(|c| entry(c, is_enforced)));
+        all.extend(bound_conditions(pool, *e, upper).into_iter().map(|c| entry(c, true)));
     }
     for guard in &contract.guards {
-        all.extend(&guard.requirements);
-        all.push(guard.condition);
+        let is_at_entry = !guard.is_asserted;
+        // One operand may settle a connective before another one is evaluated.
+        let settled = matches!(run.env.pool.as_call(guard.condition), Some((Func::Or | Func::Ite, _)));
+        let required = guard.requirements.iter();
+        all.extend(required.map(|&e| Demanded { is_at_entry, ..entry(e, !settled) }));
+        all.push(Demanded { is_at_entry, ..entry(guard.condition, true) });
     }
-    all.extend(run.guards.iter().map(|guard| guard.condition));
-    all.extend(run.comparisons.iter().map(|comparison| comparison.condition));
-    let mut kept: Vec<Expr> = Vec::new();
-    for condition in all {
+    all.extend(run.guards.iter().map(|guard| {
+        let is_nested = run.step(guard.origin).is_none_or(Step::is_nested);
+        let is_enforced = guard.kind == GuardKind::Precondition && !is_nested;
+        let (condition, origin) = (guard.condition, Some(guard.origin));
+        Demanded { condition, is_enforced, is_at_entry: false, origin }
+    }));
+    all.extend(run.comparisons.iter().map(|comparison| {
+        let (condition, origin) = (comparison.condition, Some(comparison.origin));
+        Demanded { condition, is_enforced: false, is_at_entry: false, origin }
+    }));
+    let mut kept: Vec<Demanded> = Vec::new();
+    for demanded in all {
+        let condition = demanded.condition;
         let known = run.env.pool.free_symbols(&[condition]).iter().all(|s| symbols.contains(s));
-        if known && run.env.pool.as_bool(condition) != Some(true) && !kept.contains(&condition) {
-            kept.push(condition);
+        let same = kept.iter().any(|kept| kept.condition == condition);
+        if known && run.env.pool.as_bool(condition) != Some(true) && !same {
+            kept.push(demanded);
         }
     }
     kept
@@ -132,7 +195,7 @@ fn conditions(contract: &Contract, run: &mut Run, symbols: &[Symbol], unchecked:
 
 /// The layout choices on which later views may depend: with other strides than in the example it is not known
 /// whether a view is possible. Sizes of 0 and 1 for which the views are proved separately are allowed.
-fn layout_choices<'c>(
+pub(super) fn layout_choices<'c>(
     session: &Session<'c>,
     assumptions: &Assumptions<'c>,
     run: &mut Run,

@@ -1,4 +1,5 @@
 //! The pipeline. Read, bind the spec, propagate, gather what is to be proved, decide it, report.
+mod acceptance;
 mod advice;
 mod asserted;
 mod causes;
@@ -38,6 +39,7 @@ mod strides;
 mod summary;
 mod usual_sizes;
 
+pub use acceptance::{Acceptance, Enforced, Enforcement};
 pub use checker::{Checker, Progress, Watch};
 pub use error::CheckError;
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};

@@ -44,7 +44,8 @@ impl<'c> Session<'c> {
         self.checker
     }
 
-    pub(super) fn evaluator(&self) -> &Evaluator<'c> {
+    /// An evaluator of the program.
+    pub fn evaluator(&self) -> &Evaluator<'c> {
         &self.evaluator
     }
 
@@ -52,7 +53,8 @@ impl<'c> Session<'c> {
         self.trace.as_ref()
     }
 
-    pub(super) fn contract(&self) -> &Contract<'c> {
+    /// The program's contract; its pool knows the expressions of what was followed.
+    pub fn contract(&self) -> &Contract<'c> {
         self.evaluator.contract()
     }
 
