@@ -71,7 +71,7 @@ def test_few_reports_are_made_before_they_are_asked_for(area: Path) -> None:
 
 def test_the_plugin_makes_a_test_of_every_program(pytester: pytest.Pytester, folder: Path) -> None:
     shutil.copytree(folder, pytester.path / "models")
-    plugin = ("-p", "sizewise._pytest", "-p", "no:cacheprovider", "models")
+    plugin = ("-p", "no:cacheprovider", "models")
     assert pytester.runpytest(*plugin).ret == pytest.ExitCode.NO_TESTS_COLLECTED
     ran = pytester.runpytest(*plugin, "--sizewise", "-v")
     ran.assert_outcomes(passed=1, failed=2)

@@ -2,8 +2,8 @@
 //! proved.
 //!
 //! A guard may compare a dimension on `AUTO` with named ones: `past + new <= mask` and `mask <= past + new`, where the
-//! mask is on `AUTO`. It says which masks the module takes, as `mask == past + new` would, and is assumed. What has to be
-//! proved is that there is a mask for all named sizes: each lower bound of it is at most each upper bound.
+//! mask is on `AUTO`. It says which masks the module takes, as `mask == past + new` would, and is assumed where there is a
+//! mask for all named sizes: each lower bound of it is at most each upper bound. Else it would exclude named sizes.
 use super::assumptions::DemandKind;
 use super::bind::Binder;
 use super::contract::{ContractGuard, UNCHECKED_MINIMUM};
@@ -52,8 +52,7 @@ impl Binder<'_, '_> {
         symbols.filter(|symbol| self.bound.contains(symbol) == bound).collect()
     }
 
-    /// The guards that compare one free symbol with sizes that the spec determines. That these leave it a value is
-    /// demanded.
+    /// The guards that compare one free symbol with sizes that the spec determines, where these always leave it a value.
     fn own_checks(&mut self) -> FxHashSet<usize> {
         let mut found: FxHashMap<Symbol, Own> = FxHashMap::default();
         let mut order = Vec::new();
@@ -69,7 +68,7 @@ impl Binder<'_, '_> {
         let mut assumed = FxHashSet::default();
         for symbol in order {
             let Some(own) = found.remove(&symbol) else { continue };
-            if self.demand_room(symbol, &own) {
+            if self.has_room(symbol, &own) {
                 assumed.extend(own.guards);
             }
         }
@@ -98,9 +97,8 @@ impl Binder<'_, '_> {
         Some((symbol, is_lower, self.records.translate(&mut self.env, bound)))
     }
 
-    /// Demands that each lower bound of a free symbol is at most each upper bound, its range among them. False where that
-    /// are too many.
-    fn demand_room(&mut self, symbol: Symbol, own: &Own) -> bool {
+    /// Whether each lower bound of a free symbol is at most each upper bound, its range among them. No guard is assumed yet.
+    fn has_room(&mut self, symbol: Symbol, own: &Own) -> bool {
         let Some(e) = self.env.pool.known_symbol_expr(symbol) else { return false };
         let (least, most) = self.env.bounds(e);
         // The module checks no smaller minimum.
@@ -109,20 +107,13 @@ impl Binder<'_, '_> {
             own.lower.iter().copied().chain(least.map(|least| self.env.pool.int(least))).collect();
         let upper: Vec<Expr> =
             own.upper.iter().copied().chain(most.map(|most| self.env.pool.int(most))).collect();
-        if lower.len() * upper.len() > MAX_PAIRS {
-            return false;
-        }
-        let name = self.contract.name_of(symbol);
-        for &low in &lower {
-            for &high in &upper {
-                let condition = self.env.pool.le(low, high);
-                let symbols = self.env.pool.free_symbols(&[condition]);
-                if !symbols.is_empty() {
-                    self.demand(condition, DemandKind::Guard, format!("some size of {name} is allowed"));
-                }
-            }
-        }
-        true
+        lower.len() * upper.len() <= MAX_PAIRS
+            && lower.iter().all(|&low| {
+                upper.iter().all(|&high| {
+                    let condition = self.env.pool.le(low, high);
+                    self.env.statically(condition) == Some(true)
+                })
+            })
     }
 
     /// Demands that say `a <= b` and `b <= a` become one, `a == b`.

@@ -53,18 +53,6 @@ struct Called {
     results: Values,
 }
 
-/// A recorded value, laid out in memory as its kernel does: what is recorded of strides is that of the trace, in which
-/// another kernel may have run.
-fn laid_out(recorded: Value, derived: Option<&Value>) -> Value {
-    match (&recorded, derived) {
-        (Value::Tensor(tensor), Some(Value::Tensor(made))) if tensor.sizes == made.sizes => {
-            let (strides, offset) = (made.strides.clone(), made.offset);
-            Tensor { strides, offset, ..(**tensor).clone() }.into()
-        }
-        _ => recorded,
-    }
-}
-
 /// The values of one graph.
 struct Frame<'g> {
     graph: &'g Graph,
@@ -199,7 +187,7 @@ impl<'p> Walk<'p> {
         let Called { flops, results: derived } = self.call(frame, node, &recorded);
         let mut made = Expr::ZERO;
         for (at, (id, value)) in node.output_values().zip(recorded).enumerate() {
-            let value = laid_out(value, derived.get(at));
+            let value = self.laid_out(node, value, derived.get(at));
             let storage = match &value {
                 Value::Tensor(tensor) => Some(match self.shared(frame, node, at, tensor) {
                     Some(known) => known,
@@ -246,6 +234,21 @@ impl<'p> Walk<'p> {
 
     fn argument(&mut self, frame: &Frame, argument: &Argument) -> Value {
         arguments::value(&mut self.env, argument, &|id| frame.value(id))
+    }
+
+    /// A recorded value, laid out in memory as its kernel does: what is recorded of strides is that of the trace, in which
+    /// another kernel may have run. Where the two differ, it is not sure which views are copies.
+    fn laid_out(&mut self, node: &Node, recorded: Value, derived: Option<&Value>) -> Value {
+        match (&recorded, derived) {
+            (Value::Tensor(tensor), Some(Value::Tensor(made))) if tensor.sizes == made.sizes => {
+                if tensor.strides != made.strides && !sharing::lies_alike(tensor, made, &mut self.env) {
+                    self.inexact(format!("`{}` lies in memory otherwise than the trace recorded", node.name));
+                }
+                let (strides, offset) = (made.strides.clone(), made.offset);
+                Tensor { strides, offset, ..(**tensor).clone() }.into()
+            }
+            _ => recorded,
+        }
     }
 
     /// The bytes of a new storage for a tensor.
