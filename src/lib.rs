@@ -43,7 +43,7 @@
 //! | --- | --- |
 //! | [`expr`], [`range`], [`escape`] | expressions over sizes, value ranges, text made safe for a place |
 //! | [`solve`], [`egraph`] | whether facts imply a goal |
-//! | [`env`] | symbols, guards and runtime assertions of a program |
+//! | [`env`](mod@env) | symbols, guards and runtime assertions of a program |
 //! | [`ir`], [`keys`] | programs: graphs, archives, text forms |
 //! | [`kernels`] | fake kernels |
 //! | [`records`], [`spec`], [`propagate`], [`report`], [`check`], [`query`] | the main job |
