@@ -52,6 +52,21 @@ def test_an_own_check_that_excludes_named_sizes_is_demanded(step):
     assert [guard.expr for guard in report.violations] == ["mask.shape[1] == p + q"]
 
 
+class Eights(Step):
+    def forward(self, x, mask, k, v):
+        if mask.shape[1] % 8 != 0:
+            raise ValueError
+        return super().forward(x, mask, k, v)
+
+
+def test_what_else_is_said_of_a_size_on_auto_may_exclude_named_sizes():
+    dynamic = {name: {0: A, 1: A} for name in ("x", "mask", "k", "v")}
+    program = torch.export.export(Eights(), step_inputs(2, 3, 5, 8), dynamic_shapes=dynamic)
+    # There is no mask for two queries and a cache of two.
+    report = sizewise.check(program, step_spec(A))
+    assert [guard.expr for guard in report.violations] == ["mask.shape[1] == p + q"]
+
+
 def test_opposite_inequalities_are_one_equation(step):
     report = sizewise.check(step, step_spec(Dim("t", min=4, max=192)))
     assert [guard.expr for guard in report.violations] == ["t == p + q"]

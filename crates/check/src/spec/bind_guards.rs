@@ -3,7 +3,8 @@
 //!
 //! A guard may compare a dimension on `AUTO` with named ones: `past + new <= mask` and `mask <= past + new`, where the
 //! mask is on `AUTO`. It says which masks the module takes, as `mask == past + new` would, and is assumed where there is a
-//! mask for all named sizes: each lower bound of it is at most each upper bound. Else it would exclude named sizes.
+//! mask for all named sizes: each lower bound of it is at most each upper bound, and nothing else is said of it. Else it
+//! would exclude named sizes: with `mask % 8 == 0` beside, those whose sum is no multiple of 8.
 use super::assumptions::DemandKind;
 use super::bind::Binder;
 use super::contract::{ContractGuard, UNCHECKED_MINIMUM};
@@ -29,7 +30,7 @@ impl Binder<'_, '_> {
         for (at, guard) in self.contract.guards.iter().enumerate() {
             let parts: Vec<Expr> = guard.requirements.iter().copied().chain([guard.condition]).collect();
             let condition = self.records.translate(&mut self.env, guard.condition);
-            if assumed.contains(&at) || self.free_symbols(&parts, true).is_empty() {
+            if assumed.contains(&at) || self.determined(&parts).is_empty() {
                 self.env.assume(condition);
                 continue;
             }
@@ -46,10 +47,16 @@ impl Binder<'_, '_> {
         self.join_opposites();
     }
 
-    /// The symbols of expressions that the spec determines, or else those that it leaves to the program.
-    fn free_symbols(&self, parts: &[Expr], bound: bool) -> Vec<Symbol> {
+    /// The symbols of expressions that the spec determines.
+    fn determined(&self, parts: &[Expr]) -> Vec<Symbol> {
         let symbols = self.env.pool.free_symbols(parts).into_iter();
-        symbols.filter(|symbol| self.bound.contains(symbol) == bound).collect()
+        symbols.filter(|symbol| self.bound.contains(symbol)).collect()
+    }
+
+    /// The symbols of expressions that the spec leaves to the program.
+    fn left(&self, parts: &[Expr]) -> Vec<Symbol> {
+        let symbols = self.env.pool.free_symbols(parts).into_iter();
+        symbols.filter(|symbol| !self.bound.contains(symbol)).collect()
     }
 
     /// The guards that compare one free symbol with sizes that the spec determines, where these always leave it a value.
@@ -68,7 +75,7 @@ impl Binder<'_, '_> {
         let mut assumed = FxHashSet::default();
         for symbol in order {
             let Some(own) = found.remove(&symbol) else { continue };
-            if self.has_room(symbol, &own) {
+            if self.is_only_bounded(symbol, &own) && self.has_room(symbol, &own) {
                 assumed.extend(own.guards);
             }
         }
@@ -81,8 +88,8 @@ impl Binder<'_, '_> {
             return None;
         }
         let &[p] = self.env.pool.as_func(guard.condition, Func::NotPositive)? else { return None };
-        let [symbol] = self.free_symbols(&[p], false)[..] else { return None };
-        if self.free_symbols(&[p], true).is_empty() {
+        let [symbol] = self.left(&[p])[..] else { return None };
+        if self.determined(&[p]).is_empty() {
             return None;
         }
         let e = self.env.pool.known_symbol_expr(symbol)?;
@@ -95,6 +102,25 @@ impl Binder<'_, '_> {
         let is_lower = poly.terms[at].1.is_negative();
         let bound = if is_lower { self.env.pool.add(p, e) } else { self.env.pool.sub(e, p) };
         Some((symbol, is_lower, self.records.translate(&mut self.env, bound)))
+    }
+
+    /// Whether nothing is said of a free symbol but these guards and bounds by numbers.
+    fn is_only_bounded(&self, symbol: Symbol, own: &Own) -> bool {
+        let pool = &self.env.pool;
+        let has = |e: Expr| pool.free_symbols(&[e]).contains(&symbol);
+        let is_bound = |e: Expr| {
+            let bounded = pool.as_func(e, Func::NotPositive).map(|args| pool.poly(args[0]));
+            bounded.is_some_and(
+                |poly| matches!(poly.terms.as_slice(), [(m, _)] if pool.as_symbol(*m) == Some(symbol)),
+            )
+        };
+        let guards = self.contract.guards.iter().enumerate().filter(|(at, _)| !own.guards.contains(at));
+        let mut said =
+            guards.flat_map(|(_, guard)| guard.requirements.iter().copied().chain([guard.condition]));
+        let ranged = |(e, _): &(Expr, _)| has(*e) && pool.as_symbol(*e).is_none();
+        !said.any(has)
+            && !self.contract.ranges.iter().any(ranged)
+            && self.env.known_facts().conditions().iter().all(|&e| !has(e) || is_bound(e))
     }
 
     /// Whether each lower bound of a free symbol is at most each upper bound, its range among them. No guard is assumed yet.
