@@ -1,6 +1,7 @@
 //! Whether what a call gives shares memory with what it was given: `Tensor(a)` in a schema says that it may.
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
+use sizewise_ir::schema::Schema;
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::Tensor;
 
@@ -53,6 +54,31 @@ const CONVERTING: &[&str] = &[
     "resolve_neg",
     "coalesce",
 ];
+
+/// Operators that give their input itself in evaluation.
+const TRAINING_ONLY: &[&str] = &["dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"];
+/// Operators whose results may be views of their first argument although their schemas do not say so.
+const VIEWING_UNSAID: &[&str] = &[
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_tensors",
+    "meshgrid",
+    "type_as",
+    "unsafe_chunk",
+    "unsafe_split",
+    "unsafe_split_with_sizes",
+];
+
+/// Whether a call gives its input itself, without its schema saying so.
+pub fn is_input_itself(node: &Node, schema: &Schema) -> bool {
+    TRAINING_ONLY.contains(&&*schema.name) && !matches!(node.argument("train"), Some(Argument::Bool(true)))
+}
+
+/// Whether results may be views of the first argument, without the schema saying so.
+pub fn may_view_unsaid(schema: &Schema) -> bool {
+    schema.namespace == "aten" && VIEWING_UNSAID.contains(&&*schema.name)
+}
 
 /// What a result of a call that may view shares with the tensor that it views.
 pub fn of(node: &Node, before: &Tensor, after: &Tensor, env: &mut ShapeEnv) -> Shares {

@@ -1,4 +1,5 @@
 //! The storages that a run makes, and how long each is live.
+use indexmap::IndexSet;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, Tensor};
@@ -75,14 +76,14 @@ impl Storages {
             ends[storage.last.min(steps - 1)].push(storage.bytes);
         }
         let (mut live, mut grew) = (Expr::ZERO, false);
-        let mut sums: Vec<Expr> = Vec::new();
+        let mut sums: IndexSet<Expr> = IndexSet::new();
         for (begun, ended) in begins.into_iter().zip(ends) {
             grew |= !begun.is_empty();
             live = env.pool.sum(begun.into_iter().chain([live]));
             // The most is live where something ends after something has begun.
             if !ended.is_empty() {
-                if grew && !sums.contains(&live) {
-                    sums.push(live);
+                if grew {
+                    sums.insert(live);
                 }
                 let ended = env.pool.sum(ended);
                 live = env.pool.sub(live, ended);
@@ -94,7 +95,7 @@ impl Storages {
 }
 
 /// Those of some sums that are not known to be at most another one.
-fn greatest(env: &mut ShapeEnv, sums: Vec<Expr>) -> Vec<Expr> {
+fn greatest(env: &mut ShapeEnv, sums: IndexSet<Expr>) -> Vec<Expr> {
     let mut kept: Vec<Expr> = Vec::new();
     for sum in sums {
         let covers = |env: &mut ShapeEnv, more: Expr, less: Expr| {

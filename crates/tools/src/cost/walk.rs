@@ -16,20 +16,6 @@ use std::sync::Arc;
 /// The greatest nesting of graphs.
 const MAX_DEPTH: usize = 64;
 
-/// Operators that give their input itself unless they train.
-const TRAINING_ONLY: [&str; 4] = ["dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"];
-/// Operators that give views although their schemas do not say so.
-const VIEWING: [&str; 8] = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_tensors",
-    "meshgrid",
-    "unsafe_split",
-    "unsafe_split_with_sizes",
-    "unsafe_chunk",
-];
-
 /// A value of a graph, and where it lies if it is a tensor.
 #[derive(Clone)]
 pub struct Slot {
@@ -242,7 +228,7 @@ impl<'p> Walk<'p> {
         match (&recorded, derived) {
             (Value::Tensor(tensor), Some(Value::Tensor(made))) if tensor.sizes == made.sizes => {
                 if tensor.strides != made.strides && !sharing::lies_alike(tensor, made, &mut self.env) {
-                    self.inexact(format!("`{}` lies in memory otherwise than the trace recorded", node.name));
+                    self.inexact(format!("the strides of `{}` differ from the recorded ones", node.name));
                 }
                 let (strides, offset) = (made.strides.clone(), made.offset);
                 Tensor { strides, offset, ..(**tensor).clone() }.into()
@@ -266,8 +252,7 @@ impl<'p> Walk<'p> {
         let schema = self.schema(node)?;
         let of_argument =
             |name: &str| Some(frame.storages(node.argument(name)?)).filter(|found| !found.is_empty());
-        let truth = |name: &str| matches!(node.argument(name), Some(Argument::Bool(true)));
-        if TRAINING_ONLY.contains(&&*schema.name) && !truth("train") {
+        if sharing::is_input_itself(node, schema) {
             return of_argument("input")?.first().copied();
         }
         let name = match schema.aliased_arg(at.min(schema.returns.len().saturating_sub(1))) {
@@ -276,9 +261,7 @@ impl<'p> Walk<'p> {
                 return found.get(at).or(found.first()).copied();
             }
             Some((argument, false)) => schema.args[argument].name.clone(),
-            None if VIEWING.contains(&&*schema.name) || schema.name == "type_as" => {
-                schema.args.first()?.name.clone()
-            }
+            None if sharing::may_view_unsaid(schema) => schema.args.first()?.name.clone(),
             None => return None,
         };
         let argument = node.argument(&name)?;

@@ -4,6 +4,7 @@ use super::emitter::{Made, Results};
 use super::frame::{Frame, Functionalizer, Slot, left};
 use super::functional;
 use crate::pass::error::PassError;
+use crate::sharing;
 use sizewise_ir::schema::{Schema, SchemaTable};
 use sizewise_ir::{Argument, Input, Meta, Node, Target};
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub fn call(
             Err(left(node, "it writes its running statistics"))
         }
         // In evaluation they give their input itself.
-        "dropout" | "feature_dropout" | "alpha_dropout" | "feature_alpha_dropout" if !truth("train") => {
+        _ if sharing::is_input_itself(node, schema) => {
             let input = given("input").and_then(|id| frame.slots.get(id.index()).copied().flatten());
             match (input, node.output_values().next()) {
                 (Some(slot @ Slot::Tensor(_)), Some(result)) => {
