@@ -62,6 +62,37 @@ pub(super) struct Reduced {
     factored: u32,
 }
 
+/// A literal: whether a sum is zero, or at most zero, or the negation of that.
+struct Comparison {
+    func: Func,
+    poly: Poly,
+    is_negated: bool,
+}
+
+impl Comparison {
+    fn of(pool: &Pool, condition: Expr) -> Option<Comparison> {
+        let (is_negated, inner) = match pool.as_func(condition, Func::Not) {
+            Some(&[inner]) => (true, inner),
+            _ => (false, condition),
+        };
+        match pool.as_call(inner)? {
+            (func @ (Func::IsZero | Func::NotPositive), &[p]) => {
+                Some(Comparison { func, poly: pool.poly(p), is_negated })
+            }
+            _ => None,
+        }
+    }
+
+    /// The same of another expression.
+    fn with(&self, pool: &mut Pool, e: Expr) -> Expr {
+        let compared = match self.func {
+            Func::IsZero => pool.eq(e, Expr::ZERO),
+            _ => pool.le(e, Expr::ZERO),
+        };
+        if self.is_negated { pool.not(compared) } else { compared }
+    }
+}
+
 impl Reduced {
     /// Reduces a conjunction. Bounds of symbols have to be among the conditions.
     pub fn new(pool: &mut Pool, conditions: &[Expr]) -> Reduced {
@@ -252,14 +283,8 @@ impl Reduced {
         let mut changed = Vec::new();
         for i in 0..self.conditions.len() {
             let c = self.conditions[i];
-            let (negated, inner) = match pool.as_func(c, Func::Not) {
-                Some(&[inner]) => (true, inner),
-                _ => (false, c),
-            };
-            let Some((func @ (Func::IsZero | Func::NotPositive), &[p])) = pool.as_call(inner) else {
-                continue;
-            };
-            let poly = pool.poly(p);
+            let Some(comparison) = Comparison::of(pool, c) else { continue };
+            let poly = &comparison.poly;
             // Of a single term, the factors are what the condition is about.
             if !poly.constant.is_zero() || poly.terms.len() < 2 {
                 continue;
@@ -277,7 +302,7 @@ impl Reduced {
             let mut divisor = Vec::new();
             for (atom, power) in common {
                 let domain = self.table.domain(pool, atom);
-                let useful = match func {
+                let useful = match comparison.func {
                     Func::IsZero => !domain.contains_zero(),
                     _ => domain.range.lo.signum() > 0,
                 };
@@ -289,15 +314,9 @@ impl Reduced {
                 continue;
             }
             let divisor = pool.from_monomial(&divisor);
-            let Some(quotient) = pool.exact_division(&poly, &pool.poly(divisor)) else { continue };
+            let Some(quotient) = pool.exact_division(poly, &pool.poly(divisor)) else { continue };
             let quotient = pool.from_poly(&quotient);
-            let mut reduced = match func {
-                Func::IsZero => pool.eq(quotient, Expr::ZERO),
-                _ => pool.le(quotient, Expr::ZERO),
-            };
-            if negated {
-                reduced = pool.not(reduced);
-            }
+            let reduced = comparison.with(pool, quotient);
             if reduced != c {
                 self.conditions[i] = reduced;
                 self.steps.push(("cancel", c, reduced));

@@ -34,29 +34,21 @@ impl Reduced {
     pub(super) fn compare_powers(&mut self, pool: &mut Pool) -> bool {
         for i in 0..self.conditions.len() {
             let condition = self.conditions[i];
-            let (negated, inner) = match pool.as_func(condition, Func::Not) {
-                Some(&[inner]) => (true, inner),
-                _ => (false, condition),
+            let Some(comparison) = Comparison::of(pool, condition) else { continue };
+            let Poly { constant, terms } = &comparison.poly;
+            let [(m, c), (n, d)] = &terms[..] else { continue };
+            // `a <= b`, `a == b` or, with 1 beside, `a < b`.
+            let is_strict = comparison.func == Func::NotPositive && constant.is_one();
+            let (less, more) = match () {
+                () if !constant.is_zero() && !is_strict => continue,
+                () if c.is_one() && (-d).is_one() => (*m, *n),
+                () if (-c).is_one() && d.is_one() => (*n, *m),
+                () => continue,
             };
-            let Some((func @ (Func::IsZero | Func::NotPositive), &[p])) = pool.as_call(inner) else {
-                continue;
-            };
-            let poly = pool.poly(p);
-            let [(m, c), (n, d)] = &poly.terms[..] else { continue };
-            let is_strict = func == Func::NotPositive && poly.constant.is_one();
-            if !(c.is_one() && (-d).is_one() || (-c).is_one() && d.is_one())
-                || !(poly.constant.is_zero() || is_strict)
-            {
-                continue;
-            }
-            let (less, more) = if c.is_one() { (*m, *n) } else { (*n, *m) };
             let Some((less, more)) = self.raised(pool, less, more) else { continue };
-            let compared = match (func, is_strict) {
-                (Func::IsZero, _) => pool.eq(less, more),
-                (_, true) => pool.lt(less, more),
-                (_, false) => pool.le(less, more),
-            };
-            let compared = if negated { pool.not(compared) } else { compared };
+            let (gap, constant) = (pool.sub(less, more), pool.int(constant.clone()));
+            let gap = pool.add(gap, constant);
+            let compared = comparison.with(pool, gap);
             self.steps.push(("power", condition, compared));
             self.conditions[i] = compared;
             self.learn_new(pool, &[compared]);
@@ -67,44 +59,34 @@ impl Reduced {
 
     /// What is raised on two sides, where the sides are ordered as that is.
     fn raised(&mut self, pool: &mut Pool, a: Expr, b: Expr) -> Option<(Expr, Expr)> {
-        let (a, b, needs_sign) = match (Power::of(pool, a)?, Power::of(pool, b)?) {
-            (Power::Exponential(x, n), Power::Exponential(y, m)) if x == y => (n, m, true),
+        match (Power::of(pool, a)?, Power::of(pool, b)?) {
+            (Power::Exponential(x, n), Power::Exponential(y, m)) if x == y => {
+                self.nonnegative(pool, [n, m]).then_some((n, m))
+            }
             (Power::Of(a, k), Power::Of(b, l)) => {
                 let power = num_integer::gcd(k, l);
-                // Of an odd number and what is even, the comparison is one of odd powers.
-                let power = if power % 2 == 0 && !self.are_nonnegative(pool, &a, &b, power) {
-                    power >> power.trailing_zeros()
-                } else {
-                    power
-                };
-                if power == 1 {
-                    return None;
-                }
-                let root = |pool: &mut Pool, factors: &Monomial| {
+                let root = |pool: &mut Pool, factors: &Monomial, power: u32| {
                     let roots: Monomial = factors.iter().map(|&(atom, k)| (atom, k / power)).collect();
                     pool.from_monomial(&roots)
                 };
-                (root(pool, &a), root(pool, &b), power % 2 == 0)
+                let (x, y) = (root(pool, &a, power), root(pool, &b, power));
+                if power % 2 == 1 || self.nonnegative(pool, [x, y]) {
+                    return (power > 1).then_some((x, y));
+                }
+                // Of an odd number and what is even, the odd powers are compared.
+                let odd = power >> power.trailing_zeros();
+                (odd > 1).then(|| (root(pool, &a, odd), root(pool, &b, odd)))
             }
-            _ => return None,
-        };
-        if needs_sign {
-            if [a, b].iter().any(|&e| self.table.domain(pool, e).range.lo.is_negative()) {
-                return None;
-            }
-            // The comparison that says it goes.
-            let signs = [pool.le(Expr::ZERO, a), pool.le(Expr::ZERO, b)];
-            self.conditions.extend(signs);
+            _ => None,
         }
-        Some((a, b))
     }
 
-    /// Whether the roots of two monomials are known not to be negative.
-    fn are_nonnegative(&mut self, pool: &mut Pool, a: &Monomial, b: &Monomial, power: u32) -> bool {
-        [a, b].into_iter().all(|factors| {
-            let roots: Monomial = factors.iter().map(|&(atom, k)| (atom, k / power)).collect();
-            let root = pool.from_monomial(&roots);
-            !self.table.domain(pool, root).range.lo.is_negative()
-        })
+    /// Whether both are known not to be negative. The comparison that says so may go, so this becomes a condition.
+    fn nonnegative(&mut self, pool: &mut Pool, both: [Expr; 2]) -> bool {
+        if both.iter().any(|&e| self.table.domain(pool, e).range.lo.is_negative()) {
+            return false;
+        }
+        self.conditions.extend(both.map(|e| pool.le(Expr::ZERO, e)));
+        true
     }
 }
