@@ -289,7 +289,7 @@ fn known_findings_do_not_count() {
     assert_eq!(folder.check(&["m", "--write-baseline", "all.json"]).status, 3);
     assert_eq!(folder.check(&["m", "--baseline", "all.json"]).status, 3);
     for (bad, says) in [
-        ("{", "no baseline of sizewise"),
+        ("{", "not a sizewise baseline"),
         ("{\"version\": 2, \"findings\": {}}", "a baseline of version 2, not 1"),
         ("{\"version\": 1, \"findings\": {}, \"more\": 1}", "unknown field `more`"),
         ("{\"version\": 1, \"findings\": {\"m/a.pt2\": [{\"code\": \"x\"}]}}", "missing field `about`"),
@@ -425,7 +425,7 @@ fn what_means_nothing_for_several_is_refused() {
         ("nothing*.pt2", "no file matches this pattern"),
         ("[.pt2", "not a pattern: "),
         ("d", "this folder is too deep within others"),
-        ("/dev/zero", "no regular file"),
+        ("/dev/zero", "not a regular file"),
         ("nothing.pt2", "No such file or directory"),
     ] {
         let none = folder.check(&[path, path, "--fail-on", "violated"]);

@@ -15,6 +15,7 @@ use crate::report::{Findings, Report, ReportForm, Style, to_junit_case, to_junit
 use crate::spec::Spec;
 use clap::Args;
 use std::cell::{Cell, RefCell};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -79,6 +80,10 @@ pub struct CheckOptions {
     /// Be a worker of another process: check the programs that it asks for.
     #[arg(long, hide = true)]
     pub worker: bool,
+    /// The arguments of this process from `check` on, with which workers are started; none where it runs another program,
+    /// as Python is.
+    #[arg(skip)]
+    pub arguments: Option<Vec<OsString>>,
 }
 
 /// The options that mean something for ONNX models.
@@ -182,6 +187,7 @@ fn job(options: &CheckOptions) -> Result<Job<'_>> {
         form: options.format,
         source_root: options.source_root.clone(),
         timings: options.timings,
+        arguments: options.arguments.as_deref(),
     })
 }
 

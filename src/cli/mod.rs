@@ -137,19 +137,27 @@ enum Command {
 
 /// Runs the program on the process's arguments.
 pub fn run() -> ExitCode {
-    run_on(std::env::args_os().collect())
+    run_as(std::env::args_os().collect(), true)
 }
 
-/// Runs the program on these arguments, the first of which is its name.
-pub fn run_on(mut arguments: Vec<OsString>) -> ExitCode {
+/// Runs the program within another one on these arguments, the first of which is its name.
+pub fn run_on(arguments: Vec<OsString>) -> ExitCode {
+    run_as(arguments, false)
+}
+
+/// Runs the program; `is_own` says that the process does nothing else.
+fn run_as(mut arguments: Vec<OsString>, is_own: bool) -> ExitCode {
     keep_minus_signs(&mut arguments);
     if arguments.iter().skip(1).eq(["help", "start"]) {
         return start::print();
     }
-    let options = match Options::try_parse_from(&arguments) {
+    let mut options = match Options::try_parse_from(&arguments) {
         Ok(options) => options,
         Err(error) => return usage(&error, &arguments),
     };
+    if let Command::Check(options) = &mut options.command {
+        options.arguments = is_own.then(|| arguments.split_off(1));
+    }
     if std::env::var_os("RUST_BACKTRACE").is_none() {
         std::panic::set_hook(Box::new(|panic| files::complain(&panic.to_string())));
     }

@@ -39,12 +39,18 @@ impl Kind {
     /// What a file of this name that begins with these bytes holds. The bytes decide; the name does where they begin as
     /// no format does.
     pub fn of(name: &str, bytes: &[u8]) -> Kind {
+        let by_name = || if name.ends_with(".onnx") { Kind::Model } else { Kind::Program };
+        Kind::by_bytes(bytes).unwrap_or_else(by_name)
+    }
+
+    /// What a file that begins with these bytes holds; `None` where they begin as no format does.
+    pub fn by_bytes(bytes: &[u8]) -> Option<Kind> {
         let is_program = bytes.starts_with(b"PK") || bytes.trim_ascii_start().starts_with(b"{");
         match () {
-            () if is_program => Kind::Program,
-            () if text::is_text(bytes) => Kind::Text,
-            () if is_model(bytes) || name.ends_with(".onnx") => Kind::Model,
-            () => Kind::Program,
+            () if is_program => Some(Kind::Program),
+            () if text::is_text(bytes) => Some(Kind::Text),
+            () if is_model(bytes) => Some(Kind::Model),
+            () => None,
         }
     }
 }

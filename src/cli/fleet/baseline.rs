@@ -37,7 +37,7 @@ impl Baseline {
     pub fn read(path: &Path) -> Result<Baseline> {
         let bytes = files::read(path).map_err(Failure::usage)?;
         let form: Form = serde_json::from_slice(&bytes)
-            .map_err(|error| files::unusable(path, format!("no baseline of sizewise: {error}")))?;
+            .map_err(|error| files::unusable(path, format!("not a sizewise baseline: {error}")))?;
         match form.version {
             VERSION => Ok(Baseline { folder: folder_of(path), findings: form.findings }),
             other => Err(files::unusable(path, format!("a baseline of version {other}, not {VERSION}"))),

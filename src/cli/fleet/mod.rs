@@ -136,7 +136,7 @@ fn all(
 fn isolated(job: &Job, program: &Program, process: &mut Option<Process>) -> Vec<Entry> {
     let started = Instant::now();
     if process.is_none() {
-        *process = Process::start();
+        *process = job.arguments.and_then(Process::start);
     }
     match process.as_mut().map(|process| process.check(program)) {
         None => worker::check(job, program),

@@ -1,6 +1,6 @@
 //! Which programs are checked together: files, folders, patterns and lists of them, and the spec of each.
 use crate::cli::files;
-use crate::onnx::read::is_model;
+use crate::onnx::subject::Kind;
 use glob::{MatchOptions, Pattern, glob_with};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
@@ -78,8 +78,7 @@ fn is_pattern(path: &Path) -> bool {
 
 /// Whether these bytes are a list of paths, and no program: lines of text that begin as no format does.
 pub fn is_list(bytes: &[u8]) -> bool {
-    let is_program = bytes.starts_with(b"PK") || bytes.trim_ascii_start().starts_with(b"{");
-    if is_program || crate::ir::text::is_text(bytes) || is_model(bytes) {
+    if Kind::by_bytes(bytes).is_some() {
         return false;
     }
     let text = std::str::from_utf8(bytes).unwrap_or_default();

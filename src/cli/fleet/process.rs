@@ -19,17 +19,12 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a worker with the arguments of this process. `None` where this process is another program, as Python is, or
-    /// no process can be started.
-    pub fn start() -> Option<Process> {
-        let program = std::env::current_exe().ok()?;
-        let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-        let (command, rest) = arguments.split_first()?;
-        if program.file_stem()? != "sizewise" || command != "check" {
-            return None;
-        }
-        let mut command = Command::new(program);
-        command.arg("check").arg(WORKER).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped());
+    /// Starts a worker: this program with these arguments, the first of which is its command. `None` if that cannot be
+    /// started.
+    pub fn start(arguments: &[OsString]) -> Option<Process> {
+        let (name, rest) = arguments.split_first()?;
+        let mut command = Command::new(std::env::current_exe().ok()?);
+        command.arg(name).arg(WORKER).args(rest).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().ok()?;
         let requests = child.stdin.take();
         let replies = BufReader::new(child.stdout.take()?);

@@ -19,6 +19,7 @@ use crate::spec::Spec;
 use prost::bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use std::any::Any;
+use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -46,6 +47,8 @@ pub struct Job<'o> {
     pub source_root: Option<PathBuf>,
     /// Whether reports have times.
     pub timings: bool,
+    /// The arguments with which processes that check programs are started; none where threads of this one do.
+    pub arguments: Option<&'o [OsString]>,
 }
 
 /// What is kept of a program: its report is given away as text.
@@ -137,7 +140,7 @@ fn open(job: &Job, program: &Program) -> Result<Opened> {
     let spec = spec.map(|path| spec::read(&path)).transpose()?;
     // A pipe may never end, and `-` is no file among others.
     match program.path.metadata() {
-        Ok(known) if !known.is_file() => return Err(Failure::program("no regular file")),
+        Ok(known) if !known.is_file() => return Err(Failure::program("not a regular file")),
         Err(error) => return Err(Failure::program(error)),
         Ok(_) => {}
     }
