@@ -81,8 +81,7 @@ impl Premises {
         Premises { facts, ..Premises::default() }
     }
 
-    /// Declares a symbol. Declared again, it has both ranges. Where no integer is in the range, that is assumed of which
-    /// nothing is true.
+    /// Declares a symbol. Declared again, it has both ranges. An empty range is assumed as a condition that never holds.
     pub fn declare(&mut self, pool: &mut Pool, symbol: Symbol, min: Option<Int>, max: Option<Int>) {
         match ValueRange::between_options(min.clone(), max.clone()) {
             Some(range) => self.facts.declare(pool, symbol, range),
@@ -107,7 +106,7 @@ impl Premises {
         self.assumed.push((condition, text));
     }
 
-    /// Assumes what no values satisfy, as a text says.
+    /// Assumes a condition that never holds, with its text.
     pub fn never(&mut self, pool: &mut Pool, text: String) {
         let never = pool.bool(false);
         self.assume(pool, never, Some(text));

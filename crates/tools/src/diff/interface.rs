@@ -11,7 +11,7 @@ pub(super) struct Interface {
     pub pairs: Pairs,
     /// What changed, in words.
     pub changes: Vec<String>,
-    /// Whether a call of one program is no call of the other.
+    /// Whether calls of one program do not fit the other.
     pub is_broken: bool,
 }
 

@@ -143,7 +143,7 @@ fn compare(old: &Side, new: &Side) -> Difference {
         notes: Vec::new(),
     };
     if interface.is_broken {
-        let text = "a call of one program is no call of the other, so sizes are not compared";
+        let text = "calls of one program do not fit the other, so sizes are not compared";
         difference.notes.push(text.to_owned());
         return difference;
     }

@@ -11,7 +11,7 @@ impl Difference {
             Verdict::Equal => "both accept the same inputs",
             Verdict::Wider => "NEW accepts all that OLD accepts, and more",
             Verdict::Narrower => "NEW refuses inputs that OLD accepts",
-            Verdict::Different if self.examples.is_empty() => "a call of one is no call of the other",
+            Verdict::Different if self.examples.is_empty() => "calls of one do not fit the other",
             Verdict::Different => "NEW refuses inputs that OLD accepts, and accepts others",
             Verdict::Undecided => "whether both accept the same inputs is not known",
         }
