@@ -12,8 +12,8 @@ from sizewise import _native
 from sizewise._arguments import check_budget
 from sizewise._asked import watched
 from sizewise._attempts import concerns_shapes, errors_held, inferred, is_shapes_fix, is_undecided, resolved
-from sizewise._branching import checks_of_line
 from sizewise._check import check, spec_of
+from sizewise._data import Answers, error_of, sides
 from sizewise._decider import decider
 from sizewise._dims import as_shapes
 from sizewise._env import Env
@@ -220,7 +220,7 @@ class _Export:
             return None
         given, names = self.given, self.names
         with follower(self.values(given), budget=2 * self.budget) as path, errors_held():
-            if not ran(self.module, self.args, self.kwargs, given) or path.open is not None:
+            if not ran(self.module, self.args, self.kwargs, given) or path.of_data:
                 return None
         taken = path.taken
         if any(one.place is None or one.place.cause != "branch" for one in taken):
@@ -280,33 +280,22 @@ class _Export:
             try:
                 return self.torch(spec), path
             except Exception as error:
-                if path.open is None or not is_undecided(error):
+                if not path.of_data or not is_undecided(error):
                     raise
-                raise self.of_data(spec, path.open, error) from error
+                raise self.of_data(spec, path.of_data, error) from error
 
-    def of_data(self, spec: Any, open: Taken, error: Exception) -> DataDependentError:
-        """The error of a condition that data decide, with what torch advises, and which answers export."""
-        place, exports = open.place, {}
-        at = f"{place.file}:{place.line}: {place.source}\n" if place else ""
-        message = f"{at}data decide `{open.condition}`, so no assumption on sizes settles it"
-        if open.condition.is_Relational or open.condition.is_Boolean:
-            for answer in (True, False):
-                with follower(self.values(spec), of_data=answer, budget=2 * self.budget):
-                    try:
-                        self.torch(spec)
-                        exports[answer] = True
-                    except Exception:
-                        exports[answer] = False
-            said = {True: "exports", False: "does not export"}
-            message += (
-                f"; the module {said[exports[True]]} where it is true, and {said[exports[False]]} where it is false"
-            )
-        known = f"torch._check({open.condition})", f"torch._check(torch.sym_not({open.condition}))"
-        written = checks_of_line(place.source) if place is not None and place.cause == "branch" else []
-        advice = _checks_of(error) or written or [f"{check}  # in torch's symbols" for check in known]
-        message += "\nWrite before this line one of:\n" + "\n".join(f"    {check}" for check in advice)
-        file, line = (place.file, place.line) if place else (None, None)
-        return DataDependentError(message, str(open.condition), file, line, exports)
+    def of_data(self, spec: Any, asked: list[Taken], error: Exception) -> DataDependentError:
+        """The error of a condition that data decide, with what becomes of the export for each answer."""
+
+        def trace(answers: Answers) -> tuple[list[Taken], Exception | None]:
+            with follower(self.values(spec), of_data=answers, budget=2 * self.budget) as path:
+                try:
+                    self.torch(spec)
+                except Exception as error:
+                    return path.of_data, error
+            return path.of_data, None
+
+        return error_of(asked, sides(trace, asked), error)
 
     def attempt(self, spec: Any, follows: bool = True) -> tuple[Any, decider | None]:
         """The program under a spec that should suffice, and what it took beside torch."""
@@ -382,19 +371,6 @@ def _opposite(condition: Condition) -> str | None:
         return str(env.simplify(f"Not({condition.expr})"))
     except ExpressionError:
         return None
-
-
-def _checks_of(error: Exception) -> list[str]:
-    """The calls of ``torch._check`` that torch's message advises."""
-    lines = str(error).splitlines()
-    start = next((i for i, line in enumerate(lines) if line.startswith("To fix the error, insert one of")), len(lines))
-    found = []
-    for line in lines[start + 1 :]:
-        number, _, call = line.strip().partition(". ")
-        if not number.isdigit():
-            break
-        found.append(call)
-    return found
 
 
 class _Branches:

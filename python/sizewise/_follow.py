@@ -105,19 +105,21 @@ class follower(decider):
     ----------
     values : mapping
         The example's values of the variables of the spec, by sympy's symbols.
-    of_data : bool, optional
-        The answer to conditions that data decide. By default there is none, and torch raises its error.
+    of_data : tuple
+        The answers to conditions that data decide, in the order in which torch asks for them. Where there is none, or
+        it is `None`, torch raises its error.
     budget : float
         As for `decider`.
     """
 
-    def __init__(self, values: Mapping[Any, int], *, of_data: bool | None = None, budget: float = 2.0) -> None:
+    def __init__(self, values: Mapping[Any, int], *, of_data: tuple[bool | None, ...] = (), budget: float = 2.0) -> None:
         super().__init__("after", budget=budget)
         self.values = values
-        self.of_data = of_data
+        self.answers = of_data
         self.taken: list[Taken] = []
-        #: The last question that only data decide.
-        self.open: Taken | None = None
+        #: The conditions that only data decide, in the order in which torch asked for them.
+        self.of_data: list[Taken] = []
+        self._places_of_data: dict[tuple[int, Any], int] = {}
 
     def __enter__(self) -> follower:
         super().__enter__()
@@ -137,18 +139,26 @@ class follower(decider):
         if found is None and not self._has_data(shape_env, expr):
             return None
         if found is None:
-            self.open = Taken(expr, None, place)
-            if self.of_data is None or not (expr.is_Relational or expr.is_Boolean):
+            answer = self._of_data(shape_env, Taken(expr, None, place))
+            if answer is None:
                 return None
-            value = sympy.true if self.of_data else sympy.false
+            value = sympy.true if answer else sympy.false
         else:
             expr, value = found
         held = expr if value is sympy.true else sympy.Not(expr) if value is sympy.false else sympy.Eq(expr, value)
         asserted = self._assert(shape_env, held)
         if found is not None:
-            answer = float(value) if value.is_Float else int(value) if value.is_Integer else value is sympy.true
-            self.taken.append(Taken(held.xreplace(self._variables(shape_env)), answer, place, asserted))
+            given = float(value) if value.is_Float else int(value) if value.is_Integer else value is sympy.true
+            self.taken.append(Taken(held.xreplace(self._variables(shape_env)), given, place, asserted))
         return value
+
+    def _of_data(self, shape_env: Any, one: Taken) -> bool | None:
+        """The answer to a condition that data decide; `None` if none was given."""
+        known = self._places_of_data.setdefault((id(shape_env), one.condition), len(self.of_data))
+        if known == len(self.of_data):
+            self.of_data.append(one)
+        is_condition = one.condition.is_Relational or one.condition.is_Boolean
+        return self.answers[known] if is_condition and known < len(self.answers) else None
 
     def _assert(self, shape_env: Any, held: Any) -> bool:
         """Makes a condition a runtime assertion of the program; whether torch takes it.

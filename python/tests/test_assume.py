@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import math
+import re
 import sys
 from typing import Any
 
@@ -205,6 +206,49 @@ def test_data_that_decide_a_branch_have_checks_in_the_words_of_the_line() -> Non
         sizewise.assume(module(forward), (torch.rand(5, 4), torch.rand(5)), dynamic_shapes=spec)
     assert failed.value.exports == {True: True, False: True}
     assert all(f"torch._check(kept.numel() {sign} 0)" in str(failed.value) for sign in ("==", "!="))
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_checks_that_data_need_behind_the_first_are_named(strict: bool) -> None:
+    def forward(self: Any, boxes: Any, scores: Any) -> Any:
+        kept = boxes[torch.where(scores > 0.05)[0]]
+        if kept.numel() == 0:
+            return boxes.new_zeros(1, 4)
+        large = kept[kept[:, 2] > 0.5]
+        if large.shape[0] == 0:
+            return kept.mean(0, keepdim=True)
+        return large.mean(0, keepdim=True)
+
+    n = ShapeVar("n", max=64)
+    spec = ShapesSpec({"boxes": TensorSpec([n, 4]), "scores": TensorSpec([n])})
+    with pytest.raises(sizewise.DataDependentError) as failed:
+        sizewise.assume(module(forward), (torch.rand(5, 4), torch.rand(5)), dynamic_shapes=spec, strict=strict)
+    assert failed.value.exports == {True: True, False: True}
+    assert re.search(
+        r"where it is false, before .*: if large.shape\[0\] == 0:\n    torch._check\(large.shape\[0\] != 0\)", str(failed.value)
+    )
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_where_no_answer_exports_the_next_line_that_data_stop_is_named(strict: bool) -> None:
+    def forward(self: Any, x: Any, flags: Any) -> Any:
+        kept, total = x[flags], 0
+        if kept.shape[0] > 3:
+            total = 1
+        for i in range(kept.shape[0]):
+            total = total + kept[i].sum()
+        return total
+
+    spec = ShapesSpec({"x": TensorSpec([ShapeVar("n", max=64)]), "flags": TensorSpec([ShapeVar("n", max=64)])})
+    args = torch.rand(5), torch.tensor([True, False, True, True, False])
+    with pytest.raises(sizewise.DataDependentError) as failed:
+        sizewise.assume(module(forward), args, dynamic_shapes=spec, strict=strict)
+    assert failed.value.exports == {True: False, False: False}
+    for answer in ("true", "false"):
+        assert re.search(
+            rf"Where it is {answer}, the export ends at .*: for i in range\(kept.shape\[0\]\):\n    which needs `u\d` as a number",
+            str(failed.value),
+        )
 
 
 @pytest.mark.parametrize("strict", [False, True])
