@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Mapping
@@ -244,13 +245,14 @@ def place_of(frame: FrameType | None, asserts: bool = False) -> Place | None:
             elif not modules:
                 asking.append((part, name))
         frame = frame.f_back
+    replayed = [] if users or modules else _replayed()
     # A branch of Python converts a size. Operators in C++ ask for the answer themselves.
-    code: Cause = "branch" if converts or not users or modules else "operator"
+    code: Cause = "branch" if (converts or not users or modules) and not replayed else "operator"
     cause = _cause(asking) or ("assertion" if asserts else code)
     if users and modules and cause == "branch":
         # The branch is in torch's own module or function, which the user's line calls.
         cause = "operator"
-    path = users or modules
+    path = users or modules or replayed
     if not path:
         return None
     return Place(tuple((*line, linecache.getline(*line[:2]).strip()) for line in path), cause)
@@ -283,6 +285,22 @@ def _interpreted(modules: list[tuple[str, int, str]]) -> tuple[list[tuple[str, i
     own = [line for line in lines if not is_users(line[0])]
     inner = own if not users else lines[: lines.index(users[0])]
     return users, [*modules, *inner]
+
+
+#: A call in the stack of a node.
+_CALL = re.compile(r'^ *File "(?P<file>.*)", line (?P<line>\d+), in (?P<name>.*)$', re.MULTILINE)
+
+
+def _replayed() -> list[tuple[str, int, str]]:
+    """The lines of the user's code that made the node which torch runs, innermost first.
+
+    In strict mode torch traces the graph once more that it made of the code: the code itself is not on the stack.
+    """
+    from torch.fx import traceback
+
+    stack = str(traceback.get_current_meta().get("stack_trace") or "")
+    calls = [(call["file"], int(call["line"]), call["name"]) for call in _CALL.finditer(stack)]
+    return [call for call in reversed(calls) if is_users(call[0])][:_MAX_PATH]
 
 
 @cache

@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::{Expr, is_cancelled, text};
 use sizewise_ir::Asked;
-use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements};
+use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements, requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
 pub(super) const MAX_HARD: u32 = 5;
@@ -185,14 +185,22 @@ impl<'p> Examination<'_, 'p> {
         let shown = summary::condition(self.assumptions, base, obligation.condition);
         let expr = text::print::expression(&base.pool, obligation.condition);
         let witness = proof.witness.as_ref().map(|witness| witness_json(base, witness));
-        let mut report = guard_report(run, base, obligation, proof, (expr, shown), witness);
+        let report = guard_report(run, base, obligation, proof, (expr, shown), witness);
         // The nodes of assertions have the line of whatever came next.
-        if (report.code.is_none() || report.kind != ConditionKind::Precondition)
-            && let Some((_, asked)) = self.asked.iter().find(|(asked, _)| *asked == obligation.condition)
-        {
-            place::place_asked(&mut report, asked);
-        }
+        let is_placed = report.code.is_some() && report.kind == ConditionKind::Precondition;
         self.report.guards.push(report);
+        if !is_placed {
+            self.place_last(|asked| asked == obligation.condition);
+        }
+    }
+
+    /// Gives the condition that was reported last the line at which torch asked for one that gives rise to it.
+    fn place_last(&mut self, mut gives_rise: impl FnMut(Expr) -> bool) {
+        if let Some((_, asked)) = self.asked.iter().find(|(asked, _)| gives_rise(*asked))
+            && let Some(report) = self.report.guards.last_mut()
+        {
+            place::place_asked(report, asked);
+        }
     }
 
     /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero, say, raises an error.
@@ -204,6 +212,7 @@ impl<'p> Examination<'_, 'p> {
             // Only guards without a value are reported.
             if proof.verdict != GuardVerdict::Implied {
                 self.write(run, base, &obligation, proof);
+                self.place_last(|asked| requirements(&mut base.pool, &[asked]).contains(&condition));
             }
         }
     }
@@ -419,22 +428,18 @@ impl<'p> Examination<'_, 'p> {
         }
         for assert in &run.asserts {
             let step = run.step(assert.origin);
+            let shown = summary::shown(self.assumptions, &run.env, assert.condition);
             self.report.runtime_asserts.push(AssertReport {
                 after_node: step.map(|s| s.node()).unwrap_or_default(),
                 op: None,
                 inputs: Vec::new(),
-                expr: summary::shown(self.assumptions, &run.env, assert.condition),
-                check: format!(
-                    "torch._check({})",
-                    summary::shown(self.assumptions, &run.env, assert.condition)
-                ),
+                check: format!("torch._check({shown})"),
+                expr: shown,
                 message: format!("{} needs it ({})", step.map(|s| s.op()).unwrap_or_default(), assert.clause),
             });
         }
     }
-}
 
-impl Examination<'_, '_> {
     /// Reports the assumptions that nothing enforces.
     fn dropped(&mut self) {
         let dropped: Vec<String> = self
