@@ -395,7 +395,7 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
             }
         }
     }
-    if cx.on_cpu() && call.call.is_run && shapes.iter().any(|shape| is_empty(shape)) {
+    if cx.on_cpu() && shapes.iter().any(|shape| is_empty(shape)) {
         joined_at_load(call, &shapes, at)?;
     }
     shape[at] = cx.sum(along);
