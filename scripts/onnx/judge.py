@@ -21,14 +21,14 @@ SECONDS = 30
 class Onnxruntime:
     """onnxruntime in a process of its own, since some calls end it."""
 
-    def __init__(self):
-        self.process = None
+    def __init__(self, level="ORT_DISABLE_ALL"):
+        self.process, self.level = None, level
 
     def run(self, model, inputs):
         """What a run makes: ("ok", sizes of outputs), ("load" or "run", message) or ("crash", "")."""
         if self.process is None:
             pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-            self.process = subprocess.Popen([sys.executable, __file__], **pipes)
+            self.process = subprocess.Popen([sys.executable, __file__, self.level], **pipes)
         question = base64.b64encode(pickle.dumps((model, inputs))) + b"\n"
         try:
             self.process.stdin.write(question)
@@ -53,7 +53,7 @@ def worker():
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.graph_optimization_level = getattr(onnxruntime.GraphOptimizationLevel, sys.argv[1])
     options.log_severity_level = 4
     options.intra_op_num_threads = 1
     for line in sys.stdin.buffer:

@@ -4,7 +4,7 @@ use super::failure::Result;
 use super::jsonl;
 use crate::kernels::Backend;
 use crate::onnx::shape::{
-    Attribute, Call, Dtype, Element, MAX_ELEMENTS, Sequence, Tensor, Value, infer, unsupported_version,
+    Attribute, Call, Dtype, Element, Known, MAX_ELEMENTS, Sequence, Tensor, Value, infer, unsupported_version,
 };
 use crate::query::argument::read_int;
 use crate::query::infer::declare_symbols;
@@ -15,6 +15,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Pool};
 use sizewise_kernels::{Cx, KernelError};
+use std::cell::RefCell;
 use std::process::ExitCode;
 
 /// Options of `infer-onnx`.
@@ -72,12 +73,8 @@ fn answer_on(request: &Fields, backend: Backend) -> Read<Fields> {
     }
     let (inputs, outputs) = (inputs.as_slice(), outputs.as_slice());
     // Inputs that are no constants have any sizes.
-    let sizes_at_load = &|at: usize, _| {
-        let tensor = inputs.get(at).copied().flatten().and_then(Value::tensor);
-        Some(tensor.is_some_and(|tensor| tensor.constant))
-    };
-    let (is_static, is_run) = (false, true);
-    let call = Call { domain, op, version, attributes, inputs, outputs, is_static, is_run, sizes_at_load };
+    let (is_run, found_at_load, doubts) = (true, &|_, _| Known::No, &RefCell::default());
+    let call = Call { domain, op, version, attributes, inputs, outputs, is_run, found_at_load, doubts };
     let values = infer(&mut Cx::on(&mut env, backend), &call).map_err(refusal)?;
     let shown = |conditions: &mut dyn Iterator<Item = Expr>| -> Vec<Json> {
         conditions.map(|e| print::expression(&env.pool, e).into()).collect()
@@ -196,8 +193,8 @@ fn tensor(env: &mut ShapeEnv, json: &Json) -> Read<Tensor> {
     if let Some(size) = shape.iter().filter_map(|size| size.as_inline()).find(|&size| size < 0) {
         return Err(Refusal::invalid(format!("a size of the `shape` is {size}")));
     }
-    let mut tensor = Tensor::new(dtype, shape);
-    tensor.constant = json.get("const").and_then(Json::as_bool).unwrap_or(false);
+    let is_constant = json.get("const").and_then(Json::as_bool).unwrap_or(false);
+    let tensor = Tensor::new(dtype, shape).of_call(is_constant);
     Ok(match json.get("value") {
         None | Some(Json::Null) => match filling(env, dtype) {
             Some(element) => tensor.filled(element),

@@ -114,6 +114,20 @@ fn sizes_behind_any_node_may_be_known_when_the_model_loads() {
 }
 
 #[test]
+fn an_empty_part_is_joined_only_with_parts_of_its_sizes() {
+    // No window fits, which the inference of shapes sees, and the kernel of Concat leaves out what is empty.
+    let joined = |channels: usize| {
+        let graph = format!(
+            "(float[n, 2, 3, 1] x) => (z) <float[1, {channels}, 1, 2] w = {{{}}}> {{ r = Relu(x)\n \
+             y = AveragePool<kernel_shape = [3, 3]>(r)\n z = Concat<axis = 3>(y, w) }}",
+            vec!["1"; 2 * channels].join(", ")
+        );
+        check(&model(18, &graph)).verdict
+    };
+    assert_ne!(joined(1), Verdict::Ok);
+}
+
+#[test]
 fn a_squeeze_without_axes_has_no_condition() {
     let found = check(&model(
         13,

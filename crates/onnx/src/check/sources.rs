@@ -1,7 +1,7 @@
 //! What the elements of values are made of: the elements of inputs, or sizes and constants alone.
 use crate::read::message::NodeProto;
-use crate::read::{Model, graphs_of};
-use crate::shape::{RunTime, is_drawn_at_random};
+use crate::read::{Model, domain_of, graphs_of};
+use crate::shape::{Counts, RunTime, operator};
 use crate::walk::{Step, inputs};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -21,20 +21,6 @@ pub(super) enum Decides {
     Sizes,
     /// This is not known: the value is one within a function of the model.
     Unknown,
-}
-
-/// Whether an output of a node depends on the elements of its input in this place.
-fn is_read(node: &NodeProto, output: &str, input: usize) -> bool {
-    const MASK: usize = 7;
-    match (node.domain.as_str(), node.op_type.as_str()) {
-        // The second output counts what the mask leaves.
-        ("com.microsoft", "EmbedLayerNormalization")
-            if node.output.get(1).is_some_and(|second| second == output) =>
-        {
-            input == MASK
-        }
-        _ => true,
-    }
 }
 
 /// What values of a model are made of.
@@ -83,13 +69,15 @@ impl<'m> Sources<'m> {
         while let Some(name) = rest.pop() {
             let node = self.nodes.get(name);
             let input = |at: usize| node.and_then(|node| node.input.get(at)).map(String::as_str);
-            match node.map_or("", |node| node.op_type.as_str()) {
-                "SequenceConstruct" | "SequenceEmpty" => {}
-                "SplitToSequence" => values.extend(input(1)),
-                "Identity" | "SequenceErase" | "SequenceInsert" | "SequenceMap" => {
-                    rest.extend(input(0).filter(|name| seen.insert(name)));
-                }
-                _ => values.push(name),
+            // A graph within makes one item of each.
+            let is_mapped = node.is_some_and(|node| node.op_type == "SequenceMap");
+            let op = node.and_then(|node| operator(domain_of(node), &node.op_type));
+            match op.map_or(Counts::Open, |op| op.counts) {
+                Counts::Node => {}
+                Counts::Elements(at) => values.extend(input(at)),
+                Counts::Items => rest.extend(input(0).filter(|name| seen.insert(name))),
+                Counts::Open if is_mapped => rest.extend(input(0).filter(|name| seen.insert(name))),
+                Counts::Open => values.push(name),
             }
         }
     }
@@ -104,14 +92,13 @@ impl<'m> Sources<'m> {
                 is_traced &= is_input || self.constants.contains(name) || name.is_empty();
                 continue;
             };
-            let op = node.op_type.as_str();
-            is_drawn |= is_drawn_at_random(op, node.input.get(2).is_some_and(|mode| !mode.is_empty()));
-            // Sizes depend on no element, nor do numbers that are drawn for an input's shape.
-            if matches!(op, "Shape" | "Size" | "RandomNormalLike" | "RandomUniformLike") {
-                continue;
-            }
-            let inputs = node.input.iter().enumerate().filter(|(at, _)| is_read(node, name, *at));
-            rest.extend(inputs.map(|(_, input)| input.as_str()).filter(|name| seen.insert(name)));
+            let op = operator(domain_of(node), &node.op_type);
+            let has = |at: usize| node.input.get(at).is_some_and(|input| !input.is_empty());
+            is_drawn |= op.is_some_and(|op| op.draws_given(has));
+            let output = node.output.iter().position(|output| output == name);
+            let inputs = node.input.iter().enumerate();
+            let read = inputs.filter(|(at, _)| op.is_none_or(|op| op.depends(output, *at)));
+            rest.extend(read.map(|(_, input)| input.as_str()).filter(|name| seen.insert(name)));
             let made = graphs_of(node).flat_map(|graph| graph.output.iter());
             rest.extend(made.map(|output| output.name.as_str()).filter(|name| seen.insert(name)));
         }

@@ -16,7 +16,7 @@ pub use crate::text::is_text;
 pub use links::{Links, Operator};
 pub use loaded::{Loaded, Row};
 pub use message::graphs_of;
-pub use needed::{Needed, reads_elements};
+pub use needed::Needed;
 pub(crate) use scope::names_before;
 pub use tensor::{attribute, sparse, tensor};
 

@@ -1,13 +1,11 @@
 //! Which elements can decide a shape or a condition.
 //!
 //! Most tensors of a model are weights, masks and activations: no shape depends on their elements, and what is computed
-//! of them elementwise need not be followed. Nodes are looked at from the last to the first. An operator that is not
-//! listed here reads the elements of all its inputs.
+//! of them elementwise need not be followed. Nodes are looked at from the last to the first. Which elements an operator
+//! reads is declared beside its shape function.
 use super::message::{GraphProto, NodeProto, TypeValue};
 use super::{Model, Operator, graphs_of};
-use crate::shape::Dtype;
-use rustc_hash::FxHashMap;
-use std::sync::LazyLock;
+use crate::shape::{Dtype, Op, Told, Use, operator, told};
 
 /// Which elements are needed, in the main graph.
 #[derive(Debug, Clone, Default)]
@@ -18,102 +16,11 @@ pub struct Needed {
     pub nodes: Vec<bool>,
 }
 
-/// What an operator does with the elements of an input.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Use {
-    /// It computes elements of its results from them; they decide no shape and no condition.
-    Passes,
-    /// They may decide a shape or a condition.
-    Reads,
-    /// It has no use for them.
-    Ignores,
-}
-
-/// Operators of `ai.onnx` that read no elements.
-const PASS_ALL: &str = "\
-    Abs Acos Acosh Add And Asin Asinh Atan Atanh AveragePool BatchNormalization BitwiseAnd BitwiseNot \
-    BitwiseOr BitwiseXor Ceil Celu Concat Conv ConvInteger Cos Cosh DequantizeLinear DynamicQuantizeLinear \
-    Einsum Elu Equal Erf Exp Flatten Floor Gelu Gemm GlobalAveragePool GlobalMaxPool Greater GreaterOrEqual \
-    GroupNormalization HardSigmoid HardSwish Identity InstanceNormalization IsInf IsNaN LayerNormalization \
-    LeakyRelu Less LessOrEqual Log LogSoftmax MatMul MatMulInteger Max MaxPool Mean Min Mish Mul Neg Not Or \
-    PRelu Pow QLinearConv QLinearMatMul QuantizeLinear RMSNormalization Reciprocal Relu Round Selu \
-    Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Sub Sum Swish Tan Tanh Transpose Where Xor";
-
-/// Operators of `ai.onnx` that read elements of all inputs but the first.
-const PASS_FIRST: &str = "\
-    Clip CumSum Expand Gather Pad ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean \
-    ReduceMin ReduceProd ReduceSum ReduceSumSquare Reshape Slice Split Squeeze Tile Trilu Unsqueeze";
-
-/// Operators of onnxruntime's own domain that read no elements.
-const PASS_ALL_CONTRIB: &str = "\
-    BiasDropout BiasGelu BiasSoftmax BiasSplitGelu BitmaskBiasDropout BitmaskDropout DecoderMaskedSelfAttention \
-    DequantizeWithOrder FusedMatMulActivation GatedDeltaNet GatedRelativePositionBias GemmFastGelu GemmFloat8 \
-    GemmaRotaryEmbedding GroupNorm Irfft LongformerAttention MatMulBlockQuantizedFp4Weight \
-    MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NhwcConv NhwcFusedConv PackedAttention \
-    PackedMultiHeadAttention PagedAttention QLinearReduceMean QOrderedAttention QOrderedGelu \
-    QOrderedLayerNormalization QOrderedLongformerAttention QOrderedMatMul QuantizeBFP QuantizeWithOrder \
-    ReduceSumInteger RemovePadding RestorePadding Rfft SkipGroupNorm VarlenCausalConvWithState \
-    BranchwiseRMSNorm EngramGate FastGelu FusedMatMul GatedRMSNorm Gelu HyperConnectionPostMix \
-    HyperConnectionPreMix LinearAttention LinearAttentionGate QMoE QuickGelu ScaledSiLU \
-    SimplifiedLayerNormalization SkipLayerNormalization SkipSimplifiedLayerNormalization";
-
-/// What an operator does with elements.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// It has no use for them.
-    Ignores,
-    /// It reads none.
-    PassesAll,
-    /// It reads those of all inputs but so many first ones.
-    PassesFirst(usize),
-    /// `Div`: integers are not divided by 0.
-    Divides,
-    /// `Cast` and `CastLike`: texts that become numbers begin with one.
-    Casts,
-    /// It reads those of all inputs.
-    Reads,
-}
-
-/// The operators of a domain by name.
-type Kinds = FxHashMap<&'static str, Kind>;
-
-/// The operators of `ai.onnx`.
-static KINDS: LazyLock<Kinds> = LazyLock::new(|| {
-    let mut kinds: Kinds = PASS_ALL.split_whitespace().map(|op| (op, Kind::PassesAll)).collect();
-    kinds.extend(PASS_FIRST.split_whitespace().map(|op| (op, Kind::PassesFirst(1))));
-    kinds.extend([
-        ("Shape", Kind::Ignores),
-        ("Size", Kind::Ignores),
-        ("Div", Kind::Divides),
-        ("Cast", Kind::Casts),
-        ("CastLike", Kind::Casts),
-        // Behind the mask and the caches is the number of keys of each row.
-        ("Attention", Kind::PassesFirst(6)),
-        // Behind the two tables are positions in them.
-        ("RotaryEmbedding", Kind::PassesFirst(3)),
-    ]);
-    kinds
-});
-
-/// The operators of onnxruntime's own domain.
-static CONTRIB_KINDS: LazyLock<Kinds> =
-    LazyLock::new(|| PASS_ALL_CONTRIB.split_whitespace().map(|op| (op, Kind::PassesAll)).collect());
-
-/// What an operator does with elements.
-fn kind(domain: &str, op: &str) -> Kind {
-    let kinds = match domain {
-        "" => &KINDS,
-        "com.microsoft" => &CONTRIB_KINDS,
-        _ => return Kind::Reads,
-    };
-    kinds.get(op).copied().unwrap_or(Kind::Reads)
-}
-
 impl Needed {
     /// Those of a model.
     pub fn of(model: &Model) -> Needed {
         let (graph, links) = (&model.graph, &model.links);
-        let (kinds, types) = kinds_and_types(model);
+        let (operators, types) = operators_and_types(model);
         let mut needed = vec![false; links.count()];
         let mut nodes = vec![true; graph.node.len()];
         for (at_node, node) in graph.node.iter().enumerate().rev() {
@@ -122,7 +29,7 @@ impl Needed {
             nodes[at_node] = result;
             for (at, number) in links.inputs(at_node, node.input.len()).enumerate() {
                 let Some(number) = number else { continue };
-                let of = used(kinds[links.operator(at_node)], at, types[number]);
+                let of = used(operators[links.operator(at_node)], at, types[number]);
                 if of == Use::Reads || result && of == Use::Passes {
                     needed[number] = true;
                 }
@@ -141,28 +48,14 @@ impl Needed {
     }
 }
 
-/// Whether elements of an input of an operator may decide a shape or a condition of the operator itself. `dtype` is the
-/// element type of the input, if it is known.
-pub fn reads_elements(domain: &str, op: &str, at: usize, dtype: Option<Dtype>) -> bool {
-    used(kind(domain, op), at, dtype) == Use::Reads
+/// What an operator does with the elements of an input of this type, if no element of its results is needed.
+fn used(op: Option<&Op>, at: usize, dtype: Option<Dtype>) -> Use {
+    op.map_or(Use::Reads, |op| op.used(at, dtype))
 }
 
-/// What an operator does with the elements of an input, if no element of its results is needed.
-fn used(kind: Kind, at: usize, dtype: Option<Dtype>) -> Use {
-    let passes = match kind {
-        Kind::Ignores => return Use::Ignores,
-        Kind::PassesAll => true,
-        Kind::PassesFirst(count) => at < count,
-        Kind::Divides => at == 0 || dtype.is_some_and(Dtype::is_float),
-        Kind::Casts => dtype.is_some_and(|dtype| dtype != Dtype::Str),
-        Kind::Reads => false,
-    };
-    if passes { Use::Passes } else { Use::Reads }
-}
-
-/// What each operator does with elements, by its number; and the element types of values by number, as far as they are
-/// told without inferring shapes.
-fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
+/// The operators by their numbers; and the element types of values by number, as far as they are told without inferring
+/// shapes.
+fn operators_and_types(model: &Model) -> (Vec<Option<&'static Op>>, Vec<Option<Dtype>>) {
     let (graph, links) = (&model.graph, &model.links);
     let mut types: Vec<Option<Dtype>> = vec![None; links.count()];
     let before: Vec<usize> = links.before().collect();
@@ -176,13 +69,14 @@ fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
         }
     }
     let of_operator = |called: &Operator| match model.function(&called.domain, &called.name) {
-        Some(_) => (Kind::Reads, Told::Not),
+        Some(_) => (None, Told::Not),
         None => {
-            let kind = kind(&called.domain, &called.name);
-            (kind, told(called, kind))
+            let version = model.imports.get(&called.domain).copied();
+            let told = version.map_or(Told::Not, |version| told(&called.domain, &called.name, version));
+            (operator(&called.domain, &called.name), told)
         }
     };
-    let (kinds, told): (Vec<Kind>, Vec<Told>) = links.operators().iter().map(of_operator).unzip();
+    let (operators, told): (Vec<_>, Vec<Told>) = links.operators().iter().map(of_operator).unzip();
     for (at_node, node) in graph.node.iter().enumerate() {
         let dtype = match told[links.operator(at_node)] {
             Told::Not => None,
@@ -197,43 +91,7 @@ fn kinds_and_types(model: &Model) -> (Vec<Kind>, Vec<Option<Dtype>>) {
             types[links.outputs(at_node)] = dtype;
         }
     }
-    (kinds, types)
-}
-
-/// What tells the element type of the first result of an operator.
-#[derive(Clone, Copy)]
-enum Told {
-    /// Nothing that is looked at.
-    Not,
-    /// The operator.
-    Is(Dtype),
-    /// The type of this input.
-    Like(usize),
-    /// The number in this attribute.
-    By(&'static str),
-}
-
-/// What tells the element type of the first result.
-fn told(called: &Operator, kind: Kind) -> Told {
-    if !called.domain.is_empty() {
-        return Told::Not;
-    }
-    match called.name.as_str() {
-        "Cast" => Told::By("to"),
-        "Shape" | "Size" => Told::Is(Dtype::I64),
-        "And" | "Equal" | "Greater" | "GreaterOrEqual" | "IsInf" | "IsNaN" | "Less" | "LessOrEqual"
-        | "Not" | "Or" | "Xor" => Told::Is(Dtype::Bool),
-        "Where" | "CastLike" => Told::Like(1),
-        "DequantizeLinear"
-        | "QuantizeLinear"
-        | "DynamicQuantizeLinear"
-        | "MatMulInteger"
-        | "ConvInteger"
-        | "Attention"
-        | "RotaryEmbedding" => Told::Not,
-        _ if matches!(kind, Kind::Reads | Kind::Ignores) => Told::Not,
-        _ => Told::Like(0),
-    }
+    (operators, types)
 }
 
 /// The names that graphs within a node use, those of graphs within them included.
@@ -256,7 +114,7 @@ mod tests {
     #[test]
     fn elements_with_conditions_are_needed() {
         for (domain, op, input) in conditions_on_elements() {
-            assert!(reads_elements(domain, op, input, None), "{domain} {op} input {input}");
+            assert!(used(operator(domain, op), input, None) == Use::Reads, "{domain} {op} input {input}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Weights and attributes as values: the elements of small tensors are read, others stay where they are.
 use super::message::{AttributeProto, SparseTensorProto, TensorProto};
-use crate::shape::{Attribute, Dtype, Element, MAX_ELEMENTS, Tensor};
+use crate::shape::{AtLoad, Attribute, Dtype, Element, MAX_ELEMENTS, Origin, Tensor};
 use sizewise_expr::{Expr, Pool};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub fn tensor(pool: &mut Pool, message: &TensorProto, is_needed: bool) -> Option
     let dtype = Dtype::from_number(i64::from(message.data_type))?;
     let sizes: Vec<u64> = message.dims.iter().map(|&size| u64::try_from(size).ok()).collect::<Option<_>>()?;
     let shape: Vec<Expr> = message.dims.iter().map(|&size| pool.int(size)).collect();
-    let tensor = Tensor { constant: true, is_in_file: true, ..Tensor::new(dtype, shape) };
+    let tensor = Tensor { origin: Origin::Constant, at_load: AtLoad::IN_FILE, ..Tensor::new(dtype, shape) };
     if !is_needed {
         return Some(tensor);
     }

@@ -1,10 +1,12 @@
 //! One call of an operator: its inputs, attributes and the outputs that are asked for.
+use super::at_load::Known;
 use super::dtype::Dtype;
 use super::schema::{CpuTypes, Occurs, Schema, Types};
 use super::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use smallvec::SmallVec;
+use std::cell::RefCell;
 
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,9 +39,9 @@ impl Attribute {
     }
 }
 
-/// For an input and one of its dimensions, whether onnxruntime knows the size as a number when it loads the model, so that
-/// the inference of shapes may refuse what the kernel takes; `None` where that is not sure.
-pub type SizesAtLoad<'a> = &'a dyn Fn(usize, usize) -> Option<bool>;
+/// For an input and one of its dimensions, whether onnxruntime knows the size as a number when it loads the model, where the
+/// value itself does not say it.
+pub type FoundAtLoad<'a> = &'a dyn Fn(usize, usize) -> Known;
 
 /// A call.
 pub struct Call<'a> {
@@ -55,12 +57,29 @@ pub struct Call<'a> {
     pub inputs: &'a [Option<&'a Value>],
     /// For each output whether it is asked for.
     pub outputs: &'a [bool],
-    /// Whether sizes are known when the model loads; else those of constants alone are.
-    pub is_static: bool,
-    /// Whether sizes that are numbers may be those of a run, which nobody knows when the model loads.
+    /// Whether sizes that are numbers may be those of a run.
     pub is_run: bool,
-    /// Which sizes are known when the model loads, one by one.
-    pub sizes_at_load: SizesAtLoad<'a>,
+    /// What is found of sizes when the model loads.
+    pub found_at_load: FoundAtLoad<'a>,
+    /// Where kernels note what is not known of the call, though its shapes are.
+    pub doubts: &'a RefCell<Vec<KernelError>>,
+}
+
+impl<'a> Call<'a> {
+    /// A tensor input, if it is given.
+    pub fn tensor(&self, at: usize) -> Option<&'a Tensor> {
+        (*self.inputs.get(at)?)?.tensor()
+    }
+
+    /// The inputs that are given, from one on; `None` for one that is no tensor.
+    pub fn tensors(&self, from: usize) -> impl Iterator<Item = Option<&'a Tensor>> {
+        self.inputs.iter().skip(from).flatten().map(|value| value.tensor())
+    }
+
+    /// Whether an input is given.
+    pub fn has(&self, at: usize) -> bool {
+        self.inputs.get(at).is_some_and(Option::is_some)
+    }
 }
 
 /// A call that its schema allows.

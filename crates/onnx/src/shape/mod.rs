@@ -9,7 +9,7 @@ mod call;
 mod dtype;
 mod elements;
 mod kernels;
-mod numbers;
+mod op;
 mod run_time;
 mod schema;
 mod spans;
@@ -17,16 +17,18 @@ mod spans;
 mod tests;
 mod value;
 
-pub use call::{Attribute, Call, Checked, SizesAtLoad};
+pub use at_load::{AtLoad, Known};
+pub use call::{Attribute, Call, Checked, FoundAtLoad};
 pub use dtype::Dtype;
 pub use elements::stacked;
-pub use kernels::{graphs_left_out, is_way};
+pub use kernels::{is_way, operator};
+pub use op::{Counts, Op, Use};
 #[cfg(test)]
 pub(crate) use run_time::conditions_on_elements;
-pub use run_time::{RunTime, is_drawn_at_random, left_to_run_time};
-pub use schema::{condition_text, is_known, operators};
+pub use run_time::{RunTime, left_to_run_time};
+pub use schema::{Told, condition_text, is_known, operators, told};
 pub use spans::{are_settled, mark_spans};
-pub use value::{Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
+pub use value::{Element, Elements, MAX_ELEMENTS, Origin, Sequence, Tensor, Value};
 
 use sizewise_expr::{Expr, Pool};
 use sizewise_kernels::{Backend, Cx, KernelError};
@@ -114,8 +116,8 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
         }
         return Err(KernelError::Unsupported(format!("the operator {} is not known", name())));
     };
-    // The body of a deprecated function runs all the same.
-    if schema.deprecated && call.op != "GroupNormalization" {
+    let op = operator(call.domain, call.op);
+    if schema.deprecated && op.is_none_or(|op| !op.runs_deprecated) {
         return Err(KernelError::invalid(
             "schema.S0",
             format!("{} is gone since version {}", name(), schema.since),
@@ -129,14 +131,14 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
             format!("onnxruntime's CPU provider has no kernel of {} for {}", name(), types.join(", "));
         return Err(KernelError::invalid("schema.S4", message));
     }
-    let Some(kernel) = kernels::kernel(call.domain, call.op) else {
+    let Some(op) = op else {
         return Err(KernelError::Unsupported(format!("there is no shape function for {}", name())));
     };
     let unknown = call.inputs.iter().flatten().any(|value| matches!(value, Value::Unknown));
     let outputs = if unknown {
         call.outputs.iter().enumerate().map(|(at, _)| checked.unknown_output(at)).collect()
     } else {
-        kernel(cx, &checked)?
+        (op.kernel)(cx, &checked)?
     };
     if cx.on_cpu() && !unknown && !checked.has_kernel_for(&outputs) {
         let types: Vec<_> = outputs.iter().map(Value::type_name).collect();

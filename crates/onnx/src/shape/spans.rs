@@ -2,9 +2,11 @@
 //!
 //! An index within such a span is a condition on sizes. It is exact where the ends of the span are elements; else it
 //! says nothing unless it holds.
+use super::Dtype;
 use super::call::{Attribute, Call};
+use super::kernels::{holds, operator};
+use super::run_time::Rule;
 use super::value::{Elements, Tensor, Value};
-use super::{Dtype, numbers};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Lookup, Reach, Span};
 
@@ -37,20 +39,15 @@ pub(super) fn integer(call: &Call, name: &str) -> Option<i64> {
 
 /// Whether a call needs no more of the elements of its indices than what their spans say.
 pub fn are_settled(cx: &mut Cx, call: &Call) -> bool {
-    let (Some(Some(Value::Tensor(data))), Some(Some(Value::Tensor(indices)))) =
-        (call.inputs.first(), call.inputs.get(1))
-    else {
-        return false;
-    };
+    let Some(op) = operator(call.domain, call.op).filter(|op| op.is_settled_by_spans) else { return false };
+    let (Some(data), Some(indices)) = (call.tensor(0), call.tensor(1)) else { return false };
     let (Some(sizes), Some(spans)) = (&data.shape, &indices.spans) else { return false };
     let axis = integer(call, "axis").unwrap_or(0);
     let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
-    let columns = match (call.domain, call.op) {
-        ("", "Gather" | "GatherElements") => usize::try_from(at).ok().and_then(|at| sizes.get(at..=at)),
-        ("", "GatherND") if integer(call, "batch_dims").is_none_or(|batch| batch == 0) => {
-            sizes.get(..spans.len())
-        }
-        _ => None,
+    let columns = match op.run_time.iter().any(Rule::is_about_tuples) {
+        false => usize::try_from(at).ok().and_then(|at| sizes.get(at..=at)),
+        true if integer(call, "batch_dims").is_none_or(|batch| batch == 0) => sizes.get(..spans.len()),
+        true => None,
     };
     let Some(columns) = columns.filter(|columns| columns.len() == spans.len()) else { return false };
     spans.iter().zip(columns).all(|(span, &size)| {
@@ -64,7 +61,7 @@ pub fn are_settled(cx: &mut Cx, call: &Call) -> bool {
 }
 
 /// Where the elements of a tensor lie.
-fn span(cx: &mut Cx, tensor: &Tensor) -> Option<Span> {
+pub(super) fn span(cx: &mut Cx, tensor: &Tensor) -> Option<Span> {
     match &tensor.elements {
         None => tensor.span().cloned(),
         Some(Elements::Fill(element)) => element.int().map(Span::single),
@@ -77,67 +74,50 @@ fn span(cx: &mut Cx, tensor: &Tensor) -> Option<Span> {
     }
 }
 
+/// Where the integers of a result lie that are not followed: all of them, or those at each place of the last axis.
+pub type SpanOf = fn(&mut Cx, &Call, &Tensor) -> Option<Vec<Option<Span>>>;
+
 /// Notes where the elements of results lie, if they are integers that are not followed.
 pub fn mark_spans(cx: &mut Cx, call: &Call, values: &mut [Option<Value>]) {
     let Some(Some(Value::Tensor(result))) = values.first_mut() else { return };
-    if result.elements.is_some()
-        || !matches!(result.dtype, Dtype::I64 | Dtype::I32)
-        || !call.domain.is_empty()
-    {
+    let Some(span_of) = operator(call.domain, call.op).and_then(|op| op.span) else { return };
+    if result.elements.is_some() || !has_integers(result) {
         return;
     }
-    let found = match call.op {
-        "Concat" => columns(cx, call, result),
-        op => of_all(cx, call, op, result).map(|span| vec![Some(span)]),
-    };
     // Ends that may wrap around say nothing.
-    let holds = |span: &Span, cx: &mut Cx, dtype: Dtype| {
-        [span.least, span.most].into_iter().all(|e| numbers::holds(cx, e, dtype))
+    let all_hold = |span: &Span, cx: &mut Cx, dtype: Dtype| {
+        [span.least, span.most].into_iter().all(|e| holds(cx, e, dtype))
     };
-    let dtype = result.dtype;
+    let (found, dtype) = (span_of(cx, call, result), result.dtype);
     result.spans =
-        found.filter(|spans| spans.iter().flatten().all(|span| holds(span, cx, dtype))).map(Into::into);
+        found.filter(|spans| spans.iter().flatten().all(|span| all_hold(span, cx, dtype))).map(Into::into);
 }
 
-/// Where all elements of a result lie.
-fn of_all(cx: &mut Cx, call: &Call, op: &str, result: &Tensor) -> Option<Span> {
-    let tensor = |at: usize| call.inputs.get(at).copied().flatten().and_then(Value::tensor);
-    match op {
-        "Range" => {
-            let start = tensor(0)?.single()?.int()?;
-            let step = tensor(2).map_or(Some(Expr::ONE), |step| step.single()?.int())?;
-            step.as_inline()?;
-            let span = cx.steps_span(start, step, *result.shape.as_ref()?.first()?);
-            span.map(|span| span.rearranged())
-        }
-        "Identity" | "Cast" | "Unsqueeze" | "Squeeze" | "Reshape" | "Flatten" | "Transpose" | "Expand"
-        | "Tile" => {
-            let of = tensor(0).filter(|x| matches!(x.dtype, Dtype::I64 | Dtype::I32))?;
-            span(cx, of)
-        }
-        "ArgMax" | "ArgMin" => {
-            let sizes = tensor(0)?.shape.as_ref()?;
-            let axis = integer(call, "axis").unwrap_or(0);
-            let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
-            let most = cx.sub(*sizes.get(usize::try_from(at).ok()?)?, Expr::ONE);
-            Some(Span { least: Expr::ZERO, most, reach: Reach::Within })
-        }
-        "Slice" | "Gather" | "GatherElements" | "GatherND" => Some(span(cx, tensor(0)?)?.part()),
-        "Add" | "Sub" | "Mul" => {
-            let (a, b) = (tensor(0)?, tensor(1)?);
-            let apart = vary_apart(a, b);
-            let (x, y) = (span(cx, a)?, span(cx, b)?);
-            match op {
-                "Add" => Some(cx.add_spans(&x, &y, apart)),
-                "Sub" => {
-                    let y = cx.negated_span(&y);
-                    Some(cx.add_spans(&x, &y, apart))
-                }
-                _ => cx.multiply_spans(&x, &y, apart),
-            }
-        }
-        _ => None,
-    }
+fn has_integers(tensor: &Tensor) -> bool {
+    matches!(tensor.dtype, Dtype::I64 | Dtype::I32)
+}
+
+/// The result has the elements of input 0.
+pub fn same(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>> {
+    let of = call.tensor(0).filter(|x| has_integers(x))?;
+    Some(vec![Some(span(cx, of)?)])
+}
+
+/// The result has some of the elements of input 0.
+pub fn part(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>> {
+    Some(vec![Some(span(cx, call.tensor(0)?)?.part())])
+}
+
+/// The result has combinations of the elements of two inputs; whether every one meets every other is told as well.
+pub fn combined(
+    cx: &mut Cx,
+    call: &Call,
+    combine: impl FnOnce(&mut Cx, &Span, &Span, bool) -> Option<Span>,
+) -> Option<Vec<Option<Span>>> {
+    let (a, b) = (call.tensor(0)?, call.tensor(1)?);
+    let apart = vary_apart(a, b);
+    let (x, y) = (span(cx, a)?, span(cx, b)?);
+    Some(vec![Some(combine(cx, &x, &y, apart)?)])
 }
 
 /// Whether every element of one tensor meets every element of the other: along no axis both have more than one.
@@ -146,16 +126,16 @@ fn vary_apart(a: &Tensor, b: &Tensor) -> bool {
     a.iter().rev().zip(b.iter().rev()).all(|(&a, &b)| a == Expr::ONE || b == Expr::ONE)
 }
 
-/// Where the elements lie that are put side by side along a last axis.
-fn columns(cx: &mut Cx, call: &Call, result: &Tensor) -> Option<Vec<Option<Span>>> {
+/// The inputs are put side by side along the last axis.
+pub fn columns(cx: &mut Cx, call: &Call, result: &Tensor) -> Option<Vec<Option<Span>>> {
     let rank = result.shape.as_ref()?.len() as i64;
     let axis = integer(call, "axis")?;
     if axis != -1 && axis != rank - 1 {
         return None;
     }
     let mut found = Vec::with_capacity(call.inputs.len());
-    for value in call.inputs {
-        let tensor = value.and_then(Value::tensor)?;
+    for tensor in call.tensors(0) {
+        let tensor = tensor?;
         if tensor.shape.as_ref()?.last() != Some(&Expr::ONE) || found.len() == MAX_COLUMNS {
             return None;
         }

@@ -8,6 +8,8 @@ use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::{print, read};
 use sizewise_expr::{Expr, Int, Pool, Value as Number};
+use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
 
 fn expression(pool: &mut Pool, text: &str) -> Expr {
@@ -23,7 +25,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
     let (sizes, items) = rest.split_once(']').expect(text);
     let dtype = Dtype::from_name(dtype).expect(text);
     let tensor = Tensor::new(dtype, list(sizes).map(|size| expression(pool, size)).collect());
-    let Some(items) = items.strip_prefix('=') else { return tensor };
+    let Some(items) = items.strip_prefix('=') else { return tensor.of_call(false) };
     let (items, constant) = items.strip_prefix('=').map_or((items, false), |items| (items, true));
     let items = list(items).map(|item| match dtype {
         Dtype::Bool => Element::Bool(pool.bool(item == "true")),
@@ -32,7 +34,7 @@ fn tensor(pool: &mut Pool, text: &str) -> Tensor {
         _ => Element::Float(item.parse().expect(item)),
     });
     let items: Vec<_> = items.collect();
-    Tensor { constant, ..tensor.with(items) }
+    tensor.with(items).of_call(constant)
 }
 
 fn attribute(text: &str) -> (&str, Attribute) {
@@ -98,9 +100,9 @@ pub(super) fn outcome(text: &str, mut outputs: usize) -> String {
         attributes,
         inputs,
         outputs,
-        is_static: false,
         is_run: true,
-        sizes_at_load: &|_, _| Some(false),
+        found_at_load: &|_, _| Known::No,
+        doubts: &RefCell::default(),
     };
     match infer(&mut Cx::new(&mut env), &call) {
         Err(KernelError::Invalid { clause, .. }) => format!("refused: {}", clause.name()),
@@ -291,4 +293,38 @@ fn schemas_are_kept() {
     ]);
     let names: Vec<_> = operators().collect();
     assert!(names.iter().all(|(domain, op)| is_known(domain, op)));
+}
+
+/// The operators that a walk carries out itself, or that stand for an initializer.
+const WALKED: &[&str] = &["Constant", "If", "Loop", "Scan", "SequenceMap"];
+
+/// The lines of a source file that are no tests and no comments.
+fn code(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).expect("a file");
+    let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).map(str::to_owned).collect()
+}
+
+#[test]
+fn what_is_known_of_an_operator_stands_beside_its_shape_function() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut open: Vec<_> =
+        ["walk", "read", "check", "shape"].iter().map(|folder| source.join(folder)).collect();
+    let (mut found, mut files) = (Vec::new(), 0);
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let within =
+                std::fs::read_dir(&path).expect("a folder").map(|entry| entry.expect("an entry").path());
+            open.extend(within.filter(|path| !path.ends_with("shape/kernels")));
+        } else if !path.to_string_lossy().ends_with("tests.rs") && !path.ends_with("check/names.rs") {
+            files += 1;
+            for line in code(&path) {
+                let texts = line.split('"').skip(1).step_by(2);
+                let named = |text: &&str| !WALKED.contains(text) && operators().any(|(_, op)| op == *text);
+                found.extend(texts.filter(named).map(|op| format!("{}: {op}", path.display())));
+            }
+        }
+    }
+    // `check/names.rs` has the functions of expressions, of which some have names of operators.
+    assert!(files > 50 && found.is_empty(), "{files} files, {found:?}");
 }

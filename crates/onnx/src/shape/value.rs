@@ -1,4 +1,5 @@
 //! Values of ONNX graphs: element types, shapes, and what is known of the elements.
+use super::at_load::AtLoad;
 use super::dtype::Dtype;
 use sizewise_expr::Expr;
 use sizewise_kernels::Span;
@@ -32,6 +33,18 @@ pub enum Elements {
     Fill(Element),
 }
 
+/// What decides the elements of a value, beside those that are followed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// They are the same in every run: those of an initializer that no input replaces.
+    Constant,
+    /// Sizes alone decide them, not data.
+    Sizes,
+    /// Data may decide them.
+    #[default]
+    Data,
+}
+
 /// A tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
@@ -41,18 +54,10 @@ pub struct Tensor {
     pub shape: Option<Vec<Expr>>,
     /// Its elements, if something is known of them.
     pub elements: Option<Elements>,
-    /// Whether it is the same in every run: an initializer that no input replaces.
-    pub constant: bool,
-    /// Whether onnxruntime is sure to know its rank when it loads the model.
-    pub is_ranked_at_load: bool,
-    /// Whether onnxruntime is sure not to know its rank then.
-    pub is_unranked_at_load: bool,
-    /// Whether onnxruntime is sure to know all its sizes as numbers when it loads the model.
-    pub is_sized_at_load: bool,
-    /// Whether the file has its elements: an initializer, or what a `Constant` makes.
-    pub is_in_file: bool,
-    /// Whether its elements are computed from sizes alone and not followed: sizes decide what is made of them, not data.
-    pub from_sizes: bool,
+    /// What decides the elements that are not followed.
+    pub origin: Origin,
+    /// What onnxruntime knows of it when it loads the model.
+    pub at_load: AtLoad,
     /// For the places of elements in another tensor what is known of them.
     pub places: Option<Arc<Places>>,
     /// Where integers lie that are not followed one by one: all of them, or those at each place of the last axis.
@@ -77,19 +82,19 @@ pub struct Sequence {
     pub items: Option<Vec<Tensor>>,
     /// The number of its values where they are not followed, if sizes decide it.
     pub count: Option<Expr>,
-    /// Whether sizes decide the elements of values that are not followed.
-    pub from_sizes: bool,
+    /// What decides the elements of values that are not followed.
+    pub origin: Origin,
 }
 
 impl Sequence {
     /// A sequence of these values.
     pub fn of(dtype: Dtype, items: Vec<Tensor>) -> Sequence {
-        Sequence { dtype, items: Some(items), count: None, from_sizes: false }
+        Sequence { dtype, items: Some(items), count: None, origin: Origin::Data }
     }
 
     /// A sequence of values that are not followed.
     pub fn open(dtype: Dtype, count: Option<Expr>) -> Sequence {
-        Sequence { dtype, items: None, count, from_sizes: false }
+        Sequence { dtype, items: None, count, origin: Origin::Data }
     }
 }
 
@@ -128,12 +133,20 @@ impl Element {
     }
 }
 
+impl Origin {
+    /// Sizes alone, or data.
+    pub fn of_sizes(are_sizes: bool) -> Origin {
+        if are_sizes { Origin::Sizes } else { Origin::Data }
+    }
+}
+
 impl Value {
     /// The value where nothing asks for its elements.
     pub(crate) fn of_no_elements(self) -> Value {
         match self {
             Value::Tensor(tensor) => {
-                Tensor { elements: None, spans: None, places: None, from_sizes: false, ..tensor }.into()
+                let origin = if tensor.origin == Origin::Sizes { Origin::Data } else { tensor.origin };
+                Tensor { elements: None, spans: None, places: None, origin, ..tensor }.into()
             }
             other => other,
         }
@@ -152,12 +165,8 @@ impl Tensor {
             dtype,
             shape: None,
             elements: None,
-            constant: false,
-            is_ranked_at_load: false,
-            is_unranked_at_load: false,
-            is_sized_at_load: false,
-            is_in_file: false,
-            from_sizes: false,
+            origin: Origin::Data,
+            at_load: AtLoad::default(),
             places: None,
             spans: None,
         }
@@ -179,6 +188,20 @@ impl Tensor {
     pub fn filled(mut self, element: Element) -> Tensor {
         self.elements = Some(Elements::Fill(element));
         self
+    }
+
+    /// The tensor as an input of a call by itself: a constant, or declared with its rank alone.
+    pub fn of_call(mut self, is_constant: bool) -> Tensor {
+        self.origin = if is_constant { Origin::Constant } else { Origin::Data };
+        self.at_load = if is_constant { AtLoad::IN_FILE } else { AtLoad::OPEN };
+        self
+    }
+
+    /// The tensor where it is not the same in every run.
+    pub fn forget_constant(&mut self) {
+        if self.origin == Origin::Constant {
+            self.origin = Origin::Data;
+        }
     }
 
     /// The number of elements, if it is a number.

@@ -1,22 +1,15 @@
 //! One call of an operator in a walk: its shape function, and what its results are marked with.
-use super::load::mark_ranks;
+use super::load::mark_results;
 use super::untracked::mark_untracked;
 use super::{Ended, Walk};
-use crate::read::message::NodeProto;
 use crate::shape::{
-    Call, Dtype, RunTime, Value, graphs_left_out, infer, left_to_run_time, mark_spans, too_large,
-    unknown_outputs,
+    Call, Dtype, RunTime, Value, infer, left_to_run_time, mark_spans, operator, too_large, unknown_outputs,
 };
 use sizewise_kernels::{Cx, KernelError};
 
 impl Walk<'_> {
     /// The results of a call at the last step; `is_known` says whether something is known of each input.
-    pub(super) fn called(
-        &mut self,
-        node: &NodeProto,
-        call: &Call,
-        is_known: bool,
-    ) -> Result<Vec<Value>, Ended> {
+    pub(super) fn called(&mut self, call: &Call, is_known: bool) -> Result<Vec<Value>, Ended> {
         let step = self.steps.len() - 1;
         let before = self.reads_untracked(call).then(|| self.env.clone());
         let asserted = self.env.runtime_asserts().len();
@@ -48,14 +41,11 @@ impl Walk<'_> {
             self.failed(step, error)?;
             values = unknown_outputs(call);
         }
-        let misinferred = self.misinferred(call, &values);
-        for error in [self.uncounted_sizes(call), graphs_left_out(call), misinferred].into_iter().flatten() {
+        for error in call.doubts.take() {
             self.failed(step, error)?;
         }
-        mark_ranks(node, call, &mut values);
-        if self.keeps
-            && !matches!(call.op, "Shape" | "Size" | "Identity" | "Concat" | "Gather" | "Slice" | "Unsqueeze")
-        {
+        mark_results(call, &mut values);
+        if self.keeps && operator(call.domain, call.op).is_none_or(|op| !op.moves_integers) {
             self.note_integers(step, &values);
         }
         if let Some(error) = self.leave_out_large(&mut values) {

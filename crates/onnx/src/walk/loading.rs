@@ -4,7 +4,7 @@ use super::load::has_known_rank;
 use super::{Ended, Failure, Frame, Given, Scope, Walk, declared, inputs, value};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use crate::read::{Loaded, Model};
-use crate::shape::{Dtype, Tensor, Value};
+use crate::shape::{Dtype, Known, Tensor, Value};
 use rustc_hash::FxHashMap;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
@@ -175,7 +175,8 @@ impl<'m> Walk<'m> {
             let rank = rank(&then.output[at], &a).filter(|&known| rank(&other.output[at], &b) == Some(known));
             let mut value = self.either(None, a, b);
             if let Value::Tensor(tensor) = &mut value {
-                tensor.is_ranked_at_load = rank.is_some() && tensor.shape.is_some();
+                let is_known = rank.is_some() && tensor.shape.is_some();
+                tensor.at_load.rank = if is_known { Known::Yes } else { Known::Maybe };
             }
             ranks.push(rank.is_some());
             joined.push(value);
@@ -189,14 +190,16 @@ impl<'m> Walk<'m> {
 
     /// Marks the results of the branch that runs: a rank is inferred if it is for both branches.
     pub(super) fn mark_inferred(&self, node: &NodeProto, values: &mut [Value]) {
-        let is_ranked = |value: &Value| value.tensor().is_some_and(|tensor| tensor.is_ranked_at_load);
-        if !values.iter().any(is_ranked) {
+        if !values.iter().any(Value::is_ranked_at_load) {
             return;
         }
         let known = self.at_load().ranks.get(&place(node));
         for (at, value) in values.iter_mut().enumerate() {
             if let Value::Tensor(tensor) = value {
-                tensor.is_ranked_at_load &= known.is_some_and(|known| known.get(at) == Some(&true));
+                let is_known = known.is_some_and(|known| known.get(at) == Some(&true));
+                if tensor.at_load.rank == Known::Yes && !is_known {
+                    tensor.at_load.rank = Known::Maybe;
+                }
             }
         }
     }
@@ -205,8 +208,8 @@ impl<'m> Walk<'m> {
     pub(super) fn mark_stated(&mut self, node: &NodeProto, values: &mut [Value]) {
         let model = self.model;
         for (name, value) in node.output.iter().zip(values) {
-            let Value::Tensor(Tensor { shape: Some(shape), is_ranked_at_load, .. }) = value else { continue };
-            if *is_ranked_at_load {
+            let Value::Tensor(Tensor { shape: Some(shape), at_load, .. }) = value else { continue };
+            if at_load.rank == Known::Yes {
                 continue;
             }
             let stated = self.stated.get_or_insert_with(|| {
@@ -216,7 +219,9 @@ impl<'m> Walk<'m> {
                 };
                 stated.filter_map(|stated| Some((stated.name.as_str(), rank(stated)?))).collect()
             });
-            *is_ranked_at_load = stated.get(name.as_str()) == Some(&shape.len());
+            if stated.get(name.as_str()) == Some(&shape.len()) {
+                at_load.rank = Known::Yes;
+            }
         }
     }
 
@@ -228,8 +233,10 @@ impl<'m> Walk<'m> {
         clause: &'static str,
     ) -> Result<(), Ended> {
         let stated = input.and_then(|input| declared(&input.name, input.r#type.as_ref()).shape);
-        let ranked = |tensor: &&Tensor| tensor.is_ranked_at_load || tensor.constant;
-        let known = value.and_then(Value::tensor).filter(ranked).and_then(|tensor| tensor.shape.as_ref());
+        let known = value
+            .filter(|value| value.is_ranked_at_load())
+            .and_then(Value::tensor)
+            .and_then(|tensor| tensor.shape.as_ref());
         let (Some(stated), Some(known)) = (stated, known) else { return Ok(()) };
         if stated.len() == known.len() || !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());

@@ -5,7 +5,7 @@ use super::stated::stated_row;
 use super::untracked::{are_sizes, mark, marked, without_elements};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{GraphProto, NodeProto};
-use crate::shape::{Dtype, Element, Tensor, Value, stacked as stacked_elements};
+use crate::shape::{AtLoad, Dtype, Element, Origin, Tensor, Value, stacked as stacked_elements};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Reach, Span};
@@ -426,7 +426,7 @@ impl<'m> Walk<'m> {
     /// The number of a round: one of `0 .. trips - 1`, and each of them unless a round ends the loop.
     fn number_of_round(&mut self, counts: &Rounds, known_of: &Followed) -> Tensor {
         let mut number = any_number();
-        number.from_sizes = known_of.number;
+        number.origin = Origin::of_sizes(known_of.number);
         number.spans = counts.trips.map(|trips| {
             let most = Cx::on(&mut self.env, self.model.backend).sub(trips, Expr::ONE);
             let reach = if counts.goes && !known_of.ends_early { Reach::Every } else { Reach::Within };
@@ -454,8 +454,7 @@ pub(super) fn stacked(count: Expr, row: &Value) -> Value {
 
 fn without_rank_at_load(mut value: Value) -> Value {
     if let Value::Tensor(tensor) = &mut value {
-        (tensor.is_ranked_at_load, tensor.is_unranked_at_load) = (false, false);
-        (tensor.is_sized_at_load, tensor.is_in_file) = (false, false);
+        tensor.at_load = AtLoad::default();
     }
     value
 }

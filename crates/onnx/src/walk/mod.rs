@@ -2,12 +2,10 @@
 mod calls;
 mod control;
 mod inputs;
-mod known_sizes;
 mod large;
 mod load;
 mod loading;
 mod loops;
-mod misinferred;
 mod repeats;
 mod scan;
 mod scope;
@@ -21,19 +19,20 @@ pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{GraphProto, NodeProto};
 use crate::read::{Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
-use crate::shape::{Attribute, Call, Dtype, RunTime, SizesAtLoad, Value, unsupported_version};
+use crate::shape::{
+    Attribute, Call, Dtype, FoundAtLoad, Known, RunTime, Value, operator, unsupported_version,
+};
 use control::is_control;
-use known_sizes::KnownSizes;
 use large::Degrees;
 use load::{mark_controlled, mark_declared};
 use repeats::{Asked, Repeats};
 use scope::{Frame, Scope};
-use unmade::compares_at_load;
 
 use rustc_hash::FxHashMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
+use std::cell::{Cell, RefCell};
 
 /// The most nodes that a walk visits, those of loops each time.
 const MAX_VISITS: usize = 100_000;
@@ -199,10 +198,7 @@ impl<'m> Walk<'m> {
         let mut by_name: FxHashMap<String, Value> = inputs.into_iter().collect();
         for (input, &number) in model.graph.input.iter().zip(of_inputs) {
             if let Some(mut value) = by_name.remove(&input.name) {
-                mark_declared(&mut value, input);
-                if let Value::Tensor(tensor) = &mut value {
-                    tensor.is_unranked_at_load = !tensor.is_ranked_at_load;
-                }
+                mark_declared(&mut value, input, true);
                 values[number] = Some(value);
             }
         }
@@ -238,7 +234,7 @@ impl<'m> Walk<'m> {
             values.insert(name, value);
         }
         for (input, mut value) in graph.input.iter().zip(inputs) {
-            mark_declared(&mut value, input);
+            mark_declared(&mut value, input, false);
             values.insert(&input.name, value);
         }
         let step = self.controls.last().copied().unwrap_or_default();
@@ -338,28 +334,30 @@ impl<'m> Walk<'m> {
         }
         let outputs = scope.asked_outputs(at, node);
         let (inputs, outputs) = (&inputs, &outputs);
-        let is_filler = matches!((domain, op), ("", "Constant" | "ConstantOfShape"));
+        let is_filler = operator(domain, op).is_some_and(|op| op.fills);
         let operator = if frame.depth == 0 { self.model.links.operator(at) } else { 0 };
         let asked = Asked { node, operator, version, inputs, outputs };
-        let may_repeat = frame.depth == 0 && is_known && !is_filler && !compares_at_load(op, inputs);
+        let may_repeat = frame.depth == 0 && is_known && !is_filler;
         let hash = if may_repeat { self.repeatable(&asked) } else { None };
         if let Some(made) = hash.and_then(|hash| self.made_before(hash, &asked)) {
             return Ok(made);
         }
         let attributes = &self.attributes(node, is_needed || !is_filler, frame);
-        let (is_static, is_run) = (true, !self.keeps);
-        let (is_main, is_symbolic, is_loading) = (frame.depth == 0, self.keeps, self.finding.is_some());
-        let known = KnownSizes { model: self.model, node, inputs, is_main, is_symbolic, is_loading };
-        let sizes_at_load: SizesAtLoad = &|at, dim| known.has(at, dim);
-        let call =
-            Call { domain, op, version, attributes, inputs, outputs, is_static, is_run, sizes_at_load };
-        if let Some(error) = self.disagreement_at_load(&call) {
-            self.failed(step, error)?;
-        }
-        let Some(hash) = hash else { return self.called(node, &call, is_known) };
+        // What is found by the names of values is not the same for equal calls.
+        let (is_run, is_asked, doubts) = (!self.keeps, Cell::new(false), RefCell::default());
+        let (model, is_found) = (self.model, is_run && frame.depth == 0);
+        let found_at_load: FoundAtLoad = &|at, dim| {
+            is_asked.set(true);
+            if is_found { load::found_at_load(model, node, at, dim) } else { Known::Maybe }
+        };
+        let doubts = &doubts;
+        let call = Call { domain, op, version, attributes, inputs, outputs, is_run, found_at_load, doubts };
+        let Some(hash) = hash else { return self.called(&call, is_known) };
         let before = self.known();
-        let made = self.called(node, &call, is_known)?;
-        self.keep_for_repeats(hash, &asked, before, &made);
+        let made = self.called(&call, is_known)?;
+        if !is_asked.get() {
+            self.keep_for_repeats(hash, &asked, before, &made);
+        }
         Ok(made)
     }
 

@@ -4,7 +4,7 @@ use super::load::has_ranked_outputs;
 use super::untracked::{are_sizes, marked, without_elements};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{GraphProto, NodeProto};
-use crate::shape::{Sequence, Tensor, Value};
+use crate::shape::{Origin, Sequence, Tensor, Value};
 use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -72,7 +72,7 @@ impl<'m> Walk<'m> {
                     let place = (if axis < 0 { axis + rank } else { axis }).clamp(0, rank - 1) as usize;
                     let mut shape = shape.clone();
                     shape.insert(place, length);
-                    Tensor { from_sizes: are_sizes(value), ..Tensor::new(*dtype, shape) }.into()
+                    Tensor { origin: Origin::of_sizes(are_sizes(value)), ..Tensor::new(*dtype, shape) }.into()
                 }
                 other => without_elements(other),
             });
@@ -113,13 +113,12 @@ impl<'m> Walk<'m> {
                 self.failed(step, error)?;
             }
             length.get_or_insert(size);
-            let is_ranked_at_load = tensor.is_ranked_at_load || tensor.constant;
             // What lies between two numbers does so in every slice.
             let spans = tensor.span().cloned().map(|span| [Some(span)].into());
-            let from_sizes = value.is_some_and(are_sizes);
+            let origin = Origin::of_sizes(value.is_some_and(are_sizes));
             let slice = Tensor::new(tensor.dtype, shape);
-            let is_unranked_at_load = tensor.is_unranked_at_load;
-            values.push(Tensor { is_ranked_at_load, is_unranked_at_load, spans, from_sizes, ..slice }.into());
+            let at_load = tensor.at_load.without_sizes();
+            values.push(Tensor { at_load, spans, origin, ..slice }.into());
         }
         Ok(Some(length.unwrap_or_else(|| self.open_size())))
     }

@@ -4,7 +4,7 @@ use super::loading::address;
 use super::{Ended, Given, Walk, declared};
 use crate::read::Row;
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
-use crate::shape::{Tensor, Value};
+use crate::shape::{Known, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -29,11 +29,11 @@ fn united(a: &[Option<i64>], b: &[Option<i64>]) -> Vec<Option<i64>> {
 /// What onnxruntime has of an output of a graph when it merges branches, and whether that is sure.
 fn merged(output: &ValueInfoProto, value: &Value) -> (Row, bool) {
     let stated = stated_row(output);
-    let Some(Tensor { shape: Some(shape), is_ranked_at_load, constant, .. }) = value.tensor() else {
+    let Some(Tensor { shape: Some(shape), .. }) = value.tensor() else {
         return (stated, true);
     };
     let made: Vec<Option<i64>> = shape.iter().map(|size| size.as_inline()).collect();
-    (declared_and_made(stated, made), *is_ranked_at_load || *constant)
+    (declared_and_made(stated, made), value.is_ranked_at_load())
 }
 
 /// The sizes that onnxruntime has of what is declared and what is inferred: where they disagree, only those on which
@@ -65,7 +65,7 @@ fn held(stated: &[Option<i64>], inferred: Option<&Row>, needs_all: bool) -> Held
 pub(super) fn row(value: &Value) -> Row {
     let tensor = value.tensor()?;
     let sizes: Vec<Option<i64>> = tensor.shape.as_ref()?.iter().map(|size| size.as_inline()).collect();
-    let is_sure = tensor.is_ranked_at_load || tensor.constant || sizes.iter().all(Option::is_none);
+    let is_sure = value.is_ranked_at_load() || sizes.iter().all(Option::is_none);
     is_sure.then_some(sizes)
 }
 
@@ -108,7 +108,7 @@ impl Walk<'_> {
             let (Some(stated), Some(tensor)) = (stated_row(output), value.tensor()) else { continue };
             if tensor.shape.as_ref().is_some_and(|shape| shape.len() != stated.len()) {
                 // What is inferred counts, if something is.
-                if !tensor.is_ranked_at_load {
+                if !value.is_ranked_at_load() {
                     let message = "a graph within it declares another rank than it makes".to_owned();
                     self.failed(step, KernelError::Unsupported(message))?;
                 }
@@ -188,7 +188,9 @@ impl Walk<'_> {
             None => self.at_load().rows.get(&place(node)).cloned().unwrap_or_default(),
         };
         for (at, (input, slice)) in graph.input.iter().skip(states).zip(slices).enumerate() {
-            let Some(tensor) = slice.tensor().filter(|tensor| !tensor.is_unranked_at_load) else { continue };
+            let Some(tensor) = slice.tensor().filter(|tensor| tensor.at_load.rank != Known::No) else {
+                continue;
+            };
             let Some(stated) = stated_row(input) else { continue };
             let agrees = |row: &[Option<i64>]| agree(row, &stated);
             let error = match inferred.get(at).and_then(Option::as_ref) {

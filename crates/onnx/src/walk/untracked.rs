@@ -3,31 +3,16 @@
 //! Sizes decide them, not data, so what an operator requires of them is no matter of run time: it has to hold for all
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
-use crate::read::reads_elements;
 use crate::shape::{
-    Call, Dtype, Element, Elements, Sequence, Tensor, Value, are_settled, infer, is_drawn_at_random,
+    Call, Dtype, Element, Elements, Op, Origin, Sequence, Tensor, Use, Value, are_settled, infer, operator,
 };
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+use std::cell::RefCell;
 
 /// How reasons end that speak of numbers which are not followed.
 pub const NOT_FOLLOWED: &str = ", which are not followed";
-
-/// Operators of which `eval` takes indices and labels that are not followed to be within their dimension, unless sizes
-/// alone decide them: that is a condition left to run time.
-const INDEXED: &[&str] = &[
-    "ArrayFeatureExtractor",
-    "Gather",
-    "GatherElements",
-    "GatherND",
-    "NegativeLogLikelihoodLoss",
-    "RoiAlign",
-    "Scatter",
-    "ScatterElements",
-    "ScatterND",
-    "SoftmaxCrossEntropyLoss",
-];
 
 /// Numbers that are tried in the place of those that are not followed.
 const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
@@ -35,24 +20,14 @@ const TRIED: &[f64] = &[0.0, 1.0, 2.0, -1.0, -3.0, 1_000_003.0];
 /// The most elements of a tensor that is computed of constants and may say sizes.
 const MAX_NUMBERS: u64 = 64;
 
-/// What is known of the elements of a value.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Origin {
-    /// They are numbers, or the same in every run.
-    Constant,
-    /// Sizes decide them.
-    Sizes,
-    /// Data may decide them.
-    Data,
-}
-
+/// What decides the elements of a value.
 fn origin(value: &Value) -> Origin {
     match value {
         Value::Tensor(tensor) => origin_of(tensor),
         Value::Sequence(Sequence { items: Some(items), .. }) => {
             items.iter().map(origin_of).max().unwrap_or(Origin::Constant)
         }
-        Value::Sequence(Sequence { from_sizes: true, .. }) => Origin::Sizes,
+        Value::Sequence(Sequence { origin, .. }) => *origin,
         Value::Optional(Some(value), _) => origin(value),
         _ => Origin::Data,
     }
@@ -66,8 +41,8 @@ fn origin_of(tensor: &Tensor) -> Origin {
     };
     let is_number = |element: &Element| element.number().is_some() || matches!(element, Element::Text(_));
     match &tensor.elements {
-        _ if tensor.from_sizes => Origin::Sizes,
-        _ if tensor.constant || tensor.count() == Some(0) => Origin::Constant,
+        _ if tensor.origin == Origin::Sizes => Origin::Sizes,
+        _ if tensor.origin == Origin::Constant || tensor.count() == Some(0) => Origin::Constant,
         _ if is_open => Origin::Data,
         Some(Elements::Fill(element)) if is_number(element) => Origin::Constant,
         Some(Elements::List(list)) if list.iter().all(is_number) => Origin::Constant,
@@ -83,30 +58,40 @@ pub(super) fn are_sizes(value: &Value) -> bool {
 /// A value of whose elements nothing is known.
 pub(super) fn without_elements(value: &Value) -> Value {
     match value {
-        Value::Tensor(tensor) => Value::Tensor(Tensor { elements: None, constant: false, ..tensor.clone() }),
+        Value::Tensor(tensor) => {
+            let mut tensor = Tensor { elements: None, ..tensor.clone() };
+            tensor.forget_constant();
+            tensor.into()
+        }
         other => other.clone(),
     }
 }
 
 /// A value of whose elements no more is known than whether sizes decide them.
 pub(super) fn marked(value: &Value, from_sizes: bool) -> Value {
+    let origin = Origin::of_sizes(from_sizes);
     match without_elements(value) {
-        Value::Tensor(tensor) => Value::Tensor(Tensor { from_sizes, spans: None, places: None, ..tensor }),
+        Value::Tensor(tensor) => Value::Tensor(Tensor { origin, spans: None, places: None, ..tensor }),
         Value::Sequence(sequence) if sequence.items.is_none() => {
-            Value::Sequence(Sequence { from_sizes, ..sequence })
+            Value::Sequence(Sequence { origin, ..sequence })
         }
         other => other,
     }
 }
 
-/// Marks a value of which sizes decide the elements, unless they are followed.
+/// Marks a tensor of which sizes decide the elements, unless they are followed.
+fn mark_tensor(tensor: &mut Tensor) {
+    if origin_of(tensor) == Origin::Data {
+        tensor.origin = Origin::Sizes;
+    }
+}
+
+/// As [`mark_tensor`], of any value.
 pub(super) fn mark(value: &mut Value) {
     match value {
-        Value::Tensor(tensor) => tensor.from_sizes |= origin_of(tensor) == Origin::Data,
-        Value::Sequence(Sequence { items: Some(items), .. }) => {
-            items.iter_mut().for_each(|item| item.from_sizes |= origin_of(item) == Origin::Data);
-        }
-        Value::Sequence(sequence) => sequence.from_sizes = true,
+        Value::Tensor(tensor) => mark_tensor(tensor),
+        Value::Sequence(Sequence { items: Some(items), .. }) => items.iter_mut().for_each(mark_tensor),
+        Value::Sequence(sequence) => sequence.origin = Origin::Sizes,
         _ => {}
     }
 }
@@ -114,24 +99,25 @@ pub(super) fn mark(value: &mut Value) {
 /// Marks results of which sizes decide the elements, but are not followed.
 pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec<Option<Value>> {
     let origins = || call.inputs.iter().flatten().map(|value| origin(value));
-    // The elements of `Shape` and `Size` never depend on data.
-    let reads_sizes = matches!((call.domain, call.op), ("", "Shape" | "Size"));
-    let is_drawn = is_drawn_at_random(call.op, call.inputs.get(2).is_some_and(Option::is_some));
+    let op = operator(call.domain, call.op);
+    let reads_sizes = op.is_some_and(Op::reads_sizes);
+    let is_drawn = op.is_some_and(|op| op.draws_given(|input| call.has(input)));
     if !reads_sizes && (is_drawn || origins().any(|o| o == Origin::Data)) {
         return values;
     }
     // What is computed of constants alone is the same in every run. Large tensors are weights.
     let is_constant = !reads_sizes && !origins().any(|o| o == Origin::Sizes);
     let is_small = |tensor: &Tensor| tensor.count().is_none_or(|count| count <= MAX_NUMBERS);
-    let mark = |tensor: &mut Tensor| {
-        tensor.from_sizes |= origin_of(tensor) == Origin::Data && (!is_constant || is_small(tensor));
+    let mark_known = |tensor: &mut Tensor| {
+        if !is_constant || is_small(tensor) {
+            mark_tensor(tensor);
+        }
     };
     for value in values.iter_mut().flatten() {
         match value {
-            Value::Tensor(tensor) => mark(tensor),
-            Value::Sequence(Sequence { items: Some(items), .. }) => items.iter_mut().for_each(mark),
-            Value::Sequence(sequence) => sequence.from_sizes = true,
-            _ => {}
+            Value::Tensor(tensor) => mark_known(tensor),
+            Value::Sequence(Sequence { items: Some(items), .. }) => items.iter_mut().for_each(mark_known),
+            value => mark(value),
         }
     }
     values
@@ -139,14 +125,14 @@ pub(super) fn mark_untracked(call: &Call, mut values: Vec<Option<Value>>) -> Vec
 
 /// The value with a number in the place of elements that are not followed.
 fn with_number(value: &Value, number: f64, env: &mut ShapeEnv) -> Option<Value> {
-    let tensor = value.tensor().filter(|tensor| tensor.from_sizes)?;
+    let tensor = value.tensor().filter(|tensor| tensor.origin == Origin::Sizes)?;
     let element = match tensor.dtype {
         Dtype::Bool => Element::Bool(env.pool.bool(number != 0.0)),
         dtype if dtype.is_integer() => Element::Int(env.pool.int(number as i64)),
         dtype if dtype.is_float() => Element::Float(number / 2.0),
         _ => return None,
     };
-    Some(Tensor { from_sizes: false, ..tensor.clone().filled(element) }.into())
+    Some(Tensor { origin: Origin::Data, ..tensor.clone().filled(element) }.into())
 }
 
 /// What of a call depends on elements of its inputs: the shapes of its results, or that it is refused.
@@ -155,9 +141,10 @@ type Seen = Result<Vec<Option<Vec<Expr>>>, ()>;
 impl Walk<'_> {
     /// Whether a call reads elements that are computed from sizes and not followed.
     pub(super) fn reads_untracked(&mut self, call: &Call) -> bool {
+        let op = operator(call.domain, call.op);
         let is_untracked = |(at, value): (usize, &Option<&Value>)| {
-            let tensor = value.and_then(Value::tensor).filter(|tensor| tensor.from_sizes);
-            tensor.is_some_and(|tensor| reads_elements(call.domain, call.op, at, Some(tensor.dtype)))
+            let tensor = value.and_then(Value::tensor).filter(|tensor| tensor.origin == Origin::Sizes);
+            tensor.is_some_and(|tensor| op.is_none_or(|op| op.used(at, Some(tensor.dtype)) == Use::Reads))
         };
         call.inputs.iter().enumerate().any(is_untracked)
             && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
@@ -171,7 +158,8 @@ impl Walk<'_> {
             return self.depends_on_untracked(step, call.op);
         }
         let mut first: Option<(Seen, usize, usize)> = None;
-        let is_index = self.stops && INDEXED.contains(&call.op);
+        // Indices and labels that are not followed are taken to be within their dimension, unless sizes alone decide them.
+        let is_index = self.stops && operator(call.domain, call.op).is_some_and(Op::looks_up);
         for &number in TRIED {
             let mut env = before.clone();
             let tried: Vec<Option<Value>> = call
@@ -182,7 +170,7 @@ impl Walk<'_> {
                 })
                 .collect();
             let inputs: Vec<Option<&Value>> = tried.iter().map(Option::as_ref).collect();
-            let call = Call { inputs: &inputs, ..*call };
+            let call = Call { inputs: &inputs, doubts: &RefCell::default(), ..*call };
             let seen: Seen = match infer(&mut Cx::on(&mut env, self.model.backend), &call) {
                 Ok(values) => Ok(values
                     .iter()

@@ -1,25 +1,24 @@
 //! Attention.
+use super::meeting::exactly;
 use super::{Family, gather, policy};
-use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::{Reads, op};
+use crate::shape::run_time::{About, LENGTHS, NATURAL, Rule, rule, values};
 use crate::shape::value::{Tensor, Value};
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[("Attention", attention)];
+const LENGTHS_OF_KEYS: Rule =
+    values(6, "Attention.C4", "no length in {} is negative or exceeds that of the keys and values");
+pub(super) const KERNELS: Family =
+    &[op("Attention", attention).reads(Reads::Behind(6)).infers(at_load::rank).at_run(&[LENGTHS_OF_KEYS])];
 
 pub(super) const CONTRIB: Family = &[
-    ("Attention", packed_attention),
-    ("GroupQueryAttention", group_query),
-    ("QAttention", quantized_attention),
+    op("Attention", packed_attention).at_run(&[rule(3, "Attention.C4", About::Lengths, NATURAL)]),
+    op("GroupQueryAttention", group_query).at_run(&[values(5, "GroupQueryAttention.C5", LENGTHS)]),
+    op("QAttention", quantized_attention).at_run(&[rule(3, "Attention.C4", About::Lengths, NATURAL)]),
 ];
-
-/// A quotient that has to be exact.
-pub(super) fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
-    let remainder = cx.modulo(a, b);
-    cx.require_eq(remainder, Expr::ZERO, clause, "what heads leave over")?;
-    Ok(cx.floor_div(a, b))
-}
 
 /// Queries, keys or values as `[batch, heads, length, size]`.
 pub(super) struct Heads {

@@ -1,11 +1,14 @@
 //! onnxruntime's recurrent layer with attention to a memory.
 use super::{Family, gather, policy};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{COUNTED, values};
 use crate::shape::value::Tensor;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family = &[("AttnLSTM", layer)];
+pub(super) const CONTRIB: Family =
+    &[op("AttnLSTM", layer).at_run(&[values(4, "AttnLSTM.C4", COUNTED), values(12, "AttnLSTM.C4", COUNTED)])];
 
 /// `Y`, `[length, directions, batch, hidden]`, and the last states, `[directions, batch, hidden]`.
 ///

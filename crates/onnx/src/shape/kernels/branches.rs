@@ -1,14 +1,15 @@
 //! onnxruntime's operators on streams of several branches, as hyper-connections have them.
 use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("BranchwiseRMSNorm", norm),
-    ("HyperConnectionPostMix", post_mix),
-    ("HyperConnectionPreMix", pre_mix),
-    ("ScaledSiLU", scaled_silu),
+    op("BranchwiseRMSNorm", norm).passes(),
+    op("HyperConnectionPostMix", post_mix).passes(),
+    op("HyperConnectionPreMix", pre_mix).passes(),
+    op("ScaledSiLU", scaled_silu).passes(),
 ];
 
 /// Streams `[.., branches, hidden]`, or `[.., branches * hidden]` with the number of branches from an attribute.
@@ -32,7 +33,7 @@ impl Streams {
         } else {
             let (rows, last) = sizes.split_at(sizes.len() - 1);
             let stated = cx.int(stated);
-            (rows, stated, super::attention::exactly(cx, last[0], stated, "Branches.C1")?)
+            (rows, stated, super::meeting::exactly(cx, last[0], stated, "Branches.C1")?)
         };
         for size in [branches, hidden] {
             let some = cx.ge(size, 1);

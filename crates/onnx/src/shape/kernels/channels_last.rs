@@ -3,15 +3,16 @@ use super::Family;
 use super::convolution::convolved;
 use super::normalization::vector;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::Value;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("GroupNorm", group_norm),
-    ("NhwcConv", conv),
-    ("NhwcFusedConv", conv),
-    ("SkipGroupNorm", skip_group_norm),
+    op("GroupNorm", group_norm).passes(),
+    op("NhwcConv", conv).passes(),
+    op("NhwcFusedConv", conv).passes(),
+    op("SkipGroupNorm", skip_group_norm).passes(),
 ];
 
 /// `[n, windows.., out]` of an input `[n, .., c]`; the weight is `[out, c / groups, kernel..]`.

@@ -4,46 +4,63 @@ use super::normalization::vector;
 use super::{Family, creation, elementwise, gather, image, layout, linear, policy, slicing};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{About, tuples, values, within};
 use crate::shape::value::{Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("BiasAdd", bias),
-    ("BiasGelu", bias),
-    ("CDist", distances),
-    ("CausalConvWithState", super::convolution::causal_conv),
-    ("ComplexMul", elementwise::binary),
-    ("ComplexMulConj", elementwise::binary),
-    ("ConvTransposeWithDynamicPads", super::convolution::padded_conv_transpose),
-    ("CropAndResize", crop_and_resize),
-    ("EmbedLayerNormalization", embed),
-    ("ExpandDims", expand_dims),
-    ("FastGelu", fast_gelu),
-    ("FusedConv", super::convolution::fused_conv),
-    ("FusedGemm", fused_gemm),
-    ("FusedMatMul", fused_matmul),
-    ("GatedAdd", gated_add),
-    ("GatherND", gather::gather_nd),
-    ("Gelu", elementwise::unary),
-    ("GridSample", image::grid_sample),
-    ("Inverse", inverse),
-    ("IsAllFinite", is_all_finite),
-    ("MatMulInteger16", integer_matmul),
-    ("MoE", experts),
-    ("MurmurHash3", hash),
-    ("Pad", slicing::pad),
-    ("QEmbedLayerNormalization", quantized_embed),
-    ("QuickGelu", elementwise::unary),
-    ("SampleOp", elementwise::unary),
-    ("Range", creation::range),
-    ("SkipLayerNormalization", skip_norm),
-    ("SkipSimplifiedLayerNormalization", skip_norm),
-    ("TransposeMatMul", fused_matmul),
-    ("Trilu", layout::trilu),
-    ("UnfoldTensor", unfold),
-    ("Unique", unique),
-    ("WordConvEmbedding", word_embedding),
+    op("BiasAdd", bias),
+    op("BiasGelu", bias).passes(),
+    op("CDist", distances),
+    op("CausalConvWithState", super::convolution::causal_conv),
+    op("ComplexMul", elementwise::binary),
+    op("ComplexMulConj", elementwise::binary),
+    op("ConvTransposeWithDynamicPads", super::convolution::padded_conv_transpose),
+    op("CropAndResize", crop_and_resize).at_run(&[within(2, "CropAndResize.C1", About::Dimension(0, 0))]),
+    op("EmbedLayerNormalization", embed).makes_of(1, 7).at_run(&[
+        within(0, "EmbedLayerNormalization.C2", About::Dimension(2, 0)),
+        within(1, "EmbedLayerNormalization.C2", About::Dimension(4, 0)),
+        within(8, "EmbedLayerNormalization.C2", About::Dimension(3, 0)),
+    ]),
+    op("ExpandDims", expand_dims),
+    op("FastGelu", fast_gelu).passes(),
+    op("FusedConv", super::convolution::fused_conv),
+    op("FusedGemm", fused_gemm),
+    op("FusedMatMul", fused_matmul).passes(),
+    op("GatedAdd", gated_add),
+    op("GatherND", gather::gather_nd).at_run(&[tuples(1, "GatherND.C3")]),
+    op("Gelu", elementwise::unary).passes(),
+    op("GridSample", image::grid_sample),
+    op("Inverse", inverse),
+    op("IsAllFinite", is_all_finite),
+    op("MatMulInteger16", integer_matmul),
+    op("MoE", experts),
+    op("MurmurHash3", hash),
+    op("Pad", slicing::pad).at_run(&[values(
+        1,
+        "Pad.C4",
+        "the pads in {} leave no negative size and suit the mode",
+    )]),
+    op("QEmbedLayerNormalization", quantized_embed).at_run(&[
+        within(0, "EmbedLayerNormalization.C2", About::Dimension(2, 0)),
+        within(1, "EmbedLayerNormalization.C2", About::Dimension(4, 0)),
+    ]),
+    op("QuickGelu", elementwise::unary).passes(),
+    op("SampleOp", elementwise::unary),
+    op("Range", creation::range).at_run(&[values(2, "Range.C2", "{} is not 0")]),
+    op("SkipLayerNormalization", skip_norm).passes(),
+    op("SkipSimplifiedLayerNormalization", skip_norm).passes(),
+    op("TransposeMatMul", fused_matmul),
+    op("Trilu", layout::trilu),
+    op("UnfoldTensor", unfold),
+    op("Unique", unique),
+    op("WordConvEmbedding", word_embedding).at_run(&[within(
+        0,
+        "WordConvEmbedding.C3",
+        About::Dimension(3, 0),
+    )]),
 ];
 
 /// (C1) The bias has an element for each of the last size.
@@ -150,14 +167,10 @@ fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     for at in [5, 6] {
-        call.check(!call.is_open_at_load(at), "EmbedLayerNormalization.C3", || {
-            "gamma has an unknown size".to_owned()
-        })?;
         vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
         // The inference of shapes refuses vectors of which it does not know the length.
-        policy::onnxruntime_checks(cx, !call.is_open_at_load(at), "EmbedLayerNormalization.C3", || {
-            "gamma and beta are to be initializers".to_owned()
-        })?;
+        let message = "gamma and beta are to be initializers";
+        policy::known_at_load(cx, call, call.sizes_at_load(at), "EmbedLayerNormalization.C3", message)?;
     }
     policy::not_empty(cx, &[hidden], "EmbedLayerNormalization.C3")?;
     for at in [1, 7] {
@@ -208,9 +221,8 @@ fn quantized_embed(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(ids.len() == 2 && words.len() == 2, "EmbedLayerNormalization.C1", || {
         format!("ids of rank {}, embeddings of rank {}", ids.len(), words.len())
     })?;
-    policy::onnxruntime_checks(cx, !call.is_open_at_load(2), "EmbedLayerNormalization.C2", || {
-        "the inference of shapes needs the sizes of embeddings".to_owned()
-    })?;
+    let message = "the inference of shapes needs the sizes of embeddings";
+    policy::known_at_load(cx, call, call.sizes_at_load(2), "EmbedLayerNormalization.C2", message)?;
     let hidden = words[1];
     for at in [3, 4] {
         if call.has(at) {

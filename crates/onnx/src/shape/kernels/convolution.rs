@@ -1,19 +1,19 @@
 //! Convolutions.
-use super::output_shape::output_shape;
-use super::{Family, policy};
-use crate::shape::Dtype;
+use super::{Family, output_shape, policy};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::Tensor;
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
 pub(super) const KERNELS: Family = &[
-    ("Conv", conv),
-    ("ConvInteger", conv_integer),
-    ("ConvTranspose", conv_transpose),
-    ("DeformConv", deform_conv),
-    ("QLinearConv", quantized_conv),
-    ("CausalConvWithState", causal_conv),
+    op("Conv", conv).passes().infers(at_load::rank),
+    op("ConvInteger", conv_integer).passes().infers(at_load::rank),
+    op("ConvTranspose", conv_transpose),
+    op("DeformConv", deform_conv).infers(at_load::rank),
+    op("QLinearConv", quantized_conv).passes().infers(at_load::rank),
+    op("CausalConvWithState", causal_conv).infers(at_load::rank),
 ];
 
 /// How windows lie over the spatial dimensions.
@@ -200,8 +200,10 @@ pub(super) fn convolved(
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
     // onnx infers no shape for a kernel without elements, if it knows its size; onnxruntime runs it.
-    let is_empty = |&size: &Expr| size == Expr::ZERO && call.is_number_at_load(weight_at, size);
-    call.check(!kernel.iter().any(is_empty), "Conv.C5", || "the kernel is empty".to_owned())?;
+    for (dim, _) in weight.iter().enumerate().skip(2).filter(|(_, size)| **size == Expr::ZERO) {
+        let known = call.size_at_load(weight_at, dim);
+        call.refused_where(known, "Conv.C5", || "the kernel is empty".to_owned())?;
+    }
     let spatial = Spatial::read(call, kernel)?;
     spatial.padded_once(call)?;
     if cx.on_cpu() && matches!(call.op(), "Conv" | "FusedConv") {
@@ -291,6 +293,7 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let (shape, spatial) = transposed(cx, call, 2)?;
     let sizes = call.shape(0)?[2..].to_vec();
     let image = transposed_sizes(cx, call, &spatial, &sizes, &[])?;
+    output_shape::left_out(cx, call, &sizes);
     call.one([shape, image].concat())
 }
 
@@ -382,7 +385,7 @@ pub(super) fn transposed_sizes(
     call.check(extra.len() == count, "ConvTranspose.C6", || {
         format!("output_padding has {} entries", extra.len())
     })?;
-    let stated = output_shape(cx, call, count)?;
+    let stated = output_shape::output_shape(cx, call, count)?;
     let mut shape = Vec::with_capacity(count);
     for i in 0..count {
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));

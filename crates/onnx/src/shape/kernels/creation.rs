@@ -3,21 +3,32 @@ use super::Family;
 use super::elementwise::named;
 use super::layout::sizes_of;
 use crate::shape::Dtype;
-use crate::shape::call::{Attribute, Checked, Outcome, open};
-use crate::shape::value::{Element, MAX_ELEMENTS, Tensor};
+use crate::shape::at_load::{self, AtLoad};
+use crate::shape::call::{Attribute, Call, Checked, Outcome, open};
+use crate::shape::op::{Reads, op};
+use crate::shape::run_time::{NATURAL, values};
+use crate::shape::value::{Element, MAX_ELEMENTS, Origin, Tensor};
 use sizewise_expr::Expr;
-use sizewise_kernels::Cx;
+use sizewise_kernels::{Cx, Span};
 
 pub(super) const KERNELS: Family = &[
-    ("Constant", constant),
-    ("ConstantOfShape", constant_of_shape),
-    ("EyeLike", eye_like),
-    ("Multinomial", multinomial),
-    ("RandomNormal", random),
-    ("RandomNormalLike", random_like),
-    ("RandomUniform", random),
-    ("RandomUniformLike", random_like),
-    ("Range", range),
+    op("Constant", constant).fills().infers(|_, _| AtLoad::IN_FILE),
+    op("ConstantOfShape", constant_of_shape).fills().infers(filled_at_load).at_run(&[values(
+        0,
+        "ConstantOfShape.C2",
+        NATURAL,
+    )]),
+    op("EyeLike", eye_like).infers(at_load::rank),
+    op("Multinomial", multinomial).infers(at_load::rank).draws(),
+    op("RandomNormal", random).infers(at_load::rank).draws(),
+    op("RandomNormalLike", random_like).reads(Reads::Ignores).infers(at_load::rank).draws(),
+    op("RandomUniform", random).infers(at_load::rank).draws(),
+    op("RandomUniformLike", random_like).reads(Reads::Ignores).infers(at_load::rank).draws(),
+    op("Range", range).infers(at_load::read_all).span(range_span).at_run(&[values(
+        2,
+        "Range.C2",
+        "{} is not 0",
+    )]),
 ];
 
 fn length(count: usize) -> Expr {
@@ -59,7 +70,7 @@ fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
         Attribute::Texts(list) => many(Dtype::Str, list.iter().map(text).collect()),
         Attribute::Other(_) => return Err(open(call.op(), "sparse values")),
     };
-    Ok(vec![Tensor { constant: true, ..tensor }.into()])
+    Ok(vec![Tensor { origin: Origin::Constant, ..tensor }.into()])
 }
 
 /// A tensor of a shape with one value everywhere, the float 0 if none is given. (C1) A shape has one dimension, (C2)
@@ -139,6 +150,20 @@ fn multinomial(cx: &mut Cx, call: &Checked) -> Outcome {
         _ => Dtype::I32,
     };
     Ok(vec![Tensor::new(dtype, vec![sizes[0], cx.int(samples)]).into()])
+}
+
+/// The rank of what [`fill`] makes is inferred from elements that the file has, from version 13 on from their number.
+fn filled_at_load(call: &Call, rank: usize) -> AtLoad {
+    if at_load::are_in_file(call, 0) { AtLoad::SIZED } else { at_load::counted(call, 13, rank) }
+}
+
+/// Where the numbers of [`range`] lie.
+fn range_span(cx: &mut Cx, call: &Call, result: &Tensor) -> Option<Vec<Option<Span>>> {
+    let start = call.tensor(0)?.single()?.int()?;
+    let step = call.tensor(2).map_or(Some(Expr::ONE), |step| step.single()?.int())?;
+    step.as_inline()?;
+    let span = cx.steps_span(start, step, *result.shape.as_ref()?.first()?);
+    Some(vec![Some(span?.rearranged())])
 }
 
 /// `max(ceil((limit - start) / delta), 0)` numbers. (C1) All three are scalars. (C2) `delta` is not 0.

@@ -1,13 +1,35 @@
 //! onnxruntime's attention of one token, and attention to blocks of a cache.
-use super::attention::{exactly, table_fits};
+use super::attention::table_fits;
+use super::meeting::exactly;
 use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::values;
 use crate::shape::value::{Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family =
-    &[("DecoderMaskedMultiHeadAttention", of_one_token), ("SparseAttention", to_blocks)];
+pub(super) const CONTRIB: Family = &[
+    op("DecoderMaskedMultiHeadAttention", of_one_token).at_run(&[
+        values(
+            7,
+            "DecoderMaskedAttention.C3",
+            "the length {} is not negative and less than that of the caches",
+        ),
+        values(8, "DecoderMaskedAttention.C5", "{} is the number of beams"),
+    ]),
+    op("SparseAttention", to_blocks).at_run(&[
+        values(3, "SparseAttention.C3", "the cache that is returned takes the memory of {}"),
+        values(5, "SparseAttention.C8", "each row of {} rises from 0 to at most the number of entries"),
+        values(6, "SparseAttention.C8", "every entry of {} is a block"),
+        values(7, "SparseAttention.C5", "the caches and the blocks have room for the length {}"),
+        values(
+            8,
+            "SparseAttention.C9",
+            "every length in {} is from that of the queries, or 1 in a prompt, to the total one",
+        ),
+    ]),
+];
 
 /// `[batch, 1, hidden]`, the caches, and the products of queries and keys `[batch, heads, 1, total]`.
 ///

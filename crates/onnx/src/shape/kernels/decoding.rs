@@ -2,14 +2,16 @@
 use super::Family;
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{About, within};
 use crate::shape::value::{Element, Elements, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("BifurcationDetector", bifurcation),
-    ("DynamicTimeWarping", time_warping),
-    ("NGramRepeatBlock", repeat_block),
+    op("BifurcationDetector", bifurcation),
+    op("DynamicTimeWarping", time_warping),
+    op("NGramRepeatBlock", repeat_block).at_run(&[within(0, "NGramRepeatBlock.C3", About::Dimension(1, 1))]),
 ];
 
 /// The tokens, followed by the predicted ones up to where they leave the source, and where the suffix matches.

@@ -1,11 +1,13 @@
 //! Sums of products by an equation of subscripts.
 use super::Family;
 use super::meeting::{meet, meet_sizes};
+use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[("Einsum", einsum)];
+pub(super) const KERNELS: Family = &[op("Einsum", einsum).passes().infers(at_load::all)];
 
 /// The subscripts of one operand: letters before an ellipsis, whether there is one, letters behind it.
 struct Term {
@@ -22,6 +24,26 @@ fn term(call: &Checked, text: &str) -> Result<Term, KernelError> {
     let fine = [before, behind].into_iter().all(|part| part.chars().all(|c| c.is_ascii_alphabetic()));
     call.check(fine, "Einsum.C1", || format!("`{text}` are no subscripts"))?;
     Ok(Term { before: before.chars().collect(), ellipsis, behind: behind.chars().collect() })
+}
+
+/// Whether a subscript is 1 in the first operand that has it, where that may be known when the model loads, and not in
+/// another one: the inference of shapes takes the first size.
+fn stretches_first(call: &Checked, operands: &[&str]) -> bool {
+    let mut first: Vec<(char, bool)> = Vec::new();
+    for (at, operand) in operands.iter().enumerate() {
+        let Ok(sizes) = call.shape(at) else { return false };
+        if operand.contains('.') || operand.len() != sizes.len() {
+            return false;
+        }
+        for (dim, (letter, &size)) in operand.chars().zip(sizes).enumerate() {
+            match first.iter().find(|(known, _)| *known == letter) {
+                Some((_, is_one)) if *is_one && size != Expr::ONE => return true,
+                Some(_) => {}
+                None => first.push((letter, size == Expr::ONE && call.size_at_load(at, dim) != Known::No)),
+            }
+        }
+    }
+    false
 }
 
 /// (C1) The equation is one, with as many operands as there are inputs. (C2) Each operand has a dimension for each
@@ -41,6 +63,9 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sizes: Vec<(char, Expr)> = Vec::new();
     let mut counts: Vec<(char, usize)> = Vec::new();
     let mut stack: Option<Vec<Expr>> = None;
+    if stretches_first(call, &operands) {
+        call.misinferred(cx);
+    }
     for (at, text) in operands.into_iter().enumerate() {
         let (term, shape) = (term(call, text)?, call.shape(at)?.to_vec());
         let letters = term.before.len() + term.behind.len();

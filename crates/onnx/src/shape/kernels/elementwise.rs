@@ -1,92 +1,114 @@
 //! Operators on each element: one tensor, or several whose shapes meet by broadcasting.
-use super::{Family, policy};
-use crate::shape::call::Attribute;
-use crate::shape::call::{Checked, Outcome};
+use super::{Family, numbers, policy};
+use crate::shape::at_load::{self, AtLoad};
+use crate::shape::call::{Attribute, Call, Checked, Outcome};
 use crate::shape::dtype::Dtype;
 use crate::shape::elements::followed;
-use crate::shape::numbers;
+use crate::shape::op::{Counts, Op, Reads, op};
+use crate::shape::run_time::{About, Rule, rule, values};
+use crate::shape::spans;
 use crate::shape::value::{Element, Elements, Tensor};
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Cx, KernelError, Span};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
 pub(super) const KERNELS: Family = &[
-    ("Abs", unary),
-    ("Acos", unary),
-    ("Acosh", unary),
-    ("Asin", unary),
-    ("Asinh", unary),
-    ("Atan", unary),
-    ("Atanh", unary),
-    ("Bernoulli", random_like),
-    ("BitwiseNot", unary),
-    ("Ceil", unary),
-    ("Celu", celu),
-    ("Clip", clip),
-    ("Cos", unary),
-    ("Cosh", unary),
-    ("Dropout", dropout),
-    ("Elu", unary),
-    ("Erf", unary),
-    ("Exp", unary),
-    ("Floor", unary),
-    ("Gelu", gelu),
-    ("HardSigmoid", unary),
-    ("HardSwish", unary),
-    ("Identity", identity),
-    ("IsInf", unary),
-    ("IsNaN", unary),
-    ("LeakyRelu", unary),
-    ("Log", unary),
-    ("Mish", unary),
-    ("Neg", unary),
-    ("Not", unary),
-    ("Reciprocal", unary),
-    ("Relu", unary),
-    ("Round", unary),
-    ("Selu", unary),
-    ("Shrink", unary),
-    ("Sigmoid", unary),
-    ("Sign", unary),
-    ("Sin", unary),
-    ("Sinh", unary),
-    ("Softplus", unary),
-    ("Softsign", unary),
-    ("Sqrt", unary),
-    ("Swish", unary),
-    ("Tan", unary),
-    ("Tanh", unary),
-    ("ThresholdedRelu", unary),
-    ("Add", binary),
-    ("And", binary),
-    ("BitShift", shift),
-    ("BitwiseAnd", binary),
-    ("BitwiseOr", binary),
-    ("BitwiseXor", binary),
-    ("Div", binary),
-    ("Equal", binary),
-    ("Greater", binary),
-    ("GreaterOrEqual", binary),
-    ("Less", binary),
-    ("LessOrEqual", binary),
-    ("Max", binary),
-    ("Mean", binary),
-    ("Min", binary),
-    ("Mod", modulo),
-    ("Mul", binary),
-    ("Or", binary),
-    ("PRelu", prelu),
-    ("Pow", binary),
-    ("StringConcat", binary),
-    ("Sub", binary),
-    ("Sum", binary),
-    ("Where", choose),
-    ("Xor", binary),
-    ("Cast", cast),
-    ("CastLike", cast_like),
-    ("BitCast", bit_cast),
+    each("Abs"),
+    each("Acos"),
+    each("Acosh"),
+    each("Asin"),
+    each("Asinh"),
+    each("Atan"),
+    each("Atanh"),
+    op("Bernoulli", random_like).infers(at_load::rank).draws(),
+    each("BitwiseNot"),
+    each("Ceil"),
+    op("Celu", celu).passes().infers(at_load::same),
+    op("Clip", clip).reads(Reads::Behind(1)).infers(at_load::all),
+    each("Cos"),
+    each("Cosh"),
+    op("Dropout", dropout).infers(at_load::same).draws_with(2).at_run(&[values(
+        1,
+        "Dropout.C1",
+        "{} is at least 0 and less than 1",
+    )]),
+    each("Elu"),
+    each("Erf"),
+    each("Exp"),
+    each("Floor"),
+    op("Gelu", gelu).passes().infers(at_load::same),
+    each("HardSigmoid"),
+    each("HardSwish"),
+    op("Identity", identity)
+        .passes()
+        .infers(identity_at_load)
+        .span(spans::same)
+        .moves_integers()
+        .counts(Counts::Items),
+    each("IsInf"),
+    each("IsNaN"),
+    each("LeakyRelu"),
+    each("Log"),
+    each("Mish"),
+    each("Neg"),
+    each("Not"),
+    each("Reciprocal"),
+    each("Relu"),
+    each("Round"),
+    each("Selu"),
+    op("Shrink", unary).infers(at_load::same),
+    each("Sigmoid"),
+    each("Sign"),
+    each("Sin"),
+    each("Sinh"),
+    each("Softplus"),
+    each("Softsign"),
+    each("Sqrt"),
+    each("Swish"),
+    each("Tan"),
+    each("Tanh"),
+    op("ThresholdedRelu", unary).infers(at_load::same),
+    broadcast("Add").span(add_span),
+    broadcast("And"),
+    op("BitShift", shift).infers(at_load::rank),
+    broadcast("BitwiseAnd"),
+    broadcast("BitwiseOr"),
+    broadcast("BitwiseXor"),
+    op("Div", binary).reads(Reads::Divisors).infers(at_load::all).at_run(DIVISORS),
+    broadcast("Equal"),
+    broadcast("Greater"),
+    broadcast("GreaterOrEqual"),
+    broadcast("Less"),
+    broadcast("LessOrEqual"),
+    broadcast("Max"),
+    broadcast("Mean"),
+    broadcast("Min"),
+    op("Mod", modulo).infers(at_load::all).at_run(DIVISORS),
+    broadcast("Mul").span(product_span),
+    broadcast("Or"),
+    op("PRelu", prelu).passes().infers(at_load::rank),
+    broadcast("Pow"),
+    op("StringConcat", binary).infers(at_load::rank),
+    broadcast("Sub").span(sub_span),
+    broadcast("Sum"),
+    op("Where", choose).passes().infers(at_load::all),
+    broadcast("Xor"),
+    op("Cast", cast).reads(Reads::Texts).infers(at_load::all).span(spans::same).at_run(TEXTS),
+    op("CastLike", cast_like).reads(Reads::Texts).infers(at_load::rank).at_run(TEXTS),
+    op("BitCast", bit_cast).infers(at_load::rank),
 ];
+
+const DIVISORS: &[Rule] = &[rule(1, "Div.C3", About::Divisors, "no number in {} is 0")];
+const TEXTS: &[Rule] = &[rule(0, "Cast.C3", About::Texts, "every text in {} is a number")];
+
+const fn each(name: &'static str) -> Op {
+    op(name, unary).passes().infers(at_load::same)
+}
+
+const fn broadcast(name: &'static str) -> Op {
+    op(name, binary).passes().infers(at_load::all)
+}
 
 /// A result of the shape of the input, with elements by `of` as far as they are followed.
 fn mapped(x: &Tensor, mut result: Tensor, mut of: impl FnMut(&Element) -> Element) -> Tensor {
@@ -117,6 +139,29 @@ fn gelu(cx: &mut Cx, call: &Checked) -> Outcome {
     let form = call.text("approximate", "none");
     call.check(matches!(form, "none" | "tanh"), "Gelu.C1", || format!("no approximation is named {form}"))?;
     unary(cx, call)
+}
+
+/// What is known of the result of `Identity` when the model loads: what is known of the input, but for its elements.
+fn identity_at_load(call: &Call, _: usize) -> AtLoad {
+    call.tensor(0).map_or(AtLoad::default(), |x| x.at_load.without_elements())
+}
+
+/// Where sums lie.
+fn add_span(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>> {
+    spans::combined(cx, call, |cx, x, y, apart| Some(cx.add_spans(x, y, apart)))
+}
+
+/// Where differences lie.
+fn sub_span(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>> {
+    spans::combined(cx, call, |cx, x, y, apart| {
+        let y = cx.negated_span(y);
+        Some(cx.add_spans(x, &y, apart))
+    })
+}
+
+/// Where products lie.
+fn product_span(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>> {
+    spans::combined(cx, call, |cx, x, y, apart| cx.multiply_spans(x, y, apart))
 }
 
 /// The value itself, of whatever type.
@@ -255,9 +300,8 @@ fn prelu(cx: &mut Cx, call: &Checked) -> Outcome {
         cx.surely(same)
     };
     let is_inferred = shape.len() == x.len() && shape.iter().zip(x).all(|pair| same(cx, pair));
-    if call.is_in_model() && !is_inferred {
-        let message = "PRelu: onnxruntime makes another shape than it infers, that of the input".to_owned();
-        return Err(KernelError::Unsupported(message));
+    if !is_inferred {
+        call.misinferred(cx);
     }
     call.one(shape)
 }

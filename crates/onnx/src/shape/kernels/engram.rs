@@ -3,12 +3,20 @@ use super::normalization::vector;
 use super::{Family, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::values;
 use crate::shape::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family =
-    &[("EngramGate", gate), ("NGramHashMapping", hashes), ("VarlenNGramHashMapping", packed_hashes)];
+pub(super) const CONTRIB: Family = &[
+    op("EngramGate", gate).passes(),
+    op("NGramHashMapping", hashes).at_run(&[values(2, "NGramHash.C2", "every size in {} is positive")]),
+    op("VarlenNGramHashMapping", packed_hashes).at_run(&[
+        values(2, "NGramHash.C2", "every size in {} is positive"),
+        values(3, "NGramHash.C7", "the numbers in {} rise from 0 to the number of tokens"),
+    ]),
+];
 
 /// The gated values, and they normalized, of the shape of the keys. (C1) Keys are `[batch, length, branches,
 /// hidden]`, as queries are. (C2) Values are `[batch, length, hidden]`. (C3) Scales are `[branches, hidden]`. (C4)

@@ -8,25 +8,26 @@ use super::normalization::vector;
 use super::packed::{Packed, packed_weight};
 use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("BiasDropout", bias_dropout),
-    ("BiasSoftmax", bias_softmax),
-    ("BiasSplitGelu", bias_split_gelu),
-    ("BitmaskBiasDropout", bias_dropout),
-    ("BitmaskDropout", bitmask_dropout),
-    ("FusedMatMulActivation", fused_matmul),
-    ("GemmFastGelu", gemm_fast_gelu),
-    ("GemmFloat8", gemm_float8),
-    ("GemmaRotaryEmbedding", gemma_rotary),
-    ("MatMulBlockQuantizedFp4Weight", matmul_blocks),
-    ("MatMulBlockQuantizedFp8Weight", matmul_blocks),
-    ("MatMulNBitsMlp", gated_projection),
-    ("MatMulNBitsQkv", projections),
-    ("TorchEmbedding", torch_embedding),
+    op("BiasDropout", bias_dropout).passes(),
+    op("BiasSoftmax", bias_softmax).passes(),
+    op("BiasSplitGelu", bias_split_gelu).passes(),
+    op("BitmaskBiasDropout", bias_dropout).passes(),
+    op("BitmaskDropout", bitmask_dropout).passes(),
+    op("FusedMatMulActivation", fused_matmul).passes(),
+    op("GemmFastGelu", gemm_fast_gelu).passes(),
+    op("GemmFloat8", gemm_float8).passes(),
+    op("GemmaRotaryEmbedding", gemma_rotary).passes(),
+    op("MatMulBlockQuantizedFp4Weight", matmul_blocks).passes(),
+    op("MatMulBlockQuantizedFp8Weight", matmul_blocks).passes(),
+    op("MatMulNBitsMlp", gated_projection).passes(),
+    op("MatMulNBitsQkv", projections).passes(),
+    op("TorchEmbedding", torch_embedding),
 ];
 
 /// `dropout(data + bias) + residual`, and the mask.

@@ -1,7 +1,10 @@
 //! Operators that take elements by their indices.
 use super::Family;
-use crate::shape::call::{Checked, Outcome};
+use crate::shape::at_load::{self, AtLoad, Known};
+use crate::shape::call::{Call, Checked, Outcome};
 use crate::shape::elements::{Grid, Index, build, indices, place};
+use crate::shape::op::{Reads, op};
+use crate::shape::run_time::{About, LENGTHS, tuples, values, within};
 use crate::shape::value::{Element, Elements, Places, Tensor};
 use crate::shape::{Dtype, spans};
 use sizewise_expr::Expr;
@@ -9,13 +12,35 @@ use sizewise_kernels::{Cx, KernelError, Span};
 use std::sync::Arc;
 
 pub(super) const KERNELS: Family = &[
-    ("Compress", compress),
-    ("Gather", gather),
-    ("GatherElements", gather_elements),
-    ("GatherND", gather_nd),
-    ("NonZero", non_zero),
-    ("OneHot", one_hot),
-    ("ReverseSequence", reverse_sequence),
+    op("Compress", compress).infers(at_load::rank),
+    op("Gather", gather)
+        .reads(Reads::Behind(1))
+        .infers(gather_at_load)
+        .span(spans::part)
+        .is_settled_by_spans()
+        .moves_integers()
+        .at_run(&[within(1, "Gather.C2", About::Axis)]),
+    op("GatherElements", gather_elements)
+        .infers(gather_elements_at_load)
+        .span(spans::part)
+        .is_settled_by_spans()
+        .at_run(&[within(1, "GatherElements.C3", About::Axis)]),
+    op("GatherND", gather_nd)
+        .infers(gather_nd_at_load)
+        .span(spans::part)
+        .is_settled_by_spans()
+        .at_run(&[tuples(1, "GatherND.C3")]),
+    op("NonZero", non_zero).infers(at_load::rank),
+    op("OneHot", one_hot).infers(at_load::rank).at_run(&[values(
+        1,
+        "OneHot.C2",
+        "the depth {} is at least 1",
+    )]),
+    op("ReverseSequence", reverse_sequence).infers(at_load::rank).at_run(&[values(
+        1,
+        "ReverseSequence.C3",
+        LENGTHS,
+    )]),
 ];
 
 /// The most indices of one tensor that are computed from sizes and looked at.
@@ -212,13 +237,13 @@ fn taken_slices(call: &Checked, length: usize, result: &Tensor) -> Option<Elemen
 /// The number of true elements of a list, and its length, if both are known.
 fn true_count(cx: &mut Cx, tensor: &Tensor) -> Option<Expr> {
     if let Some(Elements::Fill(element)) = &tensor.elements {
-        let condition = crate::shape::numbers::truth(cx, element)?.as_literal_bool()?;
+        let condition = super::numbers::truth(cx, element)?.as_literal_bool()?;
         let count = cx.product(tensor.shape.clone()?);
         return Some(if condition { count } else { Expr::ZERO });
     }
     let mut count = Expr::ZERO;
     for element in tensor.list()?.iter() {
-        let condition = crate::shape::numbers::truth(cx, element)?;
+        let condition = super::numbers::truth(cx, element)?;
         let one = cx.pool().ite(condition, Expr::ONE, Expr::ZERO);
         count = cx.add(count, one);
     }
@@ -232,15 +257,38 @@ fn non_zero(cx: &mut Cx, call: &Checked) -> Outcome {
     let count = match true_count(cx, call.given(0)?) {
         Some(count) => count,
         None => {
-            let most = cx.product(sizes);
+            let most = cx.product(sizes.clone());
             cx.unbacked_size(0, Some(most))
         }
     };
+    if sizes.is_empty() {
+        call.misinferred(cx);
+    }
     let mut result = call.output(0, vec![rank, count])?;
     result.elements = true_places(cx, call.given(0)?, &result);
-    let sizes = call.shape(0)?.to_vec();
     result.places = (!sizes.is_empty()).then(|| Arc::new(Places { sizes, in_rows: false }));
     Ok(vec![result.into()])
+}
+
+/// What is known of [`gather`] when the model loads: the sizes, where those of the indices are, and those of the input or
+/// that it is a list.
+fn gather_at_load(call: &Call, rank: usize) -> AtLoad {
+    let is_sized = |at: usize| call.tensor(at).is_some_and(Tensor::is_sized_at_load);
+    let is_list = call.tensor(0).is_some_and(|x| {
+        x.at_load.rank == Known::Yes && x.shape.as_ref().is_some_and(|shape| shape.len() == 1)
+    });
+    if is_sized(1) && (is_sized(0) || is_list) { AtLoad::SIZED } else { at_load::rank(call, rank) }
+}
+
+/// What is known of [`gather_elements`] when the model loads: the shape is that of the indices.
+fn gather_elements_at_load(call: &Call, rank: usize) -> AtLoad {
+    let is_sized = call.tensor(1).is_some_and(Tensor::is_sized_at_load);
+    if is_sized { AtLoad::SIZED } else { at_load::rank(call, rank) }
+}
+
+/// What is known of [`gather_nd`] when the model loads: nothing of no dimensions.
+fn gather_nd_at_load(call: &Call, rank: usize) -> AtLoad {
+    if rank == 0 { AtLoad::default() } else { at_load::rank(call, rank) }
 }
 
 /// The indices of the elements that are not 0, where it is known which ones these are.
@@ -248,7 +296,7 @@ fn true_places(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Option<Elements> {
     let grid = Grid::new(x)?;
     let mut places = Vec::new();
     for index in indices(grid.sizes()) {
-        if crate::shape::numbers::truth(cx, grid.get(&index)?)?.as_literal_bool()? {
+        if super::numbers::truth(cx, grid.get(&index)?)?.as_literal_bool()? {
             places.push(index);
         }
     }

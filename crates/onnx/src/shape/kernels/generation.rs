@@ -1,25 +1,19 @@
 //! onnxruntime's operators that generate sequences of tokens with the graphs that they hold. These graphs are not
 //! followed.
 use super::{Family, policy};
-use crate::shape::call::{Call, Checked, Outcome};
+use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Tensor, Value};
 use crate::shape::{Attribute, Dtype};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("BeamSearch", beam_search),
-    ("GreedySearch", single_search),
-    ("Sampling", single_search),
-    ("WhisperBeamSearch", beam_search),
+    op("BeamSearch", beam_search),
+    op("GreedySearch", single_search),
+    op("Sampling", single_search),
+    op("WhisperBeamSearch", beam_search),
 ];
-
-/// What is not known of a call whose shape function leaves out the graphs that it runs.
-pub fn graphs_left_out(call: &Call) -> Option<KernelError> {
-    let mut values = call.attributes.iter().map(|(_, value)| value);
-    let left_out = !call.domain.is_empty() && values.any(|value| matches!(value, Attribute::Other('g')));
-    left_out.then(|| KernelError::Unsupported(format!("the graphs within {} are not followed", call.op)))
-}
 
 /// The sequences `[batch, returned, most]`, their scores `[batch, returned]`, and those of all tokens, `[most -
 /// length, batch, beams, vocabulary]`.
@@ -88,6 +82,9 @@ fn single_search(cx: &mut Cx, call: &Checked) -> Outcome {
 /// `[batch, length]`, of a vocabulary that has a size.
 fn start(cx: &mut Cx, call: &Checked, masks: usize) -> Result<[Expr; 4], KernelError> {
     const LENGTHS: &str = "Generation.C2";
+    if call.call.attributes.iter().any(|(_, value)| matches!(value, Attribute::Other('g'))) {
+        call.doubt("the graphs within it are not followed");
+    }
     let is_whisper = call.op() == "WhisperBeamSearch" || call.int("model_type", 0) == 2;
     let ids = call.shape(0)?.to_vec();
     let rank = if is_whisper { 3 } else { 2 };

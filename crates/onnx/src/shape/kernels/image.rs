@@ -2,19 +2,30 @@
 use super::interpolation::{Scaled, cubic_type, interpolates};
 use super::layout::sizes_of;
 use super::{Family, policy};
+use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome, open};
+use crate::shape::op::op;
+use crate::shape::run_time::{About, rule, values};
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 use std::borrow::Cow;
 
 pub(super) const KERNELS: Family = &[
-    ("AffineGrid", affine_grid),
-    ("Col2Im", col2im),
-    ("GridSample", grid_sample),
-    ("ImageDecoder", decode),
-    ("Resize", resize),
-    ("Upsample", upsample),
+    op("AffineGrid", affine_grid).infers(at_load::rank),
+    op("Col2Im", col2im).infers(at_load::rank),
+    op("GridSample", grid_sample).infers(at_load::rank),
+    op("ImageDecoder", decode).infers(at_load::rank),
+    op("Resize", resize).infers(at_load::read_sizes).at_run(&[
+        rule(1, "Resize.C2", About::Scales, "every scale in {} is positive"),
+        values(2, "Resize.C2", "every scale in {} is positive"),
+        values(3, "Resize.C2", "every size in {} is positive"),
+    ]),
+    op("Upsample", upsample).infers(at_load::rank).at_run(&[values(
+        1,
+        "Resize.C2",
+        "every scale in {} is positive",
+    )]),
 ];
 
 /// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C7) A size that is no
@@ -243,10 +254,9 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         region(cx, call, axes.len())?;
     }
     let scales = scales(cx, call, scales_at)?;
-    // onnx infers a shape from sizes whose number it knows.
-    call.check(!call.is_open_at_load(sizes_at), "Resize.C1", || {
-        "the number of sizes is not known".to_owned()
-    })?;
+    if call.has(sizes_at) {
+        number_of_sizes(cx, call, sizes_at)?;
+    }
     let stated = match call.tensor(sizes_at) {
         Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, "Resize.C1")?),
         _ => None,
@@ -264,7 +274,7 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         if policy != "stretch" {
             let message = || "a ratio is kept of sizes, not of scales".to_owned();
-            call.refused_where_ranked(0, "Resize.C4", message)?;
+            call.refused_where(call.rank_at_load(0), "Resize.C4", message)?;
         }
         let scaled = Scaled::by_scales(cx, &all);
         interpolates(cx, call, &scaled, "Resize.C7")?;
@@ -289,6 +299,17 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     interpolates(cx, call, &scaled, "Resize.C7")?;
     cubic_type(cx, call, &scaled.kept, (&sizes, &shape))?;
     call.one(shape)
+}
+
+/// (Resize.C1) The inference of shapes refuses sizes of which it does not know how many there are.
+fn number_of_sizes(cx: &Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
+    match call.sizes_at_load(at) {
+        _ if !cx.on_cpu() => {}
+        Known::Yes => {}
+        Known::No => call.check(false, "Resize.C1", || "the number of sizes is not known".to_owned())?,
+        Known::Maybe => call.doubt("onnxruntime loads it only if it infers how many sizes there are"),
+    }
+    Ok(())
 }
 
 /// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for. Returns the scale of each axis.

@@ -1,27 +1,44 @@
 //! Operators that arrange elements anew: shapes read and changed, transposition, concatenation, blocks.
 use super::Family;
 use super::meeting::meet;
-use crate::shape::call::{Checked, Outcome, open};
+use crate::shape::at_load::{self, AtLoad, Known};
+use crate::shape::call::{Call, Checked, Outcome, open};
 use crate::shape::elements::{Grid, build, joined};
-use crate::shape::value::{Element, Elements, Places, Tensor, Value};
+use crate::shape::op::{Reads, op};
+use crate::shape::run_time::{About, NATURAL, rule, values};
+use crate::shape::spans::{self, integer};
+use crate::shape::value::{Element, Elements, Origin, Places, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use std::sync::Arc;
 
 pub(super) const KERNELS: Family = &[
-    ("Concat", concat),
-    ("DepthToSpace", depth_to_space),
-    ("Expand", expand),
-    ("Flatten", flatten),
-    ("Reshape", reshape),
-    ("Shape", shape),
-    ("Size", size),
-    ("SpaceToDepth", space_to_depth),
-    ("Squeeze", squeeze),
-    ("Tile", tile),
-    ("Transpose", transpose),
-    ("Trilu", trilu),
-    ("Unsqueeze", unsqueeze),
+    op("Concat", concat).passes().infers(concat_at_load).span(spans::columns).moves_integers(),
+    op("Expand", expand).reads(Reads::Behind(1)).infers(expand_at_load).span(spans::same).at_run(&[
+        values(1, "Expand.C2", NATURAL),
+        rule(1, "Expand.C3", About::Broadcast, "the sizes in {} broadcast with those of the input"),
+    ]),
+    op("Flatten", flatten).passes().infers(at_load::rank).span(spans::same),
+    op("Reshape", reshape)
+        .reads(Reads::Behind(1))
+        .infers(reshape_at_load)
+        .span(spans::same)
+        .at_run(&[values(1, "Reshape.C4", "the sizes in {} make as many elements as the input has")]),
+    op("Shape", shape).reads(Reads::Ignores).infers(shape_at_load).moves_integers(),
+    op("Size", size).reads(Reads::Ignores).infers(shape_at_load).moves_integers(),
+    op("Squeeze", squeeze).reads(Reads::Behind(1)).infers(squeeze_at_load).span(spans::same),
+    op("Tile", tile)
+        .reads(Reads::Behind(1))
+        .infers(at_load::read_sizes)
+        .span(spans::same)
+        .at_run(&[values(1, "Tile.C2", NATURAL)]),
+    op("Transpose", transpose).passes().infers(transpose_at_load).span(spans::same),
+    op("Trilu", trilu).reads(Reads::Behind(1)).infers(at_load::rank),
+    op("Unsqueeze", unsqueeze)
+        .reads(Reads::Behind(1))
+        .infers(at_load::read)
+        .span(spans::same)
+        .moves_integers(),
 ];
 
 /// Conditions that decide what a node makes, and require nothing.
@@ -74,12 +91,12 @@ pub(super) fn sizes_of(
     let tensor = call.given(at)?;
     let shape = call.shape(at)?;
     // Where nothing is inferred of the rank, onnxruntime takes the elements of another one, too.
-    let is_inferred = || if tensor.constant { Ok(false) } else { call.infers_rank(at) };
+    let is_inferred = || if tensor.origin == Origin::Constant { Ok(false) } else { call.infers_rank(at) };
     let is_any = match call.op() {
         _ if shape.len() == 1 => true,
         "Expand" => (call.since() >= 13 || !call.is_in_file(at)) && !is_inferred()?,
         "ConstantOfShape" => !shape.is_empty() && !is_inferred()?,
-        "Resize" => tensor.constant,
+        "Resize" => tensor.origin == Origin::Constant,
         "CenterCropPad" => shape.is_empty(),
         _ => false,
     };
@@ -103,9 +120,11 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     let allow_zero = call.int("allowzero", 0) == 1;
     let target = sizes_of(cx, call, 1, "Reshape.C1")?;
     let both = target.contains(&Expr::ZERO) && target.contains(&Expr::from(-1));
-    call.check(!both || call.int("allowzero", 0) == 0 || !call.given(1)?.constant, "Reshape.C2", || {
-        "with allowzero, 0 and -1 are ambiguous".to_owned()
-    })?;
+    call.check(
+        !both || call.int("allowzero", 0) == 0 || call.given(1)?.origin != Origin::Constant,
+        "Reshape.C2",
+        || "with allowzero, 0 and -1 are ambiguous".to_owned(),
+    )?;
     let mut shape = Vec::with_capacity(target.len());
     let mut rest = None;
     let given = call.given(1)?.list_of(target.len());
@@ -228,6 +247,7 @@ fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
 fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axes = axes(cx, call)?.unwrap_or_default();
+    axes_at_load(cx, call, &axes);
     let rank = sizes.len() + axes.len();
     let mut added = vec![false; rank];
     for axis in axes {
@@ -261,6 +281,7 @@ fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut dropped = vec![false; sizes.len()];
     match axes.filter(|axes| !axes.is_empty()) {
         Some(axes) => {
+            axes_at_load(cx, call, &axes);
             for axis in axes {
                 let at = call.axis(axis, sizes.len(), "Squeeze.C1")?;
                 cx.require_eq(sizes[at], Expr::ONE, "Squeeze.C2", "the size of a squeezed dimension")?;
@@ -358,8 +379,7 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut along = vec![shape[at]];
     for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
         let skipped = is_empty(next);
-        let is_open =
-            |input: usize| Ok(call.since() < 11 && !call.is_in_model() || !call.infers_rank(input)?);
+        let is_open = |input: usize| Ok(call.since() < 11 || !call.infers_rank(input)?);
         let fine =
             next.len() == shape.len() || skipped && at < next.len() && (is_open(input)? || is_open(lead)?);
         call.check(fine, "Concat.C1", || format!("ranks {} and {} differ", shape.len(), next.len()))?;
@@ -375,6 +395,9 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
             }
         }
     }
+    if cx.on_cpu() && shapes.iter().any(|shape| is_empty(shape)) {
+        joined_at_load(call, &shapes, at)?;
+    }
     shape[at] = cx.sum(along);
     let mut result = call.output(0, shape)?;
     let inputs = (0..call.count()).map(|input| call.given(input)).collect::<Result<Vec<_>, _>>()?;
@@ -382,42 +405,76 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// The number of channels and the spatial sizes of an image `[n, c, h, w]`. (C1) It has 4 dimensions. (C2) The block
-/// size is positive.
-fn blocks(cx: &mut Cx, call: &Checked) -> Result<(Vec<Expr>, Expr), KernelError> {
-    let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() == 4, "Blocks.C1", || format!("an image has 4 dimensions, not {}", sizes.len()))?;
-    let block = call.int("blocksize", 0);
-    call.check(block > 0, "Blocks.C2", || format!("the block size is to be positive, not {block}"))?;
-    Ok((sizes, cx.int(block)))
+/// (C2) of [`concat`]: the kernel leaves out what is empty, and the inference of shapes does not. Sizes beside the axis that
+/// it knows have to agree.
+fn joined_at_load(call: &Checked, shapes: &[&[Expr]], axis: usize) -> Result<(), KernelError> {
+    let most = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
+    for dim in (0..most).filter(|&dim| dim != axis) {
+        let differ = |is_meant: fn(Known) -> bool| {
+            let known = shapes.iter().enumerate().filter(|(at, _)| is_meant(call.size_at_load(*at, dim)));
+            let mut sizes = known.filter_map(|(_, shape)| shape.get(dim)?.as_inline());
+            let first = sizes.next();
+            sizes.any(|size| Some(size) != first)
+        };
+        call.check(!differ(|known| known == Known::Yes), "Concat.C2", || {
+            "declared sizes beside the axis disagree".to_owned()
+        })?;
+        if differ(|known| known != Known::No) {
+            call.doubt("sizes beside the axis disagree, if onnxruntime knows them");
+        }
+    }
+    Ok(())
 }
 
-fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
-    let remainder = cx.modulo(a, b);
-    let divides = cx.eq(remainder, 0);
-    cx.require(divides, clause, |cx| format!("{} is no multiple of {}", cx.show(a), cx.show(b)))?;
-    Ok(cx.floor_div(a, b))
+/// What is known of a concatenation when the model loads. Before version 11 the inference knows no negative axes.
+fn concat_at_load(call: &Call, rank: usize) -> AtLoad {
+    let is_behind = call.version < 11 && integer(call, "axis").is_some_and(|axis| axis < 0);
+    if is_behind { AtLoad::default() } else { at_load::all(call, rank) }
 }
 
-/// `[n, c / b², h b, w b]`. (C3) The channels divide. (C4) The mode is DCR or CRD.
-fn depth_to_space(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, block) = blocks(cx, call)?;
-    let mode = call.text("mode", "DCR");
-    call.check(matches!(mode, "DCR" | "CRD"), "DepthToSpace.C4", || format!("no mode is named {mode}"))?;
-    let square = cx.mul(block, block);
-    let channels = exactly(cx, sizes[1], square, "DepthToSpace.C3")?;
-    let (height, width) = (cx.mul(sizes[2], block), cx.mul(sizes[3], block));
-    call.one(vec![sizes[0], channels, height, width])
+/// What is known of the sizes of a value when the model loads: how many there are, where that of their dimensions is.
+fn shape_at_load(call: &Call, _: usize) -> AtLoad {
+    let is_ranked = call.tensor(0).is_some_and(|x| x.at_load.rank == Known::Yes);
+    if is_ranked { AtLoad::SIZED } else { AtLoad::RANKED }
 }
 
-/// `[n, c b², h / b, w / b]`. (C3) Height and width divide.
-fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, block) = blocks(cx, call)?;
-    let square = cx.mul(block, block);
-    let channels = cx.mul(sizes[1], square);
-    let height = exactly(cx, sizes[2], block, "SpaceToDepth.C3")?;
-    let width = exactly(cx, sizes[3], block, "SpaceToDepth.C3")?;
-    call.one(vec![sizes[0], channels, height, width])
+/// What is known of another order of dimensions when the model loads. The inference says nothing of no dimensions before
+/// version 13.
+fn transpose_at_load(call: &Call, rank: usize) -> AtLoad {
+    if call.version < 13 && rank == 0 { AtLoad::default() } else { at_load::sized_by_first(call, rank) }
+}
+
+/// What is known when the model loads of sizes that the file has, or of which the number is known.
+fn reshape_at_load(call: &Call, rank: usize) -> AtLoad {
+    if !at_load::are_in_file(call, 1) {
+        return at_load::counted(call, 14, rank);
+    }
+    let is_size = |element: &Element| element.number().is_some_and(|size| size >= 1.0);
+    let target = call.tensor(1).and_then(Tensor::list);
+    match target.is_some_and(|target| target.iter().all(is_size)) {
+        true => AtLoad::SIZED,
+        false => at_load::sized_by_first(call, rank),
+    }
+}
+
+/// What is known when the model loads of sizes that broadcast with others.
+fn expand_at_load(call: &Call, rank: usize) -> AtLoad {
+    if at_load::are_in_file(call, 1) { at_load::read(call, rank) } else { at_load::counted(call, 13, rank) }
+}
+
+/// What is known when the model loads of what is left without dimensions. Which sizes are 1 is not inferred of sizes that are
+/// no numbers.
+fn squeeze_at_load(call: &Call, rank: usize) -> AtLoad {
+    let drops_any = call.inputs.len() < 2 && call.attributes.is_empty();
+    let is_sized = call.tensor(0).is_some_and(Tensor::is_sized_at_load);
+    if drops_any && !is_sized { AtLoad::default() } else { at_load::read(call, rank) }
+}
+
+/// Notes that the inference of shapes finds no negative axes before version 11.
+fn axes_at_load(cx: &Cx, call: &Checked, axes: &[i64]) {
+    if call.since() < 11 && axes.iter().any(|&axis| axis < 0) {
+        call.misinferred(cx);
+    }
 }
 
 /// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number, of at most

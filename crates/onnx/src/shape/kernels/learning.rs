@@ -2,27 +2,34 @@
 use super::{Family, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{About, rule, within};
 use crate::shape::value::{Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("ArrayFeatureExtractor", extract),
-    ("Binarizer", same),
-    ("CastMap", cast_map),
-    ("CategoryMapper", categories),
-    ("DictVectorizer", dictionary),
-    ("FeatureVectorizer", features),
-    ("Imputer", imputer),
-    ("LabelEncoder", labels),
-    ("LinearClassifier", linear_classifier),
-    ("LinearRegressor", linear_regressor),
-    ("Normalizer", normalizer),
-    ("OneHotEncoder", one_hot),
-    ("SVMClassifier", svm_classifier),
-    ("SVMRegressor", svm_regressor),
-    ("Scaler", scaler),
-    ("ZipMap", zip_map),
+    op("ArrayFeatureExtractor", extract).at_run(&[within(1, "ArrayFeatureExtractor.C2", About::Last)]),
+    op("Binarizer", same),
+    op("CastMap", cast_map),
+    op("CategoryMapper", categories),
+    op("DictVectorizer", dictionary),
+    op("FeatureVectorizer", features),
+    op("Imputer", imputer),
+    op("LabelEncoder", labels),
+    op("LinearClassifier", linear_classifier),
+    op("LinearRegressor", linear_regressor),
+    op("Normalizer", normalizer),
+    op("OneHotEncoder", one_hot).at_run(&[rule(
+        0,
+        "OneHotEncoder.C1",
+        About::Categories,
+        "every element of {} is a category",
+    )]),
+    op("SVMClassifier", svm_classifier),
+    op("SVMRegressor", svm_regressor),
+    op("Scaler", scaler),
+    op("ZipMap", zip_map),
 ];
 
 fn same(_: &mut Cx, call: &Checked) -> Outcome {

@@ -1,13 +1,17 @@
 //! onnxruntime's operators for attention with a recurrent state, and for its gates.
-use super::attention::exactly;
+use super::meeting::exactly;
 use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family =
-    &[("GatedRMSNorm", gated_norm), ("LinearAttention", attention), ("LinearAttentionGate", gate)];
+pub(super) const CONTRIB: Family = &[
+    op("GatedRMSNorm", gated_norm).passes(),
+    op("LinearAttention", attention).passes(),
+    op("LinearAttentionGate", gate).passes(),
+];
 
 /// `[batch, length, max(query heads, heads) * value size]`, and the state `[batch, heads, key size, value size]`.
 ///

@@ -1,12 +1,27 @@
 //! Losses.
 use super::{Family, gather, policy};
+use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{About, rule};
 use crate::shape::value::{Element, Elements, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family =
-    &[("NegativeLogLikelihoodLoss", negative_log_likelihood), ("SoftmaxCrossEntropyLoss", cross_entropy)];
+pub(super) const KERNELS: Family = &[
+    op("NegativeLogLikelihoodLoss", negative_log_likelihood).infers(at_load::rank).at_run(&[rule(
+        1,
+        "Loss.C5",
+        About::Dimension(0, 1),
+        "every label in {} that counts is one of # classes",
+    )]),
+    op("SoftmaxCrossEntropyLoss", cross_entropy).infers(at_load::rank).at_run(&[rule(
+        1,
+        "Loss.C5",
+        About::Dimension(0, 1),
+        "every label in {} that counts is one of # classes",
+    )]),
+];
 
 /// The shape of the loss for scores `[n, c, ..]`: that of the labels `[n, ..]`, or a scalar where it is reduced.
 ///
@@ -24,16 +39,20 @@ fn loss(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     })?;
     let expected: Vec<Expr> = [&scores[..1], &scores[2..]].concat();
     // The body of one of them reshapes the scores: what becomes of their sizes is known where all are.
-    let all_known = scores.iter().all(|&size| call.is_number_at_load(0, size));
-    let are_followed = all_known || call.op() != "SoftmaxCrossEntropyLoss";
-    for (&label, &score) in labels.iter().zip(&expected) {
-        let are_known = are_followed && call.is_number_at_load(1, label) && call.is_number_at_load(0, score);
-        if cx.on_cpu() && !are_known {
-            // The bodies gather scores by labels. Only sizes that are known when the model loads have to agree.
-            let within = cx.le(label, score);
-            cx.require(within, "Loss.C2", |_| "there are more labels than scores".to_owned())?;
-        } else {
+    let is_reshaped = call.op() == "SoftmaxCrossEntropyLoss";
+    let of_scores = if is_reshaped { call.sizes_at_load(0) } else { Known::Yes };
+    for (dim, (&label, &score)) in labels.iter().zip(&expected).enumerate() {
+        let of_score = of_scores.and(call.size_at_load(0, if dim == 0 { 0 } else { dim + 1 }));
+        let known = of_score.and(call.size_at_load(1, dim));
+        if !cx.on_cpu() || known == Known::Yes {
             cx.require_eq(label, score, "Loss.C2", "labels and scores")?;
+            continue;
+        }
+        // The bodies gather scores by labels. Only sizes that are known when the model loads have to agree.
+        let within = cx.le(label, score);
+        cx.require(within, "Loss.C2", |_| "there are more labels than scores".to_owned())?;
+        if known == Known::Maybe && label != score {
+            call.doubt("labels and scores disagree, if onnxruntime knows their sizes");
         }
     }
     let labels_that_count = counted_labels(call)?;

@@ -48,3 +48,10 @@ pub(super) fn meet_sizes(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) ->
         _ => cx.pool().ite(a_is_one, b, a),
     })
 }
+
+/// A quotient that has to be exact.
+pub(super) fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+    let remainder = cx.modulo(a, b);
+    cx.require_eq(remainder, Expr::ZERO, clause, "what heads leave over")?;
+    Ok(cx.floor_div(a, b))
+}

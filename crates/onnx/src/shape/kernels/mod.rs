@@ -25,6 +25,7 @@ mod loss;
 mod meeting;
 mod multi_head;
 mod normalization;
+mod numbers;
 mod ordered;
 mod output_shape;
 mod packed;
@@ -33,6 +34,7 @@ mod pooling;
 mod quantization;
 mod quantized_experts;
 mod ragged;
+mod rearrange;
 mod recurrent;
 mod reduction;
 mod relative;
@@ -52,17 +54,14 @@ mod fused_tests;
 #[cfg(test)]
 mod layer_tests;
 
-pub use generation::graphs_left_out;
+pub(super) use numbers::holds;
 
-use super::call::{Checked, Outcome};
+use super::op::Op;
 use rustc_hash::FxHashMap;
-use sizewise_kernels::Cx;
 use std::sync::OnceLock;
 
-/// A shape function.
-pub(super) type Kernel = fn(&mut Cx, &Checked) -> Outcome;
-/// Operators of one domain with their shape functions.
-type Family = &'static [(&'static str, Kernel)];
+/// Operators of one domain.
+type Family = &'static [Op];
 
 pub(super) const MICROSOFT: &str = "com.microsoft";
 pub(super) const LEARNING: &str = "ai.onnx.ml";
@@ -86,6 +85,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
             normalization::KERNELS,
             pooling::KERNELS,
             quantization::KERNELS,
+            rearrange::KERNELS,
             recurrent::KERNELS,
             reduction::KERNELS,
             rotary::KERNELS,
@@ -133,15 +133,18 @@ pub fn is_way(clause: &str) -> bool {
     layout::WAYS.contains(&clause)
 }
 
-/// The shape function of an operator.
-pub(super) fn kernel(domain: &str, op: &str) -> Option<Kernel> {
-    static KERNELS: OnceLock<FxHashMap<(&str, &str), Kernel>> = OnceLock::new();
-    let known = KERNELS.get_or_init(|| {
-        let of_domain = |(domain, families): &(&'static str, &'static [Family])| {
-            let domain = *domain;
-            families.iter().flat_map(|family| family.iter()).map(move |(op, kernel)| ((domain, *op), *kernel))
-        };
-        FAMILIES.iter().flat_map(of_domain).collect()
-    });
+/// All operators with their domains.
+pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Op)> {
+    let of_domain = |(domain, families): &(&'static str, &'static [Family])| {
+        let domain = *domain;
+        families.iter().flat_map(|family| family.iter()).map(move |op| (domain, op))
+    };
+    FAMILIES.iter().flat_map(of_domain)
+}
+
+/// An operator, if there is a shape function for it.
+pub fn operator(domain: &str, op: &str) -> Option<&'static Op> {
+    static OPERATORS: OnceLock<FxHashMap<(&str, &str), &Op>> = OnceLock::new();
+    let known = OPERATORS.get_or_init(|| all().map(|(domain, op)| ((domain, op.name), op)).collect());
     known.get(&(domain, op)).copied()
 }

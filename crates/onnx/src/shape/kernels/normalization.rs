@@ -1,21 +1,22 @@
 //! Normalizations.
 use super::{Family, policy};
-use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Tensor, Value};
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("BatchNormalization", batch),
-    ("GroupNormalization", group),
-    ("InstanceNormalization", instance),
-    ("LRN", local_response),
-    ("LayerNormalization", layer),
-    ("LpNormalization", lp),
-    ("MeanVarianceNormalization", mean_variance),
-    ("RMSNormalization", layer),
-    ("SimplifiedLayerNormalization", layer),
+    op("BatchNormalization", batch).passes().infers(at_load::rank),
+    op("GroupNormalization", group).passes().infers(at_load::rank).runs_deprecated(),
+    op("InstanceNormalization", instance).passes().infers(at_load::rank),
+    op("LRN", local_response).infers(at_load::rank),
+    op("LayerNormalization", layer).passes().infers(at_load::rank),
+    op("LpNormalization", lp).infers(at_load::rank),
+    op("MeanVarianceNormalization", mean_variance),
+    op("RMSNormalization", layer).passes().infers(at_load::rank),
+    op("SimplifiedLayerNormalization", layer).infers(at_load::rank),
 ];
 
 /// Requires a vector of a length.
@@ -146,6 +147,11 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
         }
     }
     policy::not_empty(cx, &sizes[at..], "LayerNormalization.C3")?;
+    // The body that stands for the kernel of mixed types is not loaded.
+    let is_old = call.op() == "LayerNormalization" && call.call.version < 17;
+    if is_old && call.given(0)?.dtype != call.given(1)?.dtype {
+        call.misinferred(cx);
+    }
     let statistics: Vec<Expr> =
         sizes.iter().enumerate().map(|(dim, &size)| if dim < at { size } else { Expr::ONE }).collect();
     let stash = stash_type(call);

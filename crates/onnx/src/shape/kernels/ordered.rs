@@ -1,30 +1,31 @@
 //! Operators of onnxruntime on numbers of 8 bits and less in layouts of an accelerator: shapes are those of the numbers,
 //! not of the layouts. Its CPU provider has no kernels for them.
 use super::Family;
-use super::attention::exactly;
 use super::fused::type_of;
 use super::layout::sizes_of;
 use super::linear::product;
+use super::meeting::exactly;
 use super::normalization::vector;
 use super::quantization::scalars;
 use super::reduction::reduced;
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("DequantizeBFP", dequantize_blocks),
-    ("DequantizeWithOrder", dequantize),
-    ("QLinearReduceMean", mean),
-    ("QOrderedAttention", attention),
-    ("QOrderedGelu", same),
-    ("QOrderedLayerNormalization", layer),
-    ("QOrderedMatMul", matmul),
-    ("QuantizeBFP", quantize_blocks),
-    ("QuantizeWithOrder", same),
-    ("ReduceSumInteger", total),
+    op("DequantizeBFP", dequantize_blocks),
+    op("DequantizeWithOrder", dequantize).passes(),
+    op("QLinearReduceMean", mean).passes(),
+    op("QOrderedAttention", attention).passes(),
+    op("QOrderedGelu", same).passes(),
+    op("QOrderedLayerNormalization", layer).passes(),
+    op("QOrderedMatMul", matmul).passes(),
+    op("QuantizeBFP", quantize_blocks).passes(),
+    op("QuantizeWithOrder", same).passes(),
+    op("ReduceSumInteger", total).passes(),
 ];
 
 /// The shape of the input.

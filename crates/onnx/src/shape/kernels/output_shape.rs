@@ -1,5 +1,7 @@
 //! The sizes that a transposed convolution is to make.
+use crate::shape::at_load::Known;
 use crate::shape::call::Checked;
+use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 /// The spatial sizes of the attribute `output_shape`. (ConvTranspose.C6) Lists have an entry for each spatial dimension.
@@ -14,10 +16,21 @@ pub(super) fn output_shape<'a>(
     if list.len() == count + 2 && cx.on_cpu() {
         call.check(call.ints("kernel_shape").is_none(), "ConvTranspose.C6", message)?;
         for dim in 2..count + 2 {
-            call.refused_where_known(1, dim, "ConvTranspose.C6", message)?;
+            call.refused_where(call.size_at_load(1, dim), "ConvTranspose.C6", message)?;
         }
         return Ok(Some(&list[2..]));
     }
     call.check(list.len() == count, "ConvTranspose.C6", message)?;
     Ok(Some(list))
+}
+
+/// Notes that the inference of shapes leaves out a stated size below that of the image, if it knows that one.
+pub(super) fn left_out(cx: &Cx, call: &Checked, sizes: &[Expr]) {
+    let stated = call.ints("output_shape").unwrap_or_default().iter().zip(sizes).enumerate();
+    let mut less = stated.filter(|(at, (stated, size))| {
+        size.as_inline().is_some_and(|size| **stated < size) && call.size_at_load(0, at + 2) != Known::No
+    });
+    if less.next().is_some() {
+        call.misinferred(cx);
+    }
 }

@@ -4,14 +4,16 @@ use super::normalization::vector;
 use super::{Family, gather, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{TUPLES, values};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("GatherBlockQuantized", gather_blocks),
-    ("MatMulBnb4", matmul_four_bits),
-    ("MatMulFpQ4", matmul_blob),
-    ("MatMulNBits", matmul_bits),
+    op("GatherBlockQuantized", gather_blocks).at_run(&[values(1, "GatherBlockQuantized.C5", TUPLES)]),
+    op("MatMulBnb4", matmul_four_bits),
+    op("MatMulFpQ4", matmul_blob),
+    op("MatMulNBits", matmul_bits),
 ];
 
 /// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale
@@ -29,10 +31,13 @@ fn matmul_bits(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(5) {
         vector(cx, call, 5, rows, "MatMulNBits.C2")?;
         // The inference of shapes refuses a bias of which it does not know the length.
-        let is_known = !call.is_open_at_load(5) && (!cx.on_cpu() || call.infers_rank(5)?);
-        policy::onnxruntime_checks(cx, is_known, "MatMulNBits.C2", || {
-            "the bias is to be an initializer".to_owned()
-        })?;
+        policy::known_at_load(
+            cx,
+            call,
+            call.sizes_at_load(5),
+            "MatMulNBits.C2",
+            "the bias is to be an initializer",
+        )?;
     }
     call.one(shape)
 }
@@ -173,10 +178,9 @@ fn gather_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if call.has(3) {
         // The inference of shapes refuses zero points of which it does not know the sizes.
-        let known = !call.is_open_at_load(2) && !call.is_open_at_load(3);
-        policy::onnxruntime_checks(cx, known, "GatherBlockQuantized.C4", || {
-            "zero points and scales are to be initializers".to_owned()
-        })?;
+        let known = call.sizes_at_load(2).and(call.sizes_at_load(3));
+        let message = "zero points and scales are to be initializers";
+        policy::known_at_load(cx, call, known, "GatherBlockQuantized.C4", message)?;
         let mut points = scales.clone();
         let each = cx.int(i64::from(each));
         points[blocked] = cx.ceil_div(scales[blocked], each);

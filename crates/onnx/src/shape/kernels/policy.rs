@@ -1,4 +1,6 @@
 //! What onnxruntime's CPU kernels ask for beyond the operators' specifications.
+use crate::shape::at_load::Known;
+use crate::shape::call::Checked;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -20,6 +22,20 @@ pub(super) fn onnxruntime_checks(
     message: impl FnOnce() -> String,
 ) -> Result<(), KernelError> {
     if holds || !cx.on_cpu() { Ok(()) } else { Err(KernelError::invalid(clause, message())) }
+}
+
+/// Requires what the inference of shapes of onnxruntime needs to know when it loads a model.
+///
+/// # Errors
+/// [`KernelError::Unsupported`] where it is not sure whether it knows that.
+pub(super) fn known_at_load(
+    cx: &Cx,
+    call: &Checked,
+    known: Known,
+    clause: &'static str,
+    message: &str,
+) -> Result<(), KernelError> {
+    if cx.on_cpu() { call.refused_where(!known, clause, || message.to_owned()) } else { Ok(()) }
 }
 
 /// Requires elements: onnxruntime's kernel does not take an empty operand.

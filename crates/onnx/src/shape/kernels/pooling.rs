@@ -2,23 +2,30 @@
 use super::convolution::{AutoPad, Spatial};
 use super::{Family, policy};
 use crate::shape::Dtype;
+use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::values;
 use crate::shape::value::Tensor;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
 pub(super) const KERNELS: Family = &[
-    ("AveragePool", pool),
-    ("GlobalAveragePool", global),
-    ("GlobalLpPool", global),
-    ("GlobalMaxPool", global),
-    ("LpPool", pool),
-    ("MaxPool", pool),
-    ("MaxRoiPool", max_roi_pool),
-    ("MaxUnpool", max_unpool),
+    op("AveragePool", pool).passes().infers(at_load::rank),
+    op("GlobalAveragePool", global).passes().infers(at_load::rank),
+    op("GlobalLpPool", global).infers(at_load::rank),
+    op("GlobalMaxPool", global).passes().infers(at_load::rank),
+    op("LpPool", pool).infers(at_load::rank),
+    op("MaxPool", pool).passes().infers(at_load::rank),
+    op("MaxRoiPool", max_roi_pool).infers(at_load::rank),
+    op("MaxUnpool", max_unpool).at_run(&[values(
+        1,
+        "MaxUnpool.C5",
+        "every index in {} is one of an element of the result",
+    )]),
 ];
 
-pub(super) const CONTRIB: Family = &[("MaxpoolWithMask", masked_pool), ("NhwcMaxPool", pool)];
+pub(super) const CONTRIB: Family = &[op("MaxpoolWithMask", masked_pool), op("NhwcMaxPool", pool)];
 
 /// (C7) The mask has the rank and the spatial sizes of the input. (C9) Where the input has batches and channels, so has
 /// the mask.
@@ -103,6 +110,11 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         let inside = cx.floor_div(inside, stride);
         let inside = cx.add(inside, 1);
         let count = cx.min(upwards, inside);
+        // The inference of shapes counts such a window.
+        let differ = upwards.as_inline().zip(count.as_inline()).is_some_and(|(a, b)| a != b);
+        if differ && call.size_at_load(0, if is_last { i + 1 } else { i + 2 }) != Known::No {
+            call.misinferred(cx);
+        }
         let natural = cx.ge(count, 0);
         cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
         shape.push(count);

@@ -2,37 +2,38 @@
 use super::Family;
 use super::linear::{for_columns, gemm_sides, product};
 use super::meeting::meet;
-use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::Tensor;
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("DequantizeLinear", dequantize),
-    ("DynamicQuantizeLinear", dynamic_quantize),
-    ("QLinearConv", super::convolution::quantized_conv),
-    ("QLinearMatMul", quantized_matmul),
-    ("QuantizeLinear", quantize),
+    op("DequantizeLinear", dequantize).passes().infers(at_load::rank),
+    op("DynamicQuantizeLinear", dynamic_quantize).passes().infers(at_load::rank),
+    op("QLinearConv", super::convolution::quantized_conv).passes().infers(at_load::rank),
+    op("QLinearMatMul", quantized_matmul).passes().infers(at_load::rank),
+    op("QuantizeLinear", quantize).passes().infers(at_load::rank),
 ];
 
 pub(super) const CONTRIB: Family = &[
-    ("DequantizeLinear", dequantize),
-    ("DynamicQuantizeMatMul", dynamic_matmul),
-    ("MatMulIntegerToFloat", matmul_to_float),
-    ("QLinearAdd", quantized_binary),
-    ("QLinearAveragePool", quantized_pool),
-    ("QLinearConcat", quantized_concat),
-    ("QLinearConv", super::convolution::quantized_conv),
-    ("QLinearGlobalAveragePool", quantized_global_pool),
-    ("QLinearLeakyRelu", quantized_unary),
-    ("MulInteger", integer_product),
-    ("QLinearMul", quantized_binary),
-    ("QLinearSigmoid", quantized_unary),
-    ("QLinearSoftmax", quantized_softmax),
-    ("QLinearWhere", quantized_where),
-    ("QGemm", quantized_gemm),
-    ("QuantizeLinear", quantize),
+    op("DequantizeLinear", dequantize),
+    op("DynamicQuantizeMatMul", dynamic_matmul),
+    op("MatMulIntegerToFloat", matmul_to_float),
+    op("QLinearAdd", quantized_binary),
+    op("QLinearAveragePool", quantized_pool),
+    op("QLinearConcat", quantized_concat),
+    op("QLinearConv", super::convolution::quantized_conv),
+    op("QLinearGlobalAveragePool", quantized_global_pool),
+    op("QLinearLeakyRelu", quantized_unary),
+    op("MulInteger", integer_product),
+    op("QLinearMul", quantized_binary),
+    op("QLinearSigmoid", quantized_unary),
+    op("QLinearSoftmax", quantized_softmax),
+    op("QLinearWhere", quantized_where),
+    op("QGemm", quantized_gemm),
+    op("QuantizeLinear", quantize),
 ];
 
 /// (C1) Scale and zero point have one shape, or one element each. (C2) Scales are one for all, one for each slice along

@@ -1,11 +1,12 @@
 //! onnxruntime's mixture of experts with quantized weights.
-use super::{Family, attention, policy};
+use super::{Family, meeting, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family = &[("QMoE", experts)];
+pub(super) const CONTRIB: Family = &[op("QMoE", experts).passes()];
 
 /// The sizes of the experts.
 struct Sizes {
@@ -114,8 +115,8 @@ fn layout(cx: &mut Cx, call: &Checked, count: Expr, hidden: Expr, packed: i64) -
         }
     }
     let doubled = if gated { cx.mul(inner, 2) } else { inner };
-    let packed_hidden = attention::exactly(cx, hidden, bytes, CLAUSE)?;
-    let packed_inner = attention::exactly(cx, inner, bytes, CLAUSE)?;
+    let packed_hidden = meeting::exactly(cx, hidden, bytes, CLAUSE)?;
+    let packed_inner = meeting::exactly(cx, inner, bytes, CLAUSE)?;
     let packed_first = if gated { cx.mul(packed_inner, 2) } else { packed_inner };
     let (of_first, of_second) = if is_turned {
         ([count, hidden, packed_first], [count, inner, packed_hidden])

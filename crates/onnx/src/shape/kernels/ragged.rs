@@ -1,21 +1,23 @@
 //! Sequences of several lengths without padding: all tokens one behind the other, with the places where sequences begin.
 use super::Family;
-use super::attention::{added_bias, exactly, hidden_sizes};
+use super::attention::{added_bias, hidden_sizes};
+use super::meeting::exactly;
 use super::normalization::vector;
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::Value;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("GatedDeltaNet", gated_delta),
-    ("PackedAttention", packed_attention),
-    ("PackedMultiHeadAttention", packed_heads),
-    ("PagedAttention", paged_attention),
-    ("RemovePadding", remove_padding),
-    ("RestorePadding", restore_padding),
-    ("VarlenCausalConvWithState", causal_conv),
+    op("GatedDeltaNet", gated_delta).passes(),
+    op("PackedAttention", packed_attention).passes(),
+    op("PackedMultiHeadAttention", packed_heads).passes(),
+    op("PagedAttention", paged_attention).passes(),
+    op("RemovePadding", remove_padding).passes(),
+    op("RestorePadding", restore_padding).passes(),
+    op("VarlenCausalConvWithState", causal_conv).passes(),
 ];
 
 /// The tokens `[tokens, hidden]` of `[batch, length, hidden]`, their places `[batch, length]`, where sequences begin

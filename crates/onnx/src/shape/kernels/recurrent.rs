@@ -1,12 +1,19 @@
 //! Recurrent layers.
 use super::{Family, gather, policy};
+use crate::shape::at_load;
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
+use crate::shape::run_time::{LENGTHS, values};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family = &[("DynamicQuantizeLSTM", recurrent)];
+pub(super) const CONTRIB: Family = &[op("DynamicQuantizeLSTM", recurrent)];
 
-pub(super) const KERNELS: Family = &[("GRU", recurrent), ("LSTM", recurrent), ("RNN", recurrent)];
+pub(super) const KERNELS: Family = &[
+    op("GRU", recurrent).infers(at_load::rank).at_run(&[values(4, "Recurrent.C4", LENGTHS)]),
+    op("LSTM", recurrent).infers(at_load::rank).at_run(&[values(4, "Recurrent.C4", LENGTHS)]),
+    op("RNN", recurrent).infers(at_load::rank).at_run(&[values(4, "Recurrent.C4", LENGTHS)]),
+];
 
 /// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1
 /// `[batch, seq, directions, hidden]` and `[batch, directions, hidden]`.

@@ -1,37 +1,45 @@
 //! Reductions, running sums, softmax.
-use super::Family;
-use crate::shape::Dtype;
-use crate::shape::call::{Checked, Outcome, open};
+use super::{Family, numbers};
+use crate::shape::call::{Call, Checked, Outcome, open};
 use crate::shape::elements::{Grid, indices};
-use crate::shape::numbers;
-use crate::shape::value::{Element, Elements, Tensor};
+use crate::shape::op::{Op, Reads, op};
+use crate::shape::run_time::{Rule, values};
+use crate::shape::spans::integer;
+use crate::shape::value::{Element, Elements, Origin, Tensor};
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, KernelError};
+use sizewise_kernels::{Cx, KernelError, Reach, Span};
 
 pub(super) const KERNELS: Family = &[
-    ("ArgMax", arg_reduce),
-    ("ArgMin", arg_reduce),
-    ("CumProd", cumulative),
-    ("CumSum", cumulative),
-    ("Hardmax", softmax),
-    ("LogSoftmax", softmax),
-    ("ReduceL1", reduce),
-    ("ReduceL2", reduce),
-    ("ReduceLogSum", reduce),
-    ("ReduceLogSumExp", reduce),
-    ("ReduceMax", reduce),
-    ("ReduceMean", reduce),
-    ("ReduceMin", reduce),
-    ("ReduceProd", reduce),
-    ("ReduceSum", reduce),
-    ("ReduceSumSquare", reduce),
-    ("Softmax", softmax),
+    op("ArgMax", arg_reduce).infers(at_load::rank).span(place_span),
+    op("ArgMin", arg_reduce).infers(at_load::rank).span(place_span),
+    op("CumProd", cumulative).infers(at_load::rank),
+    op("CumSum", cumulative).reads(Reads::Behind(1)).infers(at_load::same),
+    op("Hardmax", softmax).infers(at_load::rank),
+    op("LogSoftmax", softmax).passes().infers(at_load::rank),
+    reduction("ReduceL1"),
+    reduction("ReduceL2"),
+    reduction("ReduceLogSum"),
+    reduction("ReduceLogSumExp"),
+    reduction("ReduceMax"),
+    reduction("ReduceMean"),
+    reduction("ReduceMin"),
+    reduction("ReduceProd"),
+    reduction("ReduceSum"),
+    reduction("ReduceSumSquare"),
+    op("Softmax", softmax).passes().infers(at_load::rank),
 ];
 
 /// A shape with the flagged dimensions reduced to 1, or dropped.
 pub(super) fn reduced(sizes: &[Expr], flags: &[bool], keep: bool) -> Vec<Expr> {
     let kept = sizes.iter().zip(flags).filter(|(_, reduced)| keep || !**reduced);
     kept.map(|(&size, &reduced)| if reduced { Expr::ONE } else { size }).collect()
+}
+
+const AXES: &[Rule] = &[values(1, "Reduce.C1", "every axis in {} is within the rank")];
+
+const fn reduction(name: &'static str) -> Op {
+    op(name, reduce).reads(Reads::Behind(1)).infers(at_load::read).at_run(AXES)
 }
 
 /// Whether a shape is known to have no elements.
@@ -50,7 +58,7 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
     let constant = match call.op() {
         // Nothing looks at their attributes when a model is loaded, but for those of a scalar.
         "ReduceMax" | "ReduceMin" if rank > 0 && call.ints("axes").is_some() => false,
-        _ => call.tensor(1).is_none_or(|axes| axes.constant),
+        _ => call.tensor(1).is_none_or(|axes| axes.origin == Origin::Constant),
     };
     let loaded = call.since() >= 11 && constant;
     if rank == 0 && !loaded {
@@ -91,6 +99,7 @@ fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         return Ok(vec![result.into()]);
     }
+    empty_at_load(cx, call, &sizes, &axes);
     let flags = if axes.is_empty() { vec![true; sizes.len()] } else { flags(call, &sizes, &axes)? };
     // Of no flags the specification has a least and a greatest; onnxruntime has none.
     if call.given(0)?.dtype == Dtype::Bool && cx.on_cpu() {
@@ -100,6 +109,24 @@ fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut result = call.output(0, reduced(&sizes, &flags, keep))?;
     result.elements = total(cx, call, &flags, &result);
     Ok(vec![result.into()])
+}
+
+/// Notes that the inference of shapes drops a negative axis of an empty tensor, which the kernel keeps. Given sizes of 0 run
+/// in most models.
+fn empty_at_load(cx: &Cx, call: &Checked, sizes: &[Expr], axes: &[i64]) {
+    let drops = call.int("keepdims", 1) == 0 && axes.iter().any(|&axis| axis < 0);
+    if !call.call.is_run && is_empty(sizes) && drops {
+        call.misinferred(cx);
+    }
+}
+
+/// Where the places of [`arg_reduce`] lie.
+fn place_span(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>> {
+    let sizes = call.tensor(0)?.shape.as_ref()?;
+    let axis = integer(call, "axis").unwrap_or(0);
+    let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
+    let most = cx.sub(*sizes.get(usize::try_from(at).ok()?)?, Expr::ONE);
+    Some(vec![Some(Span { least: Expr::ZERO, most, reach: Reach::Within })])
 }
 
 /// (C2) of [`reduce`] and [`arg_reduce`]: what is reduced is not empty where there are results.
@@ -174,6 +201,7 @@ fn total(cx: &mut Cx, call: &Checked, flags: &[bool], result: &Tensor) -> Option
 /// The index of an extreme along an axis. (C1) The axis is within the rank. (C2) The dimension is not empty.
 fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
+    empty_at_load(cx, call, &sizes, &[call.int("axis", 0)]);
     let flags = flags(call, &sizes, &[call.int("axis", 0)])?;
     let results = reduced(&sizes, &flags, false);
     some_to_reduce(cx, call, &sizes, &flags, &results)?;

@@ -1,20 +1,22 @@
 //! Biases of attention by relative position, and attention in windows or with a cache, as onnxruntime fuses them for
 //! accelerators. Its CPU provider has no kernels for them, so that they ask for what their specification says.
 use super::Family;
-use super::attention::{exactly, hidden_sizes};
+use super::attention::hidden_sizes;
+use super::meeting::exactly;
 use super::normalization::vector;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Element, Elements, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    ("DecoderAttention", decoder_attention),
-    ("DecoderMaskedSelfAttention", masked_self_attention),
-    ("GatedRelativePositionBias", gated_bias),
-    ("LongformerAttention", longformer),
-    ("QOrderedLongformerAttention", longformer),
-    ("RelativePositionBias", position_bias),
+    op("DecoderAttention", decoder_attention),
+    op("DecoderMaskedSelfAttention", masked_self_attention).passes(),
+    op("GatedRelativePositionBias", gated_bias).passes(),
+    op("LongformerAttention", longformer).passes(),
+    op("QOrderedLongformerAttention", longformer).passes(),
+    op("RelativePositionBias", position_bias),
 ];
 
 /// `[1, heads, queries, keys]` of a table `[buckets, heads]`.

@@ -1,24 +1,40 @@
 //! Lists of tensors, and values that may be missing.
 use super::Family;
-use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::elements::{Grid, joined, stacked};
+use crate::shape::op::{Counts, op};
+use crate::shape::run_time::{About, POSITION, rule, values};
 use crate::shape::value::{Element, Elements, Sequence, Tensor, Value};
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::{Expr, Func, Node};
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("ConcatFromSequence", concat),
-    ("Optional", optional),
-    ("OptionalGetElement", optional_get),
-    ("OptionalHasElement", optional_has),
-    ("SequenceAt", at),
-    ("SequenceConstruct", construct),
-    ("SequenceEmpty", empty),
-    ("SequenceErase", erase),
-    ("SequenceInsert", insert),
-    ("SequenceLength", length),
-    ("SplitToSequence", split),
+    op("ConcatFromSequence", concat),
+    op("Optional", optional).infers(at_load::rank),
+    op("OptionalGetElement", optional_get),
+    op("OptionalHasElement", optional_has).infers(at_load::rank),
+    op("SequenceAt", at).at_run(&[rule(1, "Sequence.C2", About::Position, POSITION)]),
+    op("SequenceConstruct", construct).infers(at_load::rank).counts(Counts::Node),
+    op("SequenceEmpty", empty).infers(at_load::rank).counts(Counts::Node),
+    op("SequenceErase", erase).infers(at_load::rank).counts(Counts::Items).at_run(&[rule(
+        1,
+        "Sequence.C2",
+        About::Position,
+        POSITION,
+    )]),
+    op("SequenceInsert", insert).infers(at_load::rank).counts(Counts::Items).at_run(&[rule(
+        2,
+        "Sequence.C2",
+        About::Position,
+        POSITION,
+    )]),
+    op("SequenceLength", length).infers(at_load::rank),
+    op("SplitToSequence", split).infers(at_load::rank).counts(Counts::Elements(1)).at_run(&[values(
+        1,
+        "SplitToSequence.C2",
+        "the size {} is positive, or the sizes in {} are not negative and add up to the dimension",
+    )]),
 ];
 
 /// The most parts that a tensor is split into one by one.

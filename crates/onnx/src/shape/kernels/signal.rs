@@ -1,23 +1,24 @@
 //! Signals: windows, Fourier transforms.
-use super::Family;
 use super::elementwise::named;
-use super::policy;
-use crate::shape::Dtype;
+use super::{Family, policy};
 use crate::shape::call::{Attribute, Checked, Outcome, open};
+use crate::shape::op::op;
+use crate::shape::run_time::values;
 use crate::shape::value::{Element, Tensor};
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("BlackmanWindow", window),
-    ("DFT", dft),
-    ("HammingWindow", window),
-    ("HannWindow", window),
-    ("MelWeightMatrix", mel),
-    ("STFT", stft),
+    op("BlackmanWindow", window).at_run(&[values(0, "Window.C2", "the size {} is not negative")]),
+    op("DFT", dft).infers(at_load::rank),
+    op("HammingWindow", window).at_run(&[values(0, "Window.C2", "the size {} is not negative")]),
+    op("HannWindow", window).at_run(&[values(0, "Window.C2", "the size {} is not negative")]),
+    op("MelWeightMatrix", mel).at_run(&[values(1, "MelWeightMatrix.C1", "{} suits the other operands")]),
+    op("STFT", stft),
 ];
 
-pub(super) const CONTRIB: Family = &[("Irfft", inverse_real), ("Rfft", real)];
+pub(super) const CONTRIB: Family = &[op("Irfft", inverse_real).passes(), op("Rfft", real).passes()];
 
 /// `[.., n / 2 + 1, 2]` of a signal `[.., n]`. (C1) There is a dimension for each of the signal. (C2) The last is even.
 fn real(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -84,7 +85,7 @@ fn window(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(rank == 0 || is_open, "Window.C1", || format!("the size is a scalar, not of rank {rank}"))?;
     let size = scalar(cx, call, 0, "Window.C1")?;
     // The inference of shapes refuses a constant of 0; a size that an input says may be 0.
-    let natural = cx.ge(size, i32::from(call.given(0)?.constant));
+    let natural = cx.ge(size, i32::from(call.is_in_file(0)));
     cx.require(natural, "Window.C2", |cx| format!("the size is {}", cx.show(size)))?;
     Ok(vec![Tensor::new(output_type(call)?, vec![size]).into()])
 }
@@ -127,7 +128,9 @@ fn real_at_load(cx: &Cx, call: &Checked, last: usize) -> Result<(), KernelError>
     if !cx.on_cpu() || call.shape(0)?[last] != two {
         return Ok(());
     }
-    call.refused_where_known(0, last, "DFT.C6", || "a one-sided transform is of real numbers".to_owned())
+    call.refused_where(call.size_at_load(0, last), "DFT.C6", || {
+        "a one-sided transform is of real numbers".to_owned()
+    })
 }
 
 /// The transform along an axis of a signal whose last dimension has 1 or 2 parts. (C1) The axis is one before the last.

@@ -1,14 +1,28 @@
 //! Operators that cut tensors into parts, or put something around them.
 use super::{Family, policy};
-use crate::shape::Dtype;
+use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::elements::{Grid, Index, build};
+use crate::shape::op::{Reads, op};
+use crate::shape::run_time::values;
+use crate::shape::spans;
 use crate::shape::value::{Element, Elements, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family =
-    &[("CenterCropPad", center_crop_pad), ("Pad", pad), ("Slice", slice), ("Split", split)];
+pub(super) const KERNELS: Family = &[
+    op("Pad", pad).reads(Reads::Behind(1)).infers(at_load::read_sizes).at_run(&[values(
+        1,
+        "Pad.C4",
+        "the pads in {} leave no negative size and suit the mode",
+    )]),
+    op("Slice", slice).reads(Reads::Behind(1)).infers(at_load::read_sizes).span(spans::part).moves_integers(),
+    op("Split", split).reads(Reads::Behind(1)).infers(at_load::read).at_run(&[values(
+        1,
+        "Split.C2",
+        "no size in {} is negative, and they add up to the dimension",
+    )]),
+];
 
 /// One bound of a slice along a dimension.
 #[derive(Clone, Copy)]
@@ -42,6 +56,9 @@ fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
         shape[at] = length;
         spans.push(start);
     }
+    if is_misinferred(cx, call, &sizes, &shape) {
+        call.misinferred(cx);
+    }
     let x = call.given(0)?;
     let mut result = call.output(0, shape)?;
     result.elements = match &x.elements {
@@ -50,6 +67,24 @@ fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
         None => None,
     };
     Ok(vec![result.into()])
+}
+
+/// Whether the inference of shapes finds another shape than a slice has. In version 10 it keeps names of sizes where a part
+/// is taken. A part that is taken backwards has no end for the kernel if that is the greatest integer.
+fn is_misinferred(cx: &Cx, call: &Checked, sizes: &[Expr], shape: &[Expr]) -> bool {
+    if call.call.version == 10 {
+        let differ = |(size, made): (&Expr, &Expr)| size.as_inline().is_none() && size != made;
+        return !call.call.is_run && sizes.iter().zip(shape).any(differ);
+    }
+    let ints = |at: usize| call.tensor(at).and_then(Tensor::ints);
+    let (Some(ends), Some(steps)) = (ints(2), ints(4)) else { return false };
+    let is_greatest = |end: Expr| {
+        let end = cx.env.pool.as_int(end).and_then(|end| end.to_i64());
+        end.is_some_and(|end| end >= i64::from(i32::MAX))
+    };
+    ends.into_iter()
+        .zip(steps)
+        .any(|(end, step)| step.as_inline().is_some_and(|step| step < 0) && is_greatest(end))
 }
 
 /// The elements of a slice that begins at these places of its axes.
@@ -261,7 +296,7 @@ fn equal_parts(
             return Err(KernelError::invalid("Split.C2", format!("Split: {}", message())));
         }
         // Only the inference of shapes asks for one, where it knows the size that is split.
-        call.refused_where_known(0, at, "Split.C2", message)?;
+        call.refused_where(call.size_at_load(0, at), "Split.C2", message)?;
         return evenly(cx, size, outputs);
     }
     call.check(stated >= 1, "Split.C2", || format!("num_outputs is {stated}"))?;
@@ -437,35 +472,4 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
         })?;
     }
     Ok(())
-}
-
-/// The input cut or padded around its centre to a shape. (C1) There is a size for each axis, within the rank.
-/// (CenterCropPad.C2) onnxruntime wants sizes of 64 bits.
-fn center_crop_pad(cx: &mut Cx, call: &Checked) -> Outcome {
-    let mut shape = call.shape(0)?.to_vec();
-    let target = super::layout::sizes_of(cx, call, 1, "CenterCropPad.C1")?;
-    call.check(!shape.is_empty(), "CenterCropPad.C1", || "a scalar has no axis".to_owned())?;
-    let axes = call.ints("axes").map_or_else(|| (0..shape.len() as i64).collect(), <[i64]>::to_vec);
-    // The body takes the maximum of the shape and the target, where one size broadcasts.
-    let repeated = cx.on_cpu() && target.len() == 1;
-    if repeated && axes.len() != 1 {
-        let message = || format!("there is 1 size for {} axes", axes.len());
-        call.refused_where_read(1, "CenterCropPad.C1", message)?;
-    }
-    call.check(axes.len() == target.len() || repeated, "CenterCropPad.C1", || {
-        format!("there are {} sizes for {} axes", target.len(), axes.len())
-    })?;
-    let is_long = call.given(1)?.dtype == Dtype::I64;
-    policy::onnxruntime_checks(cx, is_long, "CenterCropPad.C2", || {
-        "the body needs sizes of 64 bits".to_owned()
-    })?;
-    let (rank, mut seen) = (shape.len(), Vec::new());
-    for (axis, size) in axes.into_iter().zip(target.into_iter().cycle()) {
-        let at = call.axis(axis, rank, "CenterCropPad.C1")?;
-        call.check(!seen.contains(&at), "CenterCropPad.C1", || format!("axis {at} is named twice"))?;
-        seen.push(at);
-        let natural = cx.ge(size, 0);
-        shape[at] = if cx.surely(natural) { size } else { cx.max(size, 0) };
-    }
-    call.one(shape)
 }

@@ -1,8 +1,9 @@
 //! Strings.
 use super::{Family, policy};
-use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::{Element, Tensor};
+use crate::shape::{Dtype, at_load};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -10,13 +11,13 @@ use std::hash::Hash;
 use std::ops::RangeInclusive;
 
 pub(super) const KERNELS: Family = &[
-    ("RegexFullMatch", matches_all),
-    ("StringNormalizer", normalizer),
-    ("StringSplit", split),
-    ("TfIdfVectorizer", tf_idf),
+    op("RegexFullMatch", matches_all).infers(at_load::rank),
+    op("StringNormalizer", normalizer).infers(at_load::rank),
+    op("StringSplit", split),
+    op("TfIdfVectorizer", tf_idf).infers(at_load::rank),
 ];
 
-pub(super) const CONTRIB: Family = &[("Tokenizer", tokenizer)];
+pub(super) const CONTRIB: Family = &[op("Tokenizer", tokenizer)];
 
 /// The parts of each string in a new dimension, padded. (C1) Strings stand in `[c]` or `[n, c]`. (C2) There are
 /// separators, or an expression that parts match, but not both. (C3) The least length is positive.
@@ -109,9 +110,8 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
         1 => {}
         2 => {
             // The inference of shapes refuses a size that it does not know.
-            policy::onnxruntime_checks(cx, !call.is_open_at_load(0), "StringNormalizer.C1", || {
-                "the first size is not known".to_owned()
-            })?;
+            let known = call.size_at_load(0, 0);
+            policy::known_at_load(cx, call, known, "StringNormalizer.C1", "the first size is not known")?;
             cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?;
         }
         rank => {

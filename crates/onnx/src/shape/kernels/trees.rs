@@ -4,15 +4,16 @@ use super::Family;
 use super::learning::{classes, classified, rows};
 use crate::shape::Dtype;
 use crate::shape::call::{Attribute, Checked, Outcome};
+use crate::shape::op::op;
 use crate::shape::value::Tensor;
 use rustc_hash::FxHashMap;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    ("TreeEnsemble", ensemble),
-    ("TreeEnsembleClassifier", classifier),
-    ("TreeEnsembleRegressor", regressor),
+    op("TreeEnsemble", ensemble),
+    op("TreeEnsembleClassifier", classifier),
+    op("TreeEnsembleRegressor", regressor),
 ];
 
 /// What a node that is no leaf compares by.

@@ -179,6 +179,39 @@ pub fn find(domain: &str, op: &str, version: i64) -> Option<&'static Schema> {
     found.schema.get_or_init(read).as_ref()
 }
 
+/// What tells the element type of the first result of an operator.
+#[derive(Clone, Copy)]
+pub enum Told {
+    /// Nothing that is looked at.
+    Not,
+    /// The operator.
+    Is(Dtype),
+    /// The type of this input.
+    Like(usize),
+    /// The number in this attribute.
+    By(&'static str),
+}
+
+/// What tells the element type of the first result of an operator: the schema, or the attribute `to` of casts.
+pub fn told(domain: &str, op: &str, version: i64) -> Told {
+    let Some(schema) = find(domain, op, version) else { return Told::Not };
+    let Some(result) = schema.outputs.formal(0) else { return Told::Not };
+    if let Some(dtype) = result.types.only() {
+        return Told::Is(dtype);
+    }
+    let has_same = |input: &Formal| input.constraint == result.constraint && input.occurs != Occurs::Mixed;
+    let input = result.constraint.and_then(|_| schema.inputs.formals.iter().position(has_same));
+    let casts = schema
+        .attributes
+        .iter()
+        .any(|(name, kind, is_needed)| (*name, *kind, *is_needed) == ("to", 'i', true));
+    match input {
+        Some(input) => Told::Like(input),
+        None if casts => Told::By("to"),
+        None => Told::Not,
+    }
+}
+
 fn schema(since: i64, line: &'static str) -> Option<Schema> {
     let mut parts = line.split('|');
     let (inputs, outputs) = (parts.next()?, parts.next()?);

@@ -1,6 +1,6 @@
 //! Arithmetic on the elements of small tensors.
-use super::dtype::Dtype;
-use super::value::{Element, Tensor};
+use crate::shape::dtype::Dtype;
+use crate::shape::value::{Element, Tensor};
 use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
 
