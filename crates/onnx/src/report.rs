@@ -63,7 +63,7 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         unsupported: found.unknown.iter().map(unsupported).collect(),
         fixes: found.fixes.iter().map(|each| fix(each, model, limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
-        diagnostics: stated(&found).into_iter().chain(incomplete(&found)).chain(by_example(&found)).collect(),
+        diagnostics: diagnostics(&found),
         needs: Some(needs(&found)),
         runtime_asserts: found.run_time.iter().map(left_to_run_time).collect(),
         ..Report::new(tool(), program, assumed)
@@ -175,6 +175,9 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
         });
         let named = named.collect::<Vec<_>>().join(" and ");
         help.push(match has_spec {
+            _ if found.runs_nowhere.is_some() => {
+                "no fix: the model itself is wrong; declare inputs of other sizes, or export it again".to_owned()
+            }
             _ if own.iter().any(|condition| !condition.on_sizes) => {
                 "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
                     .to_owned()
@@ -341,6 +344,15 @@ fn mismatch(wrong: &WrongOutput, types: &[Input]) -> MismatchReport {
 fn unsupported((node, op, reason): &(String, String, String)) -> UnsupportedReport {
     let reason = without_operator(reason, op).to_owned();
     UnsupportedReport { node: node.clone(), op: op.clone(), reason, stack: Vec::new() }
+}
+
+/// What is said beside the conditions.
+fn diagnostics(found: &Findings) -> Vec<Diagnostic> {
+    let nowhere = found.runs_nowhere.as_ref().map(|(node, says)| {
+        let message = format!("the model runs at no size: {node} refuses its operands whatever the sizes are ({says})");
+        Diagnostic { node: Some(node.clone()), ..Diagnostic::new("nothing-works", Level::Note, message) }
+    });
+    stated(found).into_iter().chain(incomplete(found)).chain(by_example(found)).chain(nowhere).collect()
 }
 
 /// What the file states of itself, where that is not what the model needs.

@@ -4,6 +4,7 @@ mod advice;
 mod asserted;
 mod causes;
 mod checker;
+mod complete;
 mod consequences;
 mod cost;
 mod draft;

@@ -2,7 +2,7 @@
 use super::model::{Frame, GuardReport, GuardVerdict, MismatchReport, Report};
 use super::origin::needed;
 use super::style::Style;
-use super::words::{allows, every_element, plural, settled_too, shapes, short, standing};
+use super::words::{has_word, allows, every_element, plural, settled_too, shapes, short, standing};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -209,13 +209,6 @@ fn changed(
         return (inputs.clone(), false);
     }
     (kept, true)
-}
-
-/// Whether a name stands in an expression as a word of its own.
-fn has_word(text: &str, name: &str) -> bool {
-    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    text.match_indices(name)
-        .any(|(at, _)| !part(text[..at].chars().next_back()) && !part(text[at + name.len()..].chars().next()))
 }
 
 /// The witness in the user's own names.

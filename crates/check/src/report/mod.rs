@@ -2,6 +2,7 @@
 mod blank;
 mod codes;
 mod counted;
+mod dimensions;
 mod errors;
 mod explanation;
 mod findings;
@@ -26,6 +27,7 @@ mod words;
 
 pub use codes::{CODES, meaning};
 pub use counted::{Findings, Known, is_code, known_codes};
+pub use dimensions::dimensions;
 pub use explanation::{Condition, Explanation};
 pub use form::ReportForm;
 pub use github::{to_github, to_github_of};

@@ -93,3 +93,10 @@ pub(super) fn standing(report: &Report, fix: &Fix) -> &'static str {
 pub(super) fn fix_settles(report: &Report) -> bool {
     report.fixes.first().is_some_and(|fix| fix.proved || report.program.onnx.is_none())
 }
+
+/// Whether a name stands in an expression as a word of its own.
+pub(super) fn has_word(text: &str, name: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(name)
+        .any(|(at, _)| !part(text[..at].chars().next_back()) && !part(text[at + name.len()..].chars().next()))
+}

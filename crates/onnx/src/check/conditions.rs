@@ -17,6 +17,7 @@ mod quotients;
 mod rejected;
 mod remedies;
 mod run_time;
+mod nowhere;
 mod samples;
 mod simple;
 mod smaller;
@@ -134,6 +135,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
     check.said();
     check.fold();
     check.works();
+    check.runs_nowhere();
     check
 }
 

@@ -110,6 +110,8 @@ pub struct Findings {
     pub conditions: Vec<Condition>,
     /// The node that refuses sizes at which all of these conditions hold, if one was found.
     pub refuses: Option<String>,
+    /// The node that refuses its operands whatever the sizes are, with what it says of them: the model runs at no size.
+    pub runs_nowhere: Option<(String, String)>,
     /// The sizes of the example, where the model accepts them.
     pub works: Option<Sizes>,
     /// Declarations and specs under which the model is right, where such were found, the best first.

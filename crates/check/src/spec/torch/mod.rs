@@ -17,5 +17,5 @@ mod write;
 
 pub use containers::Containers;
 pub(crate) use guards::{Reason, Refused, refused};
-pub(crate) use lines::Lines;
+pub(crate) use lines::{Lines, range_in_words};
 pub(super) use write::write;
