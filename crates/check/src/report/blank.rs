@@ -71,6 +71,7 @@ impl GuardReport {
             works_values: None,
             settled_by: None,
             origin: None,
+            undeclarable: false,
             left_static: None,
         }
     }

@@ -247,6 +247,9 @@ pub struct GuardReport {
     pub settled_by: Option<String>,
     /// What needs a condition that is not implied, or why it was recorded, in words: `needed by view = ...`.
     pub origin: Option<String>,
+    /// Whether it is a bound that an ONNX file cannot declare; never of a check with a spec.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undeclarable: bool,
     /// The size that the spec leaves static, if that breaks the condition: `y.shape[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_static: Option<String>,

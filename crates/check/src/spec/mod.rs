@@ -47,4 +47,5 @@ pub use inputs::{InputKind, ProgramInput};
 pub use parse::Spec;
 pub use solved::Solved;
 pub use torch::Containers;
-pub(crate) use torch::{Lines, Reason, Refused, range_in_words, refused};
+pub use torch::range_in_words;
+pub(crate) use torch::{Lines, Reason, Refused, refused};

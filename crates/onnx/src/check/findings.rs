@@ -39,6 +39,8 @@ pub struct Condition {
     pub because: String,
     /// Whether it is a condition on the sizes of inputs, and not only the name of one.
     pub on_sizes: bool,
+    /// Whether it bounds sizes, which an ONNX file cannot declare.
+    pub is_bound: bool,
 }
 
 /// Elements of all inputs.

@@ -162,7 +162,7 @@ impl Lines {
 }
 
 /// `2..64`, `2 or more`, `any size`.
-pub(crate) fn range_in_words(min: i64, max: Option<i64>) -> String {
+pub fn range_in_words(min: i64, max: Option<i64>) -> String {
     match (min, max) {
         (min, Some(max)) if min == max => format!("{min} only"),
         (min, Some(max)) => format!("{min}..{max}"),
