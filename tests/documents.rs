@@ -33,7 +33,7 @@ const FILES: &[(&str, &[(&str, From)])] = &[
         "docs/ci.md",
         &[("models/area.pt2", Repository("examples/area.pt2")), ("models/rows.pt2", Repository("examples/rows.pt2"))],
     ),
-    ("docs/costs.md", &[("model.pt2", Repository("tests/data/programs/NAMED_IDS"))]),
+    ("docs/costs.md", &[("model.pt2", Repository("tests/data/costs/IDS"))]),
     (
         "docs/diff.md",
         &[("old.pt2", Repository("examples/area.pt2")), ("new.pt2", Repository("examples/area.pt2"))],
@@ -49,7 +49,7 @@ const FILES: &[(&str, &[(&str, From)])] = &[
             ("calls.jsonl", Text("{\"id\": 1, \"op\": \"aten.relu.default\", \"args\": [{\"tensor\": {\"shape\": [3], \"dtype\": \"float32\"}}]}\n")),
         ],
     ),
-    ("docs/replay.md", &[("trace.jsonl.gz", Repository("tests/data/TRACE"))]),
+    ("docs/replay.md", &[("trace.jsonl.gz", Repository("tests/data/traces/add_same.defer.jsonl.gz"))]),
     ("docs/store.md", &[("beam_flatten.pt2", Repository("tests/data/programs/beam_flatten.pt2"))]),
 ];
 

@@ -12,7 +12,7 @@ pub(crate) fn changed(fix: &Fix, model: &Model) -> Vec<Changed> {
         let place = change.declared.place(&change.value);
         let needs = match &change.declared {
             Declared::Size(_, Some(size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => format!("{size} only"),
-            Declared::Size(_, Some(size)) => size.clone(),
+            Declared::Size(_, Some(size)) => computed(size),
             Declared::Size(_, None) => "any size".to_owned(),
             _ => return None,
         };
@@ -43,6 +43,17 @@ pub(crate) fn changed(fix: &Fix, model: &Model) -> Vec<Changed> {
         }
     }
     rows
+}
+
+/// A size that is computed from a new one, `2*_h + 1`, in words; others as they are.
+fn computed(size: &str) -> String {
+    match size.split_once("*_") {
+        Some((factor, root)) => match root.split_once(' ') {
+            None => format!("a multiple of {factor}"),
+            Some((_, offset)) => format!("{factor}*k {offset}"),
+        },
+        None => size.to_owned(),
+    }
 }
 
 /// An entry of a spec in words.

@@ -28,7 +28,8 @@ impl Session<'_> {
         for fix in &mut fixes {
             let named: Vec<String> = forgotten.iter().map(comment).collect();
             let whole = fix.code.as_deref().unwrap_or_default().trim_end();
-            let whole: Vec<&str> = whole.lines().skip_while(|line| !line.contains(" = ")).collect();
+            let whole = whole.lines().skip_while(|line| !line.contains(" = "));
+            let whole: Vec<&str> = whole.filter(|line| !line.is_empty()).collect();
             let lines = match whole.len() <= MAX_LINES {
                 true => whole.join("\n"),
                 false => fix.text.clone(),

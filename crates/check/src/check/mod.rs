@@ -36,6 +36,7 @@ mod readable;
 mod repair;
 mod runtime;
 mod session;
+mod simpler;
 mod strides;
 mod summary;
 mod usual_sizes;

@@ -7,7 +7,6 @@ use super::evaluate::Shapes;
 use super::examine::Examination;
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
-use super::summary;
 use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
@@ -442,7 +441,7 @@ impl<'p> Examination<'_, 'p> {
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
-        let shown = summary::condition(self.assumptions, base, obligation.condition);
+        let shown = guard.shown.clone();
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),

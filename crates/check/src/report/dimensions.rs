@@ -9,7 +9,9 @@ use serde_json::Value as Json;
 pub fn dimensions(report: &Report) -> Vec<DimensionReport> {
     let Some(fix) = report.fixes.first() else { return Vec::new() };
     let (errors, _) = own_and_follow(report);
-    fix.changes.iter().map(|change| row(report, &errors, change)).collect()
+    let rows = fix.changes.iter().map(|change| row(report, &errors, change));
+    // One that only got a name, for another to be equal to it, is as it was.
+    rows.filter(|row| row.allows != row.needs).collect()
 }
 
 fn row(report: &Report, errors: &[&GuardReport], change: &Changed) -> DimensionReport {

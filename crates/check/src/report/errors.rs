@@ -44,8 +44,12 @@ pub(super) fn have_no_lines(report: &Report) -> bool {
 /// and what people can read first.
 fn ordered(report: &Report) -> Vec<&GuardReport> {
     let (mut own, _) = own_and_follow(report);
-    let is_artefact = |guard: &GuardReport| matches!(guard.cause, Cause::Specialisation | Cause::Divisor | Cause::Layout);
-    own.sort_by_key(|guard| (is_artefact(guard), guard.shown.chars().count() > MAX_CONDITION));
+    let rank = |guard: &GuardReport| match guard.cause {
+        Cause::Specialisation | Cause::Divisor | Cause::Layout => 2,
+        Cause::Record if guard.node.is_none() && guard.left_static.is_none() => 1,
+        _ => 0,
+    };
+    own.sort_by_key(|guard| (guard.shown.chars().count() > MAX_CONDITION, rank(guard)));
     own
 }
 

@@ -13,7 +13,7 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         let name = style.good(&format!("fix {}", at + 1));
         let count = fix.text.lines().count();
         // The first is to be pasted; of further ones the option prints the text.
-        match at > 0 && count > 1 && !style.is_all() {
+        match at > 0 && count > 2 && !style.is_all() {
             true => {
                 let lines = plural(count, "line", "lines");
                 let _ = writeln!(out, "{name}         {lines}: `--fix {}` prints it; {}", at + 1, says(report, fix));
@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
 }
 
 fn in_full(out: &mut String, name: &str, report: &Report, fix: &Fix) {
-    let mut lines = fix.text.lines().map(visible);
+    let mut lines = fix.text.lines().filter(|line| !line.trim().is_empty()).map(visible);
     let _ = writeln!(out, "{WHOLE}{name}         {}", lines.next().unwrap_or_default());
     for line in lines {
         let _ = writeln!(out, "{WHOLE}              {line}");

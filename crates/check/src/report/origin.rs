@@ -61,9 +61,9 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
             "an operator needs these sizes to agree, or the code compares them"
         }
         Cause::Record if guard.shown.contains(">=") => {
-            "torch limited this size while it traced the program: an `if`, an index or a slice needs that"
+            "torch.export recorded this range: an `if` or an index needs it, or torch took sizes to be 2 or more"
         }
-        _ => "torch limited this size while it traced the program",
+        _ => "torch.export recorded this range",
     }
 }
 

@@ -9,6 +9,8 @@ use std::fmt::Write;
 const MAX_ROWS: usize = 8;
 /// The most places of a row.
 const MAX_PLACES: usize = 2;
+/// The longest condition below the table, in characters.
+const MAX_EXACT: usize = 100;
 /// The widest cell, in characters.
 const MAX_CELL: usize = 44;
 
@@ -22,7 +24,13 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         Assumed::Declaration => "declared",
         Assumed::Contract | Assumed::Assertions => "allowed",
     };
-    let needs = if report.program.onnx.is_some() { "the model needs" } else { "the program needs" };
+    // A fix that rejects more than it has to is not what is needed.
+    let is_exact = report.fixes.first().is_some_and(|fix| fix.loses == Some(false));
+    let needs = match (is_exact, report.program.onnx.is_some()) {
+        (true, true) => "the model needs",
+        (true, false) => "the program needs",
+        (false, _) => "fix 1 makes it",
+    };
     let head = ["size", allows, needs, "from"].map(str::to_owned);
     let rows: Vec<[String; 4]> = report.dimensions.iter().take(most).map(cells).collect();
     let width = |column: usize| {
@@ -39,8 +47,19 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     for row in &rows {
         let _ = writeln!(out, "{}", line(row));
     }
+    exactly(out, report, is_exact);
     if report.dimensions.len() > rows.len() {
         let _ = writeln!(out, "  ... and {} more (--all shows them)", report.dimensions.len() - rows.len());
+    }
+}
+
+/// What is needed exactly, where the first fix does not say it and another one does.
+fn exactly(out: &mut String, report: &Report, is_said: bool) {
+    let exact = report.fixes.iter().enumerate().find(|(_, fix)| !fix.assumptions.is_empty());
+    let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else { return };
+    let needed = fix.assumptions.join(" and ");
+    if needed.chars().count() <= MAX_EXACT {
+        let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
     }
 }
 

@@ -206,7 +206,7 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
 fn notes(out: &mut String, report: &Report, style: Style) {
     // How far dimensions may grow, and what data have to be, is of interest once the rest is in order.
     let is_shown = |d: &Diagnostic| {
-        let is_beside = d.level == Level::Note && d.code != "nothing-works" && !style.is_all();
+        let is_beside = is_beside(report, d) && !style.is_all();
         d.level != Level::Error && !(report.verdict == Outcome::Violated && is_beside)
     };
     for diagnostic in report.diagnostics.iter().filter(|d| is_shown(d)) {
@@ -216,6 +216,11 @@ fn notes(out: &mut String, report: &Report, style: Style) {
         place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
     run_time(out, report, style);
+}
+
+/// Whether a note says nothing about what is wrong. That a model runs at no size is said of the error itself.
+fn is_beside(report: &Report, note: &Diagnostic) -> bool {
+    note.level == Level::Note && (note.code != "nothing-works" || report.program.onnx.is_some())
 }
 
 /// The conditions that are left to run time. Those of an ONNX model are sentences: equal ones stand in one line.
@@ -373,7 +378,7 @@ fn summary(out: &mut String, report: &Report, style: Style) {
     if !report.runtime_asserts.is_empty() {
         parts.push(format!("{} left to run time", report.runtime_asserts.len()));
     }
-    let beside = report.diagnostics.iter().filter(|d| d.level == Level::Note && d.code != "nothing-works").count();
+    let beside = report.diagnostics.iter().filter(|d| is_beside(report, d)).count();
     if report.verdict == Outcome::Violated && !style.is_all() && beside > 0 {
         parts.push(plural(beside, "note", "notes"));
     }
