@@ -3,7 +3,8 @@
 use serde_json::Value as Json;
 use sizewise::check::Checker;
 use sizewise::kernels::Operators;
-use sizewise::onnx::subject::{ReadOptions, Subject};
+use sizewise::ir::pt2::ReadOptions;
+use sizewise::onnx::subject::Subject;
 use sizewise::report::to_json;
 use sizewise::solve::Budget;
 use sizewise::spec::Spec;

@@ -455,6 +455,7 @@ pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {
                 values: named(&node.output).iter().map(view).collect(),
                 location: None,
                 code: None,
+                module: None,
             })
             .collect(),
         outputs: model.graph.output.iter().map(|output| output.name.clone()).collect(),
