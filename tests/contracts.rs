@@ -97,7 +97,7 @@ fn a_guard_that_cannot_be_read_leaves_open_what_the_program_takes() {
     let dimension = checker.dimension("x.shape[1]").expect("a dimension");
     let explained = checker.explain(&dimension, &operators, &Budget::default()).expect("an explanation");
     assert_eq!(explained.unreadable.len(), 2);
-    let text = explained.to_text(Style { colour: false });
+    let text = explained.to_text(Style::default());
     assert!(text.contains("what the program takes is not known: the guard `L["), "{text}");
     let dims =
         |name: &str| json!([{"dim": "b", "min": 1, "max": 8}, {"dim": name, "min": 1, "max": 20}, null]);
@@ -187,7 +187,7 @@ fn assertions_that_exclude_each_other_are_not_called_dropped() {
         let report = checked(&checker, Some(json!({"a": [{"dim": "n", "min": min, "max": max}]})));
         assert_eq!(report.verdict, Outcome::Violated, "{min}");
         assert!(report.diagnostics.iter().all(|note| note.code != "assertion-dropped"), "{min}");
-        let text = to_text(&report, Style { colour: false });
+        let text = to_text(&report, Style::default());
         assert!(!text.contains("whatever the spec is"), "{text}");
     }
     assert!(evaluated(&checker, &json!({"a": [1]})).is_ok());

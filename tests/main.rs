@@ -14,6 +14,8 @@ mod coverage;
 mod custom_operators;
 mod decomposed;
 mod diff;
+#[cfg(feature = "cli")]
+mod documents;
 mod doubles;
 mod doubles_by_rules;
 mod edge;
@@ -52,6 +54,7 @@ mod reading;
 mod readings;
 mod recorded;
 mod replay;
+mod report_schema;
 mod reports;
 mod rules;
 mod rules_apply;

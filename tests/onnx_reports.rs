@@ -180,7 +180,7 @@ fn undecided_conditions_are_so_under_what_was_given() {
         (Assumed::Spec, "1 more condition is undecided under this spec; with fix 1 it is proved"),
     ] {
         report.assumed = assumed;
-        let text = to_text(&report, Style { colour: false });
+        let text = to_text(&report, Style::default());
         assert!(text.contains(said), "{text}");
     }
 }

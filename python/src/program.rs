@@ -231,7 +231,7 @@ impl Program {
             let missing = || Refusal(Kind::Spec, "the dimension has no explanation".to_owned());
             let explanation = found.ok_or_else(missing)?;
             let json = serde_json::to_string(&explanation).map_err(bug)?;
-            Ok((json, explanation.to_text(sizewise::report::Style { colour: false })))
+            Ok((json, explanation.to_text(sizewise::report::Style::default())))
         })
     }
 

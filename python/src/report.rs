@@ -23,7 +23,7 @@ impl Report {
     /// The report in a form, by name; `colour` is text with colours. `None` if there is none of this name for it.
     fn render(&self, py: Python<'_>, format: &str) -> Option<String> {
         py.detach(|| {
-            let style = Style { colour: format == "colour" };
+            let style = Style { colour: format == "colour", ..Style::default() };
             let form: ReportForm = if style.colour { ReportForm::Text } else { format.parse().ok()? };
             self.subject.render(&self.report, form, style).ok()
         })

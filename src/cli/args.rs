@@ -1,4 +1,5 @@
 //! Arguments that several commands share.
+use crate::report::Style;
 use crate::kernels::Backend;
 use crate::report::ReportForm;
 use crate::solve::{Budget, Trace};
@@ -177,7 +178,7 @@ pub enum Format {
 /// When to use colour.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Colour {
-    /// On terminals, unless NO_COLOR is set.
+    /// On terminals, unless NO_COLOR or CLICOLOR=0 is set or TERM is dumb; always if FORCE_COLOR or CLICOLOR_FORCE is set.
     Auto,
     /// Always.
     Always,
@@ -185,16 +186,32 @@ pub enum Colour {
     Never,
 }
 
+/// The widest text that lines are broken to: wider ones are hard to read.
+const MAX_WIDTH: usize = 120;
+
 impl Colour {
     /// Whether to use colour in a report that goes to this file, or to standard output. Files get no colour.
     pub fn on_stdout(self, output: Option<&Path>) -> bool {
+        let set = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let forced = |name: &str| set(name).is_some_and(|value| value != "0");
         let wanted = match self {
             Colour::Always => true,
             Colour::Never => false,
+            Colour::Auto if set("NO_COLOR").is_some() => false,
+            Colour::Auto if forced("FORCE_COLOR") || forced("CLICOLOR_FORCE") => true,
             Colour::Auto => {
-                std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty())
+                let is_off = set("CLICOLOR").as_deref() == Some("0") || set("TERM").as_deref() == Some("dumb");
+                std::io::stdout().is_terminal() && !is_off
             }
         };
         output.is_none() && wanted
+    }
+
+    /// The style of a report that goes to this file, or to standard output. On a terminal, lines are broken at its width.
+    pub fn style(self, output: Option<&Path>) -> Style {
+        let is_terminal = output.is_none() && std::io::stdout().is_terminal();
+        let width = terminal_size::terminal_size().filter(|_| is_terminal);
+        let width = width.map(|(terminal_size::Width(width), _)| usize::from(width).min(MAX_WIDTH));
+        Style { colour: self.on_stdout(output), width, ..Style::default() }
     }
 }

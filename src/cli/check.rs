@@ -11,7 +11,7 @@ use crate::ir::Traced;
 use crate::kernels::Operators;
 use crate::onnx::subject::Subject;
 use crate::replay;
-use crate::report::{Findings, Report, ReportForm, Style, to_junit_case, to_junit_of, to_sarif_of};
+use crate::report::{Detail, Findings, Report, ReportForm, Style, to_junit_case, to_junit_of, to_sarif_of};
 use crate::spec::Spec;
 use clap::Args;
 use std::cell::{Cell, RefCell};
@@ -64,9 +64,15 @@ pub struct CheckOptions {
     pub color: Colour,
     /// Write the spec changed by the first fix (as Python if the file ends in .py), and report on the changed spec; it
     /// needs --spec unless the program is an ONNX model. Of such a model, a FILE that ends in .onnx is the model with the
-    /// declarations of the first fix that has any.
-    #[arg(long, value_name = "FILE")]
+    /// declarations of the first fix that has any. A number N prints the changed spec of fix N, and nothing else.
+    #[arg(long, value_name = "FILE|N")]
     pub fix: Option<PathBuf>,
+    /// Say everything in the text: each error in full, what follows from it, notes, and what is proved.
+    #[arg(long, conflicts_with = "quiet")]
+    pub all: bool,
+    /// Say the verdict and the first error only, a line a program.
+    #[arg(long, short)]
+    pub quiet: bool,
     /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
@@ -87,10 +93,11 @@ pub struct CheckOptions {
 }
 
 /// The options that mean something for ONNX models.
-const FOR_MODELS: &[&str] = &["spec", "backend", "budget", "format", "output", "color", "fix", "timings"];
+const FOR_MODELS: &[&str] =
+    &["spec", "backend", "budget", "format", "output", "color", "fix", "timings", "all", "quiet"];
 
 /// The options that are for one program.
-const FOR_ONE: [&str; 5] = ["spec", "trace", "fix", "emit-smt2", "model"];
+const FOR_ONE: [&str; 7] = ["spec", "trace", "fix", "emit-smt2", "model", "all", "quiet"];
 
 /// Runs the command.
 pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
@@ -191,9 +198,19 @@ fn job(options: &CheckOptions) -> Result<Job<'_>> {
     })
 }
 
+/// How text is decorated, and how much is said.
+fn style(options: &CheckOptions) -> Style {
+    let detail = match (options.all, options.quiet) {
+        (true, _) => Detail::All,
+        (_, true) => Detail::Verdict,
+        _ => Detail::Usual,
+    };
+    Style { detail, ..options.color.style(options.output.as_deref()) }
+}
+
 /// Checks several programs.
 fn many(options: &CheckOptions, programs: &[Program]) -> Result<ExitCode> {
-    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    let style = style(options);
     fleet::run(&job(options)?, programs, usize::from(options.jobs), options.output.as_deref(), style)
 }
 
@@ -208,8 +225,12 @@ fn one(options: &CheckOptions, loaded: &Loaded) -> Result<ExitCode> {
     if !options.timings {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
-    files::write(options.output.as_deref(), &text(options, &checked)?)?;
-    let statuses = checked.iter().map(|(report, _)| status(report.verdict, None));
+    let text = match options.fix.as_deref().and_then(fix::number) {
+        Some(number) => checked.iter().map(|(report, _)| fix::text(report, number)).collect::<Result<String>>()?,
+        None => text(options, &checked)?,
+    };
+    files::write(options.output.as_deref(), &text)?;
+    let statuses = checked.iter().map(|(report, _)| status(&Findings::of(report), None));
     let status = statuses.max_by_key(|&status| gravity(status)).unwrap_or(0);
     // The process ends here: freeing the programs first would only take time.
     std::mem::forget(checked);
@@ -225,7 +246,7 @@ fn text(options: &CheckOptions, checked: &[Checked]) -> Result<String> {
         let cases = checked.iter().map(|(report, _)| to_junit_case(&Findings::of(report), None));
         return Ok(to_junit_of(&cases.collect::<Vec<_>>()));
     }
-    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    let style = style(options);
     let one = |(report, subject): &Checked| {
         subject.render(report, options.format, style).map_err(|error| failed(subject.name(), error))
     };
@@ -297,7 +318,8 @@ fn check(options: &CheckOptions, subject: Subject) -> Result<Checked> {
         }
         _ => checked(&subject, spec.as_ref())?,
     };
-    let Some(path) = &options.fix else { return Ok((report, subject)) };
+    let path = options.fix.as_ref().filter(|path| fix::number(path).is_none());
+    let Some(path) = path else { return Ok((report, subject)) };
     Ok(match fix::write(path, &subject, &report, spec.as_ref())? {
         None => (report, subject),
         Some(Fixed::Spec(fixed)) => (checked(&subject, Some(&fixed))?, subject),

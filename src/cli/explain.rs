@@ -120,7 +120,7 @@ const FOR_MODELS: &[&str] = &["dim", "backend", "format", "output", "color"];
 fn explain(options: &ExplainOptions) -> Result<String> {
     let loaded = Loaded::open_at(&options.program, &options.choice, &options.given)?;
     let subject = loaded.subject(options.operators.backend, FOR_MODELS)?;
-    let style = Style { colour: options.color.on_stdout(options.output.as_deref()) };
+    let style = options.color.style(options.output.as_deref());
     let operators = operators::load_on(&options.operators)?;
     let failed = |error| failed(subject.name(), error);
     if options.store {

@@ -1,5 +1,6 @@
 //! Reading and writing files; `-` is standard input or output.
 use super::failure::{Failure, Result};
+use super::progress;
 use crate::escape;
 use crate::onnx::subject::Kind;
 use std::fmt::Display;
@@ -27,6 +28,7 @@ pub fn shown(path: &Path) -> String {
 
 /// Writes a message to standard error.
 pub fn complain(text: &str) {
+    progress::clear();
     eprintln!("sizewise: {}", escape::message(text));
 }
 
@@ -97,6 +99,7 @@ pub fn write(path: Option<&Path>, text: &str) -> Result<()> {
 /// # Errors
 /// A message that names the file.
 pub fn write_bytes(path: Option<&Path>, bytes: &[u8]) -> Result<()> {
+    progress::clear();
     match path {
         Some(path) if path.as_os_str() != "-" => {
             std::fs::write(path, bytes).map_err(|error| unusable(path, error))

@@ -3,12 +3,31 @@ use super::failure::{Failure, Result};
 use super::files;
 use super::programs::failed;
 use super::spec::Form;
+use crate::escape;
 use crate::kernels::Operators;
 use crate::onnx::check::Declaration;
 use crate::onnx::subject::{ModelFile, Subject};
 use crate::report::{Outcome, Report};
 use crate::spec::Spec;
 use std::path::Path;
+
+/// The number of a fix, if that is what `--fix` was given.
+pub fn number(path: &Path) -> Option<usize> {
+    path.to_str().filter(|text| text.bytes().all(|byte| byte.is_ascii_digit()))?.parse().ok()
+}
+
+/// The changed spec of a fix as Python; of one that declares sizes in a model, what it declares.
+///
+/// # Errors
+/// When there is no such fix.
+pub fn text(report: &Report, number: usize) -> Result<String> {
+    let fix = number.checked_sub(1).and_then(|at| report.fixes.get(at)).ok_or_else(|| {
+        let count = report.fixes.len();
+        Failure::usage(format!("there is no fix {number}: the report has {count}"))
+    })?;
+    let text = fix.code.as_ref().unwrap_or(&fix.text);
+    Ok(format!("{}\n", escape::lines(text.trim_end())))
+}
 
 /// What was written.
 pub enum Fixed {

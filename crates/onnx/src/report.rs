@@ -1,4 +1,5 @@
 //! What a check of a model found, as the report that a check of an exported program makes.
+use crate::changed::changed;
 use crate::check as model;
 use crate::check::{
     Condition, Data, Findings, LeftToRunTime, Limits, Named, Rejects, Shapes, ShownSize, ShownValue, Sizes,
@@ -13,7 +14,7 @@ use sizewise_check::check::{hash, tool};
 use sizewise_check::report::{
     AssertReport, Assumed, Cause, ConditionKind, Diagnostic, Fix, GraphView, GuardReport, GuardVerdict,
     Level, MismatchReport, Needed, Needs, NodeView, Outcome, ProgramInfo, Report, StatedReport, SymbolReport,
-    TensorInfo, UnsupportedReport, ValueView, every_element,
+    TensorInfo, UnsupportedReport, ValueView, dimensions, every_element,
 };
 use sizewise_check::spec::Spec;
 use sizewise_solve::Budget;
@@ -48,7 +49,7 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
     let found = check_within(model, limits.as_ref(), budget);
     let value = |name: &str| info(name, found.shapes.values.get(name));
     let types = inputs(model);
-    Report {
+    let report = Report {
         verdict: match found.verdict {
             Verdict::Ok => Outcome::Ok,
             Verdict::Violated => Outcome::Violated,
@@ -57,17 +58,18 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         inputs: types.iter().map(|input| value(&input.name)).collect(),
         outputs: model.graph.output.iter().map(|output| value(&output.name)).collect(),
         symbols: found.shapes.symbols.iter().map(symbol).collect(),
-        guards: guards(&found, &types),
+        guards: guards(&found, &types, limits.is_some()),
         minimal_guards: found.conditions.iter().map(|condition| condition.expr.clone()).collect(),
         mismatches: found.wrong_outputs.iter().map(|wrong| mismatch(wrong, &types)).collect(),
         unsupported: found.unknown.iter().map(unsupported).collect(),
         fixes: found.fixes.iter().map(|each| fix(each, model, limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
-        diagnostics: stated(&found).into_iter().chain(incomplete(&found)).chain(by_example(&found)).collect(),
+        diagnostics: diagnostics(&found),
         needs: Some(needs(&found)),
         runtime_asserts: found.run_time.iter().map(left_to_run_time).collect(),
         ..Report::new(tool(), program, assumed)
-    }
+    };
+    Report { dimensions: dimensions(&report), ..report }
 }
 
 /// `opset 17, com.microsoft 1, made by pytorch 2.15.0`.
@@ -86,7 +88,7 @@ fn versions(model: &Model) -> String {
 }
 
 /// The conditions with their verdicts: broken ones, undecided ones, and those that the declaration implies.
-fn guards(found: &Findings, types: &[Input]) -> Vec<GuardReport> {
+fn guards(found: &Findings, types: &[Input], has_spec: bool) -> Vec<GuardReport> {
     let of = |condition: &Condition, verdict| guard(condition, verdict);
     let violated = found.violations.iter().map(|violation| GuardReport {
         inputs: Some(shown(&violation.inputs)),
@@ -98,6 +100,7 @@ fn guards(found: &Findings, types: &[Input]) -> Vec<GuardReport> {
             violation.message
         )),
         follows: violation.follows,
+        undeclarable: violation.condition.is_bound && !has_spec,
         works: match violation.data {
             Some(_) => violation.works.as_ref().map(|(sizes, _)| shown(sizes)),
             None => found.works.as_ref().map(shown),
@@ -175,6 +178,9 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
         });
         let named = named.collect::<Vec<_>>().join(" and ");
         help.push(match has_spec {
+            _ if found.runs_nowhere.is_some() => {
+                "no fix: the model itself is wrong; declare inputs of other sizes, or export it again".to_owned()
+            }
             _ if own.iter().any(|condition| !condition.on_sizes) => {
                 "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
                     .to_owned()
@@ -217,6 +223,7 @@ fn fix(fix: &model::Fix, model: &Model, has_spec: bool) -> Fix {
             Rejects::Sizes(_) => Some(true),
         },
         note: note.filter(|_| !has_spec).map(str::to_owned),
+        changes: changed(fix, model),
         declarations: fix.changes.iter().map(model::Declaration::json).collect(),
     }
 }
@@ -343,6 +350,15 @@ fn unsupported((node, op, reason): &(String, String, String)) -> UnsupportedRepo
     UnsupportedReport { node: node.clone(), op: op.clone(), reason, stack: Vec::new() }
 }
 
+/// What is said beside the conditions.
+fn diagnostics(found: &Findings) -> Vec<Diagnostic> {
+    let nowhere = found.runs_nowhere.as_ref().map(|(node, says)| {
+        let message = format!("the model runs at no size: {node} refuses its operands whatever the sizes are ({says})");
+        Diagnostic { node: Some(node.clone()), ..Diagnostic::new("nothing-works", Level::Note, message) }
+    });
+    stated(found).into_iter().chain(incomplete(found)).chain(by_example(found)).chain(nowhere).collect()
+}
+
 /// What the file states of itself, where that is not what the model needs.
 fn stated(found: &Findings) -> Vec<Diagnostic> {
     let note = |message: String| Diagnostic::new("stated-condition", Level::Note, message);
@@ -439,6 +455,7 @@ pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {
                 values: named(&node.output).iter().map(view).collect(),
                 location: None,
                 code: None,
+                module: None,
             })
             .collect(),
         outputs: model.graph.output.iter().map(|output| output.name.clone()).collect(),

@@ -133,7 +133,7 @@ async fn piece(stream: &mut BodyDataStream, deadline: Instant) -> Result<Option<
 }
 
 fn too_large(most: usize) -> Problem {
-    Problem::new(Code::TooLarge, format!("the body is larger than {most} bytes"))
+    Problem::new(Code::TooLarge, format!("the body is larger than {most} bytes; `sizewise serve --max-body MIB` allows more, and `sizewise check` has no such limit"))
         .expecting(format!("at most {most} bytes"))
 }
 

@@ -40,6 +40,8 @@ pub enum FailOn {
     Violated,
     /// Something that is violated or undecided.
     Unknown,
+    /// Also a least or greatest size that a model needs and an ONNX file cannot declare.
+    Undeclarable,
 }
 
 impl FleetOptions {

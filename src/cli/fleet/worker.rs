@@ -252,7 +252,7 @@ fn entry(
     Ok(Entry {
         path: name.to_owned(),
         verdict: word(verdict).to_owned(),
-        status: status(verdict, job.options.fail_on),
+        status: status(&findings, job.options.fail_on),
         seconds: started.elapsed().as_secs_f64(),
         has_spec: report.assumed == Assumed::Spec,
         unsupported: report.unsupported.iter().map(|item| item.op.clone()).collect(),
@@ -293,8 +293,12 @@ fn word(verdict: Outcome) -> &'static str {
     }
 }
 
-/// The exit status for a verdict.
-pub fn status(verdict: Outcome, fail_on: Option<FailOn>) -> u8 {
+/// The exit status of what counts.
+pub fn status(findings: &Findings, fail_on: Option<FailOn>) -> u8 {
+    let verdict = match fail_on {
+        None | Some(FailOn::Undeclarable) => findings.verdict(),
+        Some(FailOn::Unknown | FailOn::Violated) => findings.verdict_on_declarable(),
+    };
     match verdict {
         Outcome::Ok => 0,
         Outcome::Violated => 1,

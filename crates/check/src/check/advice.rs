@@ -1,6 +1,7 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
+use super::obligation::NO_DATA_THERE;
 use crate::report::{
-    Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, origin,
+    dimensions, Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, origin,
 };
 use sizewise_env::Clause;
 
@@ -10,8 +11,10 @@ const MAX_ADVICE: usize = 3;
 /// The most dimensions that advice names.
 const MAX_NAMED: usize = 4;
 
-/// Adds advice to a report that has its fixes, and says in words where its open conditions come from.
+/// Adds advice and the table of dimensions to a report that has its fixes, and says in words where its open conditions come
+/// from.
 pub(super) fn advise(report: &mut Report) {
+    report.dimensions = dimensions(report);
     let open: Vec<usize> =
         (0..report.guards.len()).filter(|&i| report.guards[i].verdict != GuardVerdict::Implied).collect();
     for i in open {
@@ -41,6 +44,8 @@ fn of_condition(guard: &GuardReport) -> Option<String> {
     let shown = &guard.shown;
     let place = guard.location.as_ref().map(|line| format!(" before {line}")).unwrap_or_default();
     match guard.cause {
+        // Data pass at other sizes, and no condition is known that says at which.
+        Cause::Data if guard.clause.as_deref() == Some(NO_DATA_THERE) => None,
         Cause::Data => Some(format!(
             "state it in the code, `torch._check({shown})`{place}, so that other inputs are refused"
         )),

@@ -1,6 +1,7 @@
 //! A spec that is being repaired, with its changes as text and as conditions.
 use super::pipeline::Examined;
 use super::repair::{self, Changes};
+use crate::report::Changed;
 use crate::spec::{Change, Computed, Contract, Lines, NamedPlace, Spec, dimension_name};
 use sizewise_expr::escape::visible;
 use sizewise_expr::{Expr, Int, Symbol};
@@ -22,6 +23,8 @@ pub(super) struct Draft {
     meaning: Vec<(String, Expr)>,
     /// How many of those the given spec has.
     given: usize,
+    /// Where the dimensions stand that got names.
+    paths: Vec<(String, String)>,
     /// Whether a dimension became the same as another one.
     pub equates: bool,
     /// Whether a dimension may be no larger any more than in the example.
@@ -42,6 +45,7 @@ impl Draft {
             left: Vec::new(),
             conditions: Some(Vec::new()),
             meaning,
+            paths: Vec::new(),
             equates: false,
             caps: false,
         }
@@ -68,6 +72,7 @@ impl Draft {
         let e = first.assumptions.env.pool.symbol_expr(place.symbol);
         self.meaning.push((place.name.clone(), e));
         self.given = self.meaning.len();
+        self.paths.push((place.name.clone(), place.path));
         self.sizes.push(place.name);
     }
 
@@ -121,6 +126,20 @@ impl Draft {
     /// The changes as Python.
     pub fn text(&self) -> String {
         self.written().text()
+    }
+
+    /// What becomes of each dimension, in words.
+    pub fn changes(&self) -> Vec<Changed> {
+        let is_new = |name: &str| self.meaning[self.given..].iter().any(|(new, _)| new == name);
+        let changed = |(name, needs): (String, String)| {
+            let computed = self.computed.iter().map(|place| (&place.name, &place.path));
+            let mut named = self.paths.iter().map(|(name, path)| (name, path)).chain(computed);
+            let source = named.find(|(known, _)| **known == name).map(|(_, path)| path.clone());
+            let named = |word: &str| self.paths.iter().find(|(name, _)| name == word).map(|(_, path)| path.as_str());
+            let needs: Vec<&str> = needs.split(' ').map(|word| named(word).unwrap_or(word)).collect();
+            Changed { dim: source.clone().unwrap_or(name), source, needs: needs.join(" ") }
+        };
+        self.written().needs(|name| !is_new(name)).into_iter().map(changed).collect()
     }
 
     /// What the spec said of computed dimensions that are left to torch.

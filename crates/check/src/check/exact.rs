@@ -79,6 +79,7 @@ impl Session<'_> {
             proved: is_proved,
             cost: cost.text(),
             loses: cost.loses(),
+            changes: Vec::new(),
             note: None,
             assumptions: texts,
             declarations: Vec::new(),

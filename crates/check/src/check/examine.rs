@@ -88,6 +88,7 @@ impl<'p> Examination<'_, 'p> {
         }
         self.consequences(&mut base);
         if self.detailed {
+            self.put_simply(&base);
             self.counterexamples_nearby(run, &base);
         }
     }

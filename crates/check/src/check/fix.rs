@@ -51,6 +51,15 @@ impl Session<'_> {
         if spec.shapes().is_some() {
             return Ok(self.exact_fix(spec, first, budget)?.into_iter().collect());
         }
+        let mut fixes = self.completions(spec, budget)?;
+        let known = fixes.len();
+        fixes.extend(self.narrowings(spec, first, budget)?);
+        fixes.truncate((known + 1).max(MAX_FIXES + 1));
+        Ok(fixes)
+    }
+
+    /// The repairs that narrow a violated spec.
+    fn narrowings(&self, spec: &Spec, first: &mut Examined, budget: &Budget) -> Result<Vec<Fix>, CheckError> {
         let mut start = Draft::new(spec, self.contract(), first);
         let constants = constant_numbers(first);
         for (input, path, condition) in &constants {
@@ -294,6 +303,7 @@ impl Session<'_> {
             proved,
             cost: cost.text(),
             loses: cost.loses(),
+            changes: draft.changes(),
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             assumptions: Vec::new(),
             declarations: Vec::new(),

@@ -7,7 +7,6 @@ use super::evaluate::Shapes;
 use super::examine::Examination;
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
-use super::summary;
 use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
@@ -29,6 +28,8 @@ const REACH: [i64; 3] = [130, 12, 4];
 const USUAL: [i64; 12] = [1, 2, 3, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 /// The most sizes that are tried of one symbol, by the number of sizes that change together.
 const MAX_TRIED: [usize; 3] = [280, 40, 12];
+/// How many sizes between two that are known to differ are tried one after the other.
+const MAX_BETWEEN: i64 = 4096;
 /// The most symbols that are changed; of conditions on more, some stay as in the example.
 const MAX_SYMBOLS: usize = 6;
 /// Counterexamples that are tried on the program before the first one found is kept.
@@ -175,6 +176,7 @@ impl Search<'_> {
             }
         }
         if good {
+            self.move_closer(&mut found);
             return found;
         }
         let sizes = tries(1);
@@ -205,6 +207,22 @@ impl Search<'_> {
             }
         }
         found
+    }
+
+    /// Moves the best counterexample as close to the example as it gets, if it changes one size: of the sizes that are not
+    /// next to the example, only some are tried at first.
+    fn move_closer(&self, found: &mut Vec<(Score, Witness)>) {
+        let Some((best, changed)) = found.first().cloned() else { return };
+        let [(symbol, size)] = changed.as_slice() else { return };
+        let Some(example) = self.example.get(symbol) else { return };
+        let closer = between(example, size).into_iter().find_map(|size| {
+            let changed = vec![(*symbol, size)];
+            Some((self.score(&changed, Some(&best))?, changed))
+        });
+        if let Some(closer) = closer {
+            found.insert(0, closer);
+            found.truncate(MAX_REPLAYED);
+        }
     }
 
     /// The sizes nearest to a counterexample at which everything holds that is violated somewhere; the example rather
@@ -241,8 +259,36 @@ impl Search<'_> {
             let with = |size: &Int| changed.iter().map(|(s, _)| (*s, size.clone())).collect::<Witness>();
             return sizes.iter().map(with).find(|at| good(at)).or(example);
         }
-        best.map(|(_, at)| at).or(example)
+        best.map(|(_, at)| self.closer(changed, at, &good)).or(example)
     }
+
+    /// Sizes at which everything holds, moved as close to a counterexample as they get, if one size differs.
+    fn closer(
+        &self,
+        broken: &[(Symbol, Int)],
+        works: Witness,
+        good: &impl Fn(&[(Symbol, Int)]) -> bool,
+    ) -> Witness {
+        let mut differ = (0..works.len()).filter(|&i| broken.get(i) != Some(&works[i]));
+        let (Some(at), None) = (differ.next(), differ.next()) else { return works };
+        let (symbol, size) = works[at].clone();
+        let Some((_, from)) = broken.get(at).filter(|(same, _)| *same == symbol) else { return works };
+        let with = |size: &Int| {
+            let mut moved = works.clone();
+            moved[at].1 = size.clone();
+            moved
+        };
+        // A size of 0 works in too many programs to be of use.
+        let mut sizes = between(from, &size).into_iter().filter(|size| !size.is_zero());
+        sizes.find_map(|size| Some(with(&size)).filter(|moved| good(moved))).unwrap_or(works)
+    }
+}
+
+/// The sizes between two, from the first on, without both; none if there are too many.
+fn between(from: &Int, to: &Int) -> Vec<Int> {
+    let distance = (to - from).abs().to_i64().filter(|&distance| distance <= MAX_BETWEEN).unwrap_or(0);
+    let step = if to > from { Int::ONE } else { -&Int::ONE };
+    (1..distance).map(|n| from + &(&step * &Int::from(n))).collect()
 }
 
 /// Adds the symbols of conditions that speak of one that is there already.
@@ -395,7 +441,7 @@ impl<'p> Examination<'_, 'p> {
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
-        let shown = summary::condition(self.assumptions, base, obligation.condition);
+        let shown = guard.shown.clone();
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),

@@ -5,6 +5,9 @@ use crate::spec::{Assumptions, DemandKind};
 use sizewise_env::{Clause, GuardKind, Origin};
 use sizewise_expr::{Expr, Func, Int, Pool};
 
+/// What reports call a condition that only says that no data passes at some sizes.
+pub(super) const NO_DATA_THERE: &str = "no data passes at these sizes";
+
 /// What requires a condition to hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Source {
@@ -22,6 +25,8 @@ pub(super) enum Source {
     Strides,
     /// Some data passes the runtime assertions.
     SomeData,
+    /// No data passes them at these sizes, and no condition was found that says at which others some does.
+    NoDataThere,
 }
 
 /// A condition to be proved from the assumptions.
@@ -46,6 +51,7 @@ impl Obligation {
             Source::GuardDivisor => "divisor in a guard",
             Source::Strides => "strides",
             Source::SomeData => "some data passes",
+            Source::NoDataThere => NO_DATA_THERE,
         };
         Some(name.to_string())
     }
@@ -64,7 +70,7 @@ impl Obligation {
             }
             Source::Guard(GuardKind::Precondition, _) => ConditionKind::Precondition,
             Source::ElementCount => ConditionKind::Overflow,
-            Source::SomeData => ConditionKind::Runtime,
+            Source::SomeData | Source::NoDataThere => ConditionKind::Runtime,
         }
     }
 

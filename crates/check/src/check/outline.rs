@@ -51,6 +51,7 @@ impl Writer<'_> {
                 values: node.output_values().map(|id| self.value(graph, id)).collect(),
                 location: location.map(|l| l.to_string()),
                 code: location.map(|l| l.code.to_string()).filter(|code| !code.is_empty()),
+                module: node.provenance.module().filter(|path| !path.is_empty()).map(str::to_string),
             });
             if depth < MAX_DEPTH {
                 for input in &node.inputs {
@@ -81,10 +82,10 @@ impl Writer<'_> {
             Sym::Expr(expr) => {
                 let text = self.exprs.get(expr).map_or("?", |known| &known.text);
                 match read::closed(&mut self.pool, text) {
-                    Ok(read) => {
-                        print::try_expression(&self.pool, read.expr).unwrap_or_else(|_| text.to_string())
+                    Ok(read) if print::try_expression(&self.pool, read.expr).is_ok() => {
+                        print::python(&self.pool, read.expr, &|symbol| self.pool.symbol_name(symbol))
                     }
-                    Err(_) => text.to_string(),
+                    _ => text.to_string(),
                 }
                 .into()
             }

@@ -147,6 +147,7 @@ impl Checker {
         examination.rest(&mut run);
         if task.detailed {
             examination.trace_causes(&mut run);
+            task.spec.into_iter().for_each(|spec| examination.blame_spec(spec));
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
         let (roots, open) = (examination.roots(), std::mem::take(&mut examination.open));

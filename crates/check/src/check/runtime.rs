@@ -85,14 +85,16 @@ impl Group {
     }
 
     /// A condition on input sizes that holds wherever some data passes, and is false at an assignment where none does:
-    /// `candidate`, unless data passes where it is false, else that the sizes are not those of the assignment.
-    fn necessary(&self, base: &ShapeEnv, candidate: Expr, none_passes: &Witness) -> Expr {
+    /// `candidate`, if it is proved to be needed, else that the sizes are not those of the assignment. Data may pass where
+    /// a candidate is false: `h*w == n` of a search for factors is no `n % 2 == 0`.
+    fn necessary(&self, base: &ShapeEnv, candidate: Expr, none_passes: &Witness, budget: &Budget) -> Expr {
         let mut passing = base.clone();
         self.conditions.iter().for_each(|&condition| passing.assume(condition));
         let (pool, facts) = passing.facts();
-        let Verdict::Refuted { .. } = decide(pool, facts, candidate, &Budget::small()).verdict else {
+        let verdict = decide(pool, facts, candidate, budget).verdict;
+        if matches!(verdict, Verdict::Implied { .. } | Verdict::Inconsistent { .. }) {
             return candidate;
-        };
+        }
         let sizes = pool.free_symbols(&self.conditions);
         let others =
             none_passes.iter().filter(|(symbol, _)| sizes.contains(symbol)).map(|(symbol, value)| {
@@ -139,8 +141,10 @@ impl Examination<'_, '_> {
                     let assert = own.or_else(|| group.culprit(base, &witness)).unwrap_or(assert);
                     let (pool, facts) = base.facts();
                     // It is a combination of the terms that were tried: simplify it before it is shown.
-                    let condition = simplify(pool, &mut facts.clone(), condition, &Budget::small());
-                    let obligation = obligation(condition, &assert);
+                    let tried = simplify(pool, &mut facts.clone(), condition, &Budget::small());
+                    let condition = group.necessary(base, tried, &witness, &self.prover().budget);
+                    let source = if condition == tried { Source::SomeData } else { Source::NoDataThere };
+                    let obligation = Obligation { source, ..obligation(condition, &assert) };
                     let proof = self.prover().refuted(&obligation, witness, Rung::Search.name());
                     self.write(run, base, &obligation, proof);
                 }
@@ -178,7 +182,7 @@ pub(super) fn needed(assumptions: &Assumptions, run: &mut Run, known: &[Expr]) -
             let (pool, facts) = base.facts();
             let found = feasible(pool, facts, &group.symbols, &group.conditions, &Budget::small());
             let Feasibility::Never { condition, witness, .. } = found else { break };
-            let condition = group.necessary(&base, condition, &witness);
+            let condition = group.necessary(&base, condition, &witness, &Budget::small());
             needed.push(condition);
             base.assume(condition);
         }

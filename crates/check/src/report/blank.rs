@@ -26,6 +26,7 @@ impl Report {
             minimal_guards: Vec::new(),
             mismatches: Vec::new(),
             unsupported: Vec::new(),
+            dimensions: Vec::new(),
             fixes: Vec::new(),
             help: Vec::new(),
             runtime_asserts: Vec::new(),
@@ -70,6 +71,8 @@ impl GuardReport {
             works_values: None,
             settled_by: None,
             origin: None,
+            undeclarable: false,
+            left_static: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 use super::codes::CODES;
 use super::findings::{Finding, findings};
 use super::model::{Outcome, Report};
-use super::rules::RULES;
+use super::rules::{RULES, UNDECLARABLE};
 use serde::{Deserialize, Serialize};
 
 /// A finding by what stays the same where lines move.
@@ -80,9 +80,25 @@ impl<'r> Findings<'r> {
         match self.report.verdict {
             verdict if self.dropped == 0 => verdict,
             Outcome::Ok => Outcome::Ok,
-            verdict @ (Outcome::Violated | Outcome::Invalid) if has("error") => verdict,
+            verdict @ (Outcome::Violated | Outcome::Invalid) if has("error") || self.has_undeclarable() => verdict,
             _ if has("warning") => Outcome::Unknown,
             _ => Outcome::Ok,
+        }
+    }
+
+    fn has_undeclarable(&self) -> bool {
+        self.list.iter().any(|finding| *finding.rule == UNDECLARABLE)
+    }
+
+    /// The verdict but for bounds that an ONNX file cannot declare.
+    pub fn verdict_on_declarable(&self) -> Outcome {
+        let is_error = |finding: &Finding| finding.rule.level == "error";
+        match self.verdict() {
+            Outcome::Violated if self.has_undeclarable() && !self.list.iter().any(is_error) => {
+                let others = self.weighty().any(|finding| *finding.rule != UNDECLARABLE);
+                if others { Outcome::Unknown } else { Outcome::Ok }
+            }
+            verdict => verdict,
         }
     }
 

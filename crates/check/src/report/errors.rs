@@ -1,20 +1,17 @@
 //! The errors of a report as text: what is broken, the line that is responsible, an example, what to change.
-use super::model::{Frame, GuardReport, GuardVerdict, MismatchReport, Report};
+use super::model::{Cause, ConditionKind, Frame, GuardReport, GuardVerdict, MismatchReport, Outcome, Report};
 use super::origin::needed;
-use super::style::Style;
-use super::words::{allows, every_element, plural, settled_too, shapes, short, standing};
+use super::style::{Style, WHOLE};
+use super::words::{allows, every_element, has_word, plural, settled_too, shapes, short, shown_file};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
-use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Of more errors than this, the first is shown in full, then the fixes, then the others in short.
-const MAX_IN_FULL: usize = 2;
-/// The most errors that are shown in short.
-const MAX_IN_SHORT: usize = 3;
-/// Longer conditions are not among the first that are shown in short.
-const MAX_READABLE: usize = 60;
+/// The most errors that are shown: the first in full, the others in short.
+const MAX_SHOWN: usize = 3;
+/// The longest condition that is shown, in characters.
+const MAX_CONDITION: usize = 100;
 /// Of more inputs, only those are shown that differ from the example.
 const MAX_INPUTS: usize = 3;
 /// The longest line of source that is shown whole, in characters.
@@ -43,61 +40,101 @@ pub(super) fn have_no_lines(report: &Report) -> bool {
     report.program.onnx.is_none() && is_violated && !names_a_line
 }
 
-/// The errors, with fixes and advice.
+/// The errors in the order in which they are shown: what an operator or the code needs before what only the trace asks for,
+/// and what people can read first.
+fn ordered(report: &Report) -> Vec<&GuardReport> {
+    let (mut own, _) = own_and_follow(report);
+    let rank = |guard: &GuardReport| match guard.cause {
+        Cause::Specialisation | Cause::Divisor | Cause::Layout => 2,
+        Cause::Record if guard.node.is_none() && guard.left_static.is_none() => 1,
+        _ => 0,
+    };
+    own.sort_by_key(|guard| (guard.shown.chars().count() > MAX_CONDITION, rank(guard)));
+    own
+}
+
+/// Whether a text leaves something out.
+pub(super) fn hides_some(report: &Report, style: Style) -> bool {
+    let (errors, follow) = count(report);
+    report.verdict == Outcome::Violated && !style.is_all() && (errors > MAX_SHOWN || follow > 0)
+}
+
+/// The errors.
 pub(super) fn write(out: &mut String, report: &Report, style: Style) {
-    let (own, follow) = own_and_follow(report);
-    let in_full = if own.len() > MAX_IN_FULL { 1 } else { own.len() };
-    for guard in &own[..in_full] {
-        in_full_length(out, report, guard, style);
-    }
-    let many = own.len() > in_full;
-    if many {
-        fixes(out, report, style);
-    }
-    // Those that people can read first.
-    let mut others = own[in_full..].to_vec();
-    others.sort_by_key(|guard| guard.shown.len() > MAX_READABLE);
-    for guard in others.into_iter().take(MAX_IN_SHORT) {
+    let (all, own) = (style.is_all(), ordered(report));
+    let most = if all { usize::MAX } else { MAX_SHOWN };
+    for (at, guard) in own.iter().take(most).enumerate() {
         title(out, report, guard, style);
-        arrow(out, guard);
-        example(out, report, guard, style);
+        match at == 0 || all {
+            true => in_full_length(out, report, guard, style),
+            false => in_short(out, report, guard, style),
+        }
     }
-    let left = (own.len() - in_full).saturating_sub(MAX_IN_SHORT);
-    if left > 0 {
-        let _ = writeln!(
-            out,
-            "\n... and {} (all of them with --format json)",
-            plural(left, "more error", "more errors")
-        );
-    }
-    if !follow.is_empty() {
-        let shown: Vec<Cow<str>> = follow.iter().take(3).map(|g| short(&g.shown)).collect();
-        let more = if follow.len() > 3 { ", ..." } else { "" };
-        let gap = if left > 0 { "" } else { "\n" };
-        let too = settled_too(own.len(), follow.len());
-        let _ = writeln!(out, "{gap}{too}: {}{more}", shown.join(", "));
-    }
-    for mismatch in report.mismatches.iter().take(MAX_IN_SHORT) {
+    let mismatches = if all { usize::MAX } else { MAX_SHOWN.saturating_sub(own.len()).max(1) };
+    for mismatch in report.mismatches.iter().take(mismatches) {
         wrong_record(out, report, mismatch, style);
     }
-    if report.mismatches.len() > MAX_IN_SHORT {
-        let _ = writeln!(out, "\n... and {} more of these", report.mismatches.len() - MAX_IN_SHORT);
+    let left = own.len().saturating_sub(most) + report.mismatches.len().saturating_sub(mismatches);
+    if left > 0 {
+        let _ = writeln!(out, "\n... and {} (--all shows them)", plural(left, "more error", "more errors"));
     }
-    if !many {
-        fixes(out, report, style);
+    let (_, follow) = own_and_follow(report);
+    if all && !follow.is_empty() {
+        let shown: Vec<String> = follow.iter().map(|g| short(&g.shown).into_owned()).collect();
+        let _ = writeln!(out, "\n{}: {}", settled_too(own.len(), follow.len()), shown.join(", "));
     }
 }
 
 fn title(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
     let code = style.error("error[guard-not-implied]");
-    let _ = writeln!(out, "\n{code}: {} shapes that break `{}`", allows(report), short(&guard.shown));
+    let _ = writeln!(out, "\n{code}: {}", broken(report, guard));
+}
+
+/// What is wrong, in a sentence.
+pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
+    let allows = allows(report);
+    if let Some(path) = &guard.left_static {
+        let size = guard.shown.split_once(" == ").map_or(guard.shown.as_str(), |(size, _)| size);
+        let number = guard.shown.rsplit(' ').next().unwrap_or_default();
+        return format!(
+            "{} and {} have to be equal, and your spec leaves the second one static at {}",
+            visible(size),
+            visible(path),
+            visible(number)
+        );
+    }
+    if guard.kind == ConditionKind::Runtime && guard.clause.as_deref() != Some("some data passes") {
+        let there = guard.witness.as_ref().map(|witness| assignment(report, witness)).unwrap_or_default();
+        return format!("{allows} {}, where no data pass the program's own checks", visible(&there));
+    }
+    let is_sentence = guard.because.first() != Some(&guard.shown) && !guard.shown.contains(['=', '<', '>', '%']);
+    if report.program.onnx.is_some() && is_sentence {
+        return match report.has("nothing-works") {
+            true => format!("the model runs at no size: it needs that {}", visible(&guard.shown)),
+            false => format!("{allows} shapes that a node refuses: it needs that {}", visible(&guard.shown)),
+        };
+    }
+    let bound = if guard.undeclarable { ", a bound, which an ONNX file cannot declare" } else { "" };
+    format!("{allows} shapes that break {}{bound}", condition(report, guard))
+}
+
+/// A condition in back-ticks; of one that is too long to read, the sizes that it speaks of.
+fn condition(report: &Report, guard: &GuardReport) -> String {
+    let length = guard.shown.chars().count();
+    if length <= MAX_CONDITION {
+        return format!("`{}`", visible(&guard.shown));
+    }
+    let speaks = report.symbols.iter().filter(|(name, _)| has_word(&guard.expr, name));
+    let names: Vec<&str> = speaks
+        .filter_map(|(_, symbol)| symbol.dim.as_deref().or(symbol.source.as_deref()))
+        .collect();
+    format!("a condition of {length} characters on {} (--format json has it)", visible(&names.join(", ")))
 }
 
 fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
-    title(out, report, guard, style);
-    place(out, guard, style);
+    place(out, report, guard, style);
     example(out, report, guard, style);
-    if let Some(consequence) = &guard.consequence {
+    if let Some(consequence) = consequence(guard) {
         let _ = writeln!(out, "  then          {}", visible(consequence));
     }
     if let Some(works) = &guard.works {
@@ -107,13 +144,36 @@ fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style:
     }
 }
 
+/// The line, why, and an example.
+fn in_short(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
+    arrow(out, guard);
+    let (word, what) = needed_in(report, guard);
+    let _ = writeln!(out, "  {word:<14}{}", visible(&what));
+    example(out, report, guard, style);
+}
+
+/// What happens at the counterexample; nothing where the condition says it.
+fn consequence(guard: &GuardReport) -> Option<&str> {
+    let says_no_more = guard.kind == ConditionKind::Runtime || guard.shown.chars().count() > MAX_CONDITION;
+    guard.consequence.as_deref().filter(|_| !says_no_more)
+}
+
+/// What needs a condition; of one on data, what the program checks.
+fn needed_in(report: &Report, guard: &GuardReport) -> (&'static str, String) {
+    let node = guard.node.as_ref().filter(|_| guard.kind == ConditionKind::Runtime);
+    match node.and_then(|node| report.runtime_asserts.iter().find(|assert| assert.after_node == *node)) {
+        Some(assert) => ("because", format!("the program checks `{}` when it runs ({})", assert.expr, assert.after_node)),
+        None => needed(guard),
+    }
+}
+
 /// The line that is responsible, how the program comes to it, and what needs the condition.
-pub(super) fn place(out: &mut String, guard: &GuardReport, style: Style) {
+pub(super) fn place(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
     arrow(out, guard);
     if let Some(code) = &guard.code {
-        let _ = writeln!(out, "   |  {}", style.strong(&one_line(code)));
+        let _ = writeln!(out, "{WHOLE}   |  {}", style.strong(&one_line(code)));
     }
-    let (word, what) = needed(guard);
+    let (word, what) = needed_in(report, guard);
     let _ = writeln!(out, "  {word:<14}{}", visible(&what));
     callers(out, &guard.stack);
 }
@@ -142,19 +202,6 @@ fn arrow(out: &mut String, guard: &GuardReport) {
 fn frame(frame: &Frame) -> String {
     let function = if frame.function.is_empty() { String::new() } else { format!(", in {}", frame.function) };
     visible(&format!("{}:{}{function}", shown_file(&frame.file), frame.line)).into_owned()
-}
-
-/// A path relative to the packages' folder, or as it is if it is relative; else the name of the file.
-fn shown_file(file: &str) -> &str {
-    for folder in ["site-packages/", "dist-packages/"] {
-        if let Some((_, below)) = file.split_once(folder) {
-            return below;
-        }
-    }
-    if file.starts_with('/') || file.contains('\\') {
-        return file.rsplit(['/', '\\']).next().unwrap_or(file);
-    }
-    file
 }
 
 /// The user's own frames after the first; those of libraries are counted.
@@ -211,13 +258,6 @@ fn changed(
     (kept, true)
 }
 
-/// Whether a name stands in an expression as a word of its own.
-fn has_word(text: &str, name: &str) -> bool {
-    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    text.match_indices(name)
-        .any(|(at, _)| !part(text[..at].chars().next_back()) && !part(text[at + name.len()..].chars().next()))
-}
-
 /// The witness in the user's own names.
 fn assignment(report: &Report, witness: &IndexMap<String, Json>) -> String {
     let own = |name: &String| {
@@ -237,32 +277,5 @@ fn wrong_record(out: &mut String, report: &Report, mismatch: &MismatchReport, st
     let _ = writeln!(out, "  node {}", visible(&mismatch.node));
     if let Some(inputs) = &mismatch.inputs {
         let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));
-    }
-}
-
-fn fixes(out: &mut String, report: &Report, style: Style) {
-    if !report.fixes.is_empty() || !report.help.is_empty() {
-        let _ = writeln!(out);
-    }
-    for (i, fix) in report.fixes.iter().enumerate() {
-        let mut lines = fix.text.lines().map(visible);
-        let name = style.good(&format!("fix {}", i + 1));
-        let _ = writeln!(out, "{name}         {}", lines.next().unwrap_or_default());
-        for line in lines {
-            let _ = writeln!(out, "              {line}");
-        }
-        let state = standing(report, fix);
-        match &fix.cost {
-            Some(cost) => drop(writeln!(out, "              {state}; {}", visible(cost))),
-            None => drop(writeln!(out, "              {state}")),
-        }
-        if let Some(note) = &fix.note {
-            let _ = writeln!(out, "              {}", visible(note));
-        }
-    }
-    for help in &report.help {
-        let (word, text) =
-            help.split_once(": ").filter(|(word, _)| *word == "no fix").unwrap_or(("help", help));
-        let _ = writeln!(out, "{:<14}{}", style.good(word), visible(text));
     }
 }

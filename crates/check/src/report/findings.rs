@@ -1,9 +1,9 @@
 //! The findings of a report as a flat list, for formats that tools read.
-use super::errors::own_and_follow;
+use super::errors::{broken, own_and_follow};
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
-use super::words::{allows, assumed, every_element, fix_settles, plural, settled_too, shapes, standing};
+use super::words::{assumed, every_element, fix_settles, plural, settled_too, shapes, standing};
 
 /// The most conditions that a remark names.
 const MAX_NAMED: usize = 3;
@@ -85,7 +85,7 @@ fn capital(text: &str) -> String {
 
 /// A violated condition: what breaks it, what happens then, what needs it, what works and what to change.
 fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
-    let mut finding = Finding::at(rules::violated(guard.kind), &guard.stack, &guard.shown);
+    let mut finding = Finding::at(rules::violated(guard), &guard.stack, &guard.shown);
     finding.node = guard.node.as_deref();
     let example = guard
         .inputs
@@ -93,7 +93,7 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
         .map(|inputs| format!(", such as {}", shapes(report, inputs)))
         .unwrap_or_default();
     let mut sentences =
-        vec![format!("{} shapes that break `{}`{example}.", capital(allows(report)), guard.shown)];
+        vec![format!("{}{example}.", capital(&broken(report, guard)))];
     if let Some(consequence) = &guard.consequence {
         sentences.push(format!("Then {consequence}."));
     }

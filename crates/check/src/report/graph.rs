@@ -29,7 +29,11 @@ pub struct NodeView {
     /// The user's line.
     pub location: Option<String>,
     /// The text of that line.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// The module around it: `encoder.layers.0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
 }
 
 /// A value.
@@ -42,5 +46,6 @@ pub struct ValueView {
     /// The sizes of a tensor: integers, or expressions in the program's symbols.
     pub sizes: Option<Vec<Json>>,
     /// The value of an integer, in the program's symbols.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<Json>,
 }

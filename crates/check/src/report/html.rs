@@ -1,8 +1,11 @@
 //! The report as a page, all in one file; the service's page shows the same view.
-use super::graph::GraphView;
+use super::graph::{GraphView, ValueView};
 use super::model::Report;
+use super::style::{Detail, Style};
+use super::text::to_text;
 use serde::Serialize;
-use sizewise_expr::escape::{html, page_json};
+use serde_json::Value as Json;
+use sizewise_expr::escape::{html, page_json, visible};
 
 /// The style of pages.
 pub const PAGE_STYLE: &str = include_str!("page/view.css");
@@ -32,8 +35,40 @@ pub fn to_html(report: &Report, graph: &GraphView) -> String {
         .replace("{{title}}", &title)
         .replace("{{style}}", PAGE_STYLE)
         .replace("{{script}}", PAGE_SCRIPT)
-        // The data comes last: nothing in it is replaced.
+        // What programs say comes last: nothing in it is replaced.
+        .replace("{{still}}", &still(report, graph).replace("{{", "{&#123;"))
         .replace("{{data}}", &data)
+}
+
+/// The report and the graph as a reader sees them where no script runs: in mail, or in an artifact viewer.
+fn still(report: &Report, graph: &GraphView) -> String {
+    let style = Style { detail: Detail::All, ..Style::default() };
+    let mut nodes = String::new();
+    for value in &graph.inputs {
+        line(&mut nodes, 0, &value.name, std::slice::from_ref(value), "input");
+    }
+    for node in &graph.nodes {
+        line(&mut nodes, node.depth, &node.name, &node.values, &node.op);
+    }
+    format!(
+        "<section class=\"card\" aria-label=\"report\"><pre class=\"report\">{}</pre></section>\n\
+         <section class=\"card\" aria-label=\"graph\"><h2>Graph</h2><pre class=\"report\">{}</pre></section>",
+        html(&to_text(report, style)),
+        html(&nodes)
+    )
+}
+
+/// `  add: f32[b, 4]   aten.add.Tensor`
+fn line(out: &mut String, depth: usize, name: &str, values: &[ValueView], op: &str) {
+    let shape = |value: &ValueView| {
+        let size = |size: &Json| size.as_str().map_or_else(|| size.to_string(), str::to_owned);
+        let sizes = value.sizes.as_ref().map(|sizes| sizes.iter().map(size).collect::<Vec<_>>().join(", "));
+        sizes.map_or_else(|| value.kind.clone(), |sizes| format!("{}[{sizes}]", value.kind))
+    };
+    let shapes: Vec<String> = values.iter().map(shape).collect();
+    let text = format!("{:indent$}{name}: {}   {op}", "", shapes.join(", "), indent = 2 * depth);
+    out.push_str(&visible(&text));
+    out.push('\n');
 }
 
 /// A program of a page with several: its view as JSON, at a place to link to.

@@ -94,6 +94,8 @@ pub struct Report {
     pub mismatches: Vec<MismatchReport>,
     /// Nodes whose operator has no kernel: their records are trusted.
     pub unsupported: Vec<UnsupportedReport>,
+    /// The dimensions that the first fix changes: what is allowed, what is needed, and where that comes from.
+    pub dimensions: Vec<DimensionReport>,
     /// Fixes. Each is proved to work, or proved but for the operators that have no shape function.
     pub fixes: Vec<Fix>,
     /// What else can be done, and why there is no fix where there is none.
@@ -245,6 +247,12 @@ pub struct GuardReport {
     pub settled_by: Option<String>,
     /// What needs a condition that is not implied, or why it was recorded, in words: `needed by view = ...`.
     pub origin: Option<String>,
+    /// Whether it is a bound that an ONNX file cannot declare; never of a check with a spec.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub undeclarable: bool,
+    /// The size that the spec leaves static, if that breaks the condition: `y.shape[1]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_static: Option<String>,
 }
 
 /// What a condition's node and line have to do with it.
@@ -304,6 +312,8 @@ pub enum Cause {
     Data,
     /// An ONNX model declares the size as a number.
     Declared,
+    /// The spec leaves another size static that the program takes equal to it.
+    Forgotten,
 }
 
 impl Cause {
@@ -320,6 +330,7 @@ impl Cause {
             Cause::Overflow => "sizes have 64 bits",
             Cause::Data => "no data passes the assertions otherwise",
             Cause::Declared => "the model declares the size as a number",
+            Cause::Forgotten => "the spec leaves another size static that has to be equal",
         }
     }
 }
@@ -375,6 +386,9 @@ pub struct Fix {
     pub cost: Option<String>,
     /// Whether it rejects shapes that work. Null if that is not known, or left to the exported module.
     pub loses: Option<bool>,
+    /// What becomes of each dimension that it changes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Changed>,
     /// What an export with the changed spec needs besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -385,6 +399,32 @@ pub struct Fix {
     /// spec, if there is one, is then that of the model with these declarations.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub declarations: Vec<Json>,
+}
+
+/// A dimension that a fix changes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Changed {
+    /// The name of the dimension, or where it stands.
+    pub dim: String,
+    /// Where it stands: `x.shape[0]`; null for a named dimension, which may stand in several places.
+    pub source: Option<String>,
+    /// What it may be, in words: `75..4000`, `a multiple of 2, 4..64`.
+    pub needs: String,
+}
+
+/// A dimension that is too free: a row of the table that a report begins with.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct DimensionReport {
+    /// The name of the dimension, or where it stands.
+    pub dim: String,
+    /// Where it stands, or first stands: `x.shape[0]`.
+    pub source: Option<String>,
+    /// What is allowed now: `1..4000`.
+    pub allows: String,
+    /// What the first fix makes of it.
+    pub needs: String,
+    /// The places that need it: lines of code, or nodes.
+    pub from: Vec<String>,
 }
 
 /// A condition on sizes known only at run time, or of an ONNX model on the values of its inputs.

@@ -1,5 +1,5 @@
 //! Where a condition comes from, in words: what needs it, or why torch.export recorded it.
-use super::model::{Cause, GuardReport, Traced};
+use super::model::{Cause, ConditionKind, GuardReport, Traced};
 use super::words::plural;
 
 /// What needs a condition, or why it was recorded: `needed by view = aten.view.default (view.C1)`.
@@ -8,25 +8,25 @@ pub fn origin(guard: &GuardReport) -> String {
     format!("{word} {what}")
 }
 
-/// What needs a condition, or why it was recorded, and the word before it: `needed by` or `recorded`.
+/// What needs a condition, or why it was recorded, and the word before it: `needed by` or `because`.
 pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
     let node = guard.node.as_deref().zip(guard.op.as_deref());
-    let clause = guard.clause.as_ref().map(|c| format!(" ({c})")).unwrap_or_default();
+    let clause = guard.clause.as_ref().filter(|_| guard.kind != ConditionKind::Runtime);
+    let clause = clause.map(|c| format!(" ({c})")).unwrap_or_default();
     let more = match guard.more_nodes {
         0 => String::new(),
         n => format!(", and {}", plural(n, "more node", "more nodes")),
     };
     match (guard.traced, node) {
-        (Traced::Forced, Some((node, op))) => {
-            ("needed by", format!("{node} = {op}{clause}{more}; torch.export recorded it"))
-        }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
-        (Traced::Asked, _) => ("needed by", asked_by(guard.cause).to_owned()),
+        (Traced::Asked, _) => ("because", asked_by(guard.cause).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
-            let line =
-                if traced == Traced::First { "; this line is where the size first appears" } else { "" };
-            ("recorded", format!("at export{}{line}", recorded_because(guard)))
+            let line = match traced {
+                Traced::First => "; this line is only where the size first appears",
+                _ => "",
+            };
+            ("because", format!("{}{line}", recorded_because(guard)))
         }
     }
 }
@@ -34,37 +34,36 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
 /// What asked for a condition while torch traced the program.
 fn asked_by(cause: Cause) -> &'static str {
     match cause {
-        Cause::Layout => {
-            "torch's check of strides at this line; torch.export recorded what the example answers"
-        }
-        Cause::Assertion => "an assertion of the code at this line",
-        Cause::Operator => "an operator at this line; torch.export recorded it",
-        Cause::Record => "this line; torch.export recorded it",
-        _ => "the path of the example: the code branches on this size at this line",
+        Cause::Layout => "torch checks here how memory is laid out; the export keeps only what the example answers",
+        Cause::Assertion => "this line asserts it",
+        Cause::Operator => "an operator at this line needs it",
+        Cause::Record => "this line needs it, or reads the size as a number",
+        _ => "this line branches on the size; the export keeps only the branch that the example takes",
     }
 }
 
 /// Why torch.export recorded a condition that no operator needs.
 fn recorded_because(guard: &GuardReport) -> &'static str {
     match guard.cause {
-        Cause::Specialisation => ", which specializes sizes 0 and 1",
-        Cause::Branch => " as a guard: the code branched on this size",
-        Cause::Layout => ": torch's check of strides asked for it",
-        Cause::Operator => ": an operator asked for it",
-        Cause::Divisor => "; a guard divides by this",
+        Cause::Forgotten => "the program takes both as one size",
+        Cause::Specialisation => "torch.export takes a size of 0 or 1 for a constant, and guards that this is none",
+        Cause::Branch => "the code branches on this size; the export keeps only the branch that the example takes",
+        Cause::Layout => "torch checks how memory is laid out; the export keeps only what the example answers",
+        Cause::Operator => "an operator asked for it while torch traced the program",
+        Cause::Divisor => "a guard of the program divides by it",
         Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
-            ", which specializes sizes 0 and 1, from an example of that size"
+            "the example has this size, and torch.export makes sizes 0 and 1 static"
         }
         Cause::Record if is_number(&guard.shown) => {
-            ": the code read this size as a number (int(), range(), a comparison)"
+            "the code reads this size as a number (int(), range(), len(), a comparison)"
         }
         Cause::Record if guard.shown.contains("==") => {
-            ": an operator needs these sizes to agree, or the code compared them"
+            "an operator needs these sizes to agree, or the code compares them"
         }
         Cause::Record if guard.shown.contains(">=") => {
-            " as a range; torch.export computes ranges as if each dynamic size were 2 or more"
+            "torch.export recorded this range: an `if` or an index needs it, or torch took sizes to be 2 or more"
         }
-        _ => " as a range",
+        _ => "torch.export recorded this range",
     }
 }
 

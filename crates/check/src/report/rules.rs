@@ -1,6 +1,6 @@
 //! The kinds of findings, for formats that tools read: one a kind of condition, and what else a report says.
 use super::codes::meaning;
-use super::model::{ConditionKind, Level};
+use super::model::{ConditionKind, GuardReport, Level};
 
 /// A kind of finding.
 #[derive(PartialEq, Eq, Debug)]
@@ -68,6 +68,14 @@ const RUNTIME: Rule = broken(
     "Your spec allows shapes at which no data passes the program's assertions.",
     "An assertion on data-dependent sizes fails for these shapes whatever the tensors hold.",
 );
+/// A rule for what an ONNX file cannot say: it is violated, and no declaration of the model mends it.
+pub(super) const UNDECLARABLE: Rule = Rule {
+    id: "guard-not-implied/undeclarable",
+    level: "warning",
+    meaning: "The model needs a least or a greatest size, which an ONNX file cannot declare.",
+    help: "An ONNX file has names and numbers for sizes, and no ranges. Give the range in a spec (check --fix SPEC.json \
+         writes one, which is found beside the model), or leave such findings out: --fail-on unknown.",
+};
 pub(super) const MISMATCH: Rule = Rule {
     id: "shape-mismatch",
     level: "error",
@@ -107,13 +115,14 @@ pub(super) const DIAGNOSTIC_NOTE: Rule = Rule {
 };
 
 /// Every kind of finding.
-pub(super) const RULES: [&Rule; 12] = [
+pub(super) const RULES: [&Rule; 13] = [
     &GUARD,
     &PRECONDITION,
     &ASSERTION,
     &CONTRACT,
     &OVERFLOW,
     &RUNTIME,
+    &UNDECLARABLE,
     &MISMATCH,
     &UNDECIDED,
     &UNSUPPORTED,
@@ -122,9 +131,10 @@ pub(super) const RULES: [&Rule; 12] = [
     &DIAGNOSTIC_NOTE,
 ];
 
-/// The rule that a violated condition of this kind breaks.
-pub(super) fn violated(kind: ConditionKind) -> &'static Rule {
-    match kind {
+/// The rule that a violated condition breaks.
+pub(super) fn violated(guard: &GuardReport) -> &'static Rule {
+    match guard.kind {
+        _ if guard.undeclarable => &UNDECLARABLE,
         ConditionKind::Guard => &GUARD,
         ConditionKind::Precondition => &PRECONDITION,
         ConditionKind::Assertion => &ASSERTION,
@@ -149,7 +159,7 @@ mod tests {
 
     #[test]
     fn codes_of_conditions_and_records_have_a_meaning() {
-        for rule in &RULES[..9] {
+        for rule in &RULES[..10] {
             assert!(meaning(rule.code()).is_some(), "{}", rule.id);
         }
         assert_eq!(meaning("no-such-code"), None);

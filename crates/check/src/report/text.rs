@@ -1,7 +1,10 @@
 //! The report as text for people: the verdict first, then what is wrong and what to change.
 use super::errors;
+use super::fixes;
+use super::table;
 use super::model::{AssertReport, Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
-use super::style::Style;
+use super::counted::Findings;
+use super::style::{Detail, Style};
 use super::words::{assumed, fix_settles, plural, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -12,13 +15,33 @@ use std::fmt::Write;
 const MAX_LISTED: usize = 20;
 /// Longer proved conditions are not listed.
 const MAX_PROVED: usize = 80;
+/// The most proved conditions that are listed.
+const MAX_NAMED: usize = 5;
 /// The most undecided conditions that are listed.
 const MAX_UNDECIDED: usize = 8;
 
 /// The report as text.
 pub fn to_text(report: &Report, style: Style) -> String {
     let mut out = String::new();
-    head(&mut out, report, style);
+    if style.detail == Detail::Verdict {
+        brief(&mut out, report, style);
+    } else {
+        whole(&mut out, report, style);
+    }
+    let out = style.broken(&out);
+    if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
+}
+
+/// The verdict in a line, with the first error and the first fix.
+fn brief(out: &mut String, report: &Report, style: Style) {
+    let first = Findings::of(report).first();
+    let first = first.filter(|_| report.verdict != Outcome::Ok).map(|says| format!(": {}", visible(&says)));
+    let path = style.strong(&visible(&report.program.path));
+    let _ = writeln!(out, "{path}: {}{}", verdict(report, style), first.unwrap_or_default());
+}
+
+fn whole(out: &mut String, report: &Report, style: Style) {
+    head(out, report, style);
     for diagnostic in report.diagnostics.iter().filter(|d| d.level == Level::Error) {
         let _ = writeln!(
             out,
@@ -26,22 +49,26 @@ pub fn to_text(report: &Report, style: Style) -> String {
             style.error(&format!("error[{}]", diagnostic.code)),
             visible(&diagnostic.message)
         );
-        place(&mut out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
+        place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
-    errors::write(&mut out, report, style);
-    undecided(&mut out, report, style);
-    unsupported(&mut out, report, style);
-    notes(&mut out, report, style);
+    table::write(out, report, style);
+    fixes::write(out, report, style);
+    errors::write(out, report, style);
+    undecided(out, report, style);
+    unsupported(out, report, style);
+    notes(out, report, style);
     let before = out.len();
-    implied(&mut out, report);
-    constants(&mut out, report);
-    outputs(&mut out, report);
-    timings(&mut out, report, style);
+    implied(out, report, style);
+    // Where something is wrong, that is what a reader looks for.
+    if report.verdict != Outcome::Violated || style.is_all() {
+        constants(out, report);
+        outputs(out, report);
+    }
+    timings(out, report, style);
     if out.len() > before {
         out.insert(before, '\n');
     }
-    summary(&mut out, report, style);
-    if style.colour { coloured_lines(&out) } else { lines(&out).into_owned() }
+    summary(out, report, style);
 }
 
 fn head(out: &mut String, report: &Report, style: Style) {
@@ -126,19 +153,19 @@ fn undecided(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(out, "\n{n} undecided {}; with fix 1 {they} proved", assumed(report));
         return;
     }
-    for guard in open.iter().take(MAX_UNDECIDED) {
+    let most = if style.is_all() { usize::MAX } else { MAX_UNDECIDED };
+    for guard in open.iter().take(most) {
         let code = style.warning("warning[guard-undecided]");
         let _ = writeln!(out, "\n{code}: `{}` is neither proved nor refuted", short(&guard.shown));
-        errors::place(out, guard, style);
+        errors::place(out, report, guard, style);
         if let Some(settled) = &guard.settled_by {
             let _ = writeln!(out, "  suggestion    {}", visible(settled));
         } else if let Some(reason) = &guard.reason {
             let _ = writeln!(out, "  because       {}", visible(reason));
         }
     }
-    if open.len() > MAX_UNDECIDED {
-        let n = open.len() - MAX_UNDECIDED;
-        let _ = writeln!(out, "\n... and {n} more undecided (all of them with --format json)");
+    if open.len() > most {
+        let _ = writeln!(out, "\n... and {} more undecided (--all shows them)", open.len() - most);
     }
 }
 
@@ -177,9 +204,10 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
 }
 
 fn notes(out: &mut String, report: &Report, style: Style) {
-    // How far dimensions may grow is of interest once the rest is in order.
+    // How far dimensions may grow, and what data have to be, is of interest once the rest is in order.
     let is_shown = |d: &Diagnostic| {
-        d.level != Level::Error && (report.verdict != Outcome::Violated || d.code != "overflow")
+        let is_beside = is_beside(report, d) && !style.is_all();
+        d.level != Level::Error && !(report.verdict == Outcome::Violated && is_beside)
     };
     for diagnostic in report.diagnostics.iter().filter(|d| is_shown(d)) {
         let word =
@@ -187,13 +215,19 @@ fn notes(out: &mut String, report: &Report, style: Style) {
         let _ = writeln!(out, "\n{word}[{}]: {}", diagnostic.code, visible(&diagnostic.message));
         place(out, diagnostic.location.as_deref(), diagnostic.node.as_deref());
     }
-    run_time(out, report);
+    run_time(out, report, style);
+}
+
+/// Whether a note says nothing about what is wrong. That a model runs at no size is said of the error itself.
+fn is_beside(report: &Report, note: &Diagnostic) -> bool {
+    note.level == Level::Note && (note.code != "nothing-works" || report.program.onnx.is_some())
 }
 
 /// The conditions that are left to run time. Those of an ONNX model are sentences: equal ones stand in one line.
-fn run_time(out: &mut String, report: &Report) {
+fn run_time(out: &mut String, report: &Report, style: Style) {
     let count = report.runtime_asserts.len();
-    if count == 0 {
+    // The last line counts them.
+    if count == 0 || report.verdict == Outcome::Violated && !style.is_all() {
         return;
     }
     let _ = match report.program.onnx {
@@ -211,28 +245,30 @@ fn run_time(out: &mut String, report: &Report) {
         let node = if assert.op.is_none() { Some(assert.after_node.as_str()) } else { assert.op.as_deref() };
         equal.entry((assert.expr.as_str(), node, assert.inputs.as_slice())).or_default().push(assert);
     }
-    for asserts in equal.values().take(MAX_LISTED) {
+    let most = if style.is_all() { usize::MAX } else { MAX_LISTED };
+    for asserts in equal.values().take(most) {
         let more = match asserts.len() {
             1 => String::new(),
             n => format!(", and at {}", plural(n - 1, "more node", "more nodes")),
         };
         let _ = writeln!(out, "  {}   {}{more}", visible(&asserts[0].expr), visible(&asserts[0].place()));
     }
-    if equal.len() > MAX_LISTED {
-        let _ = writeln!(out, "  and {} more; the JSON report has all", equal.len() - MAX_LISTED);
+    if equal.len() > most {
+        let _ = writeln!(out, "  ... and {} more (--all shows them)", equal.len() - most);
     }
 }
 
-fn implied(out: &mut String, report: &Report) {
+fn implied(out: &mut String, report: &Report, style: Style) {
     let proved: Vec<&GuardReport> =
         report.guards.iter().filter(|g| g.verdict == GuardVerdict::Implied).collect();
     // Where something is wrong, the last line counts them.
-    if proved.is_empty() || report.verdict == Outcome::Violated {
+    if proved.is_empty() || report.verdict == Outcome::Violated && !style.is_all() {
         return;
     }
+    let most = if style.is_all() { usize::MAX } else { MAX_NAMED };
     let listed: Vec<String> = proved
         .iter()
-        .take(5)
+        .take(most)
         .filter(|g| g.shown.len() <= MAX_PROVED)
         .map(|g| match &g.location {
             Some(location) => format!("{} ({})", short(&g.shown), visible(location)),
@@ -342,6 +378,10 @@ fn summary(out: &mut String, report: &Report, style: Style) {
     if !report.runtime_asserts.is_empty() {
         parts.push(format!("{} left to run time", report.runtime_asserts.len()));
     }
+    let beside = report.diagnostics.iter().filter(|d| is_beside(report, d)).count();
+    if report.verdict == Outcome::Violated && !style.is_all() && beside > 0 {
+        parts.push(plural(beside, "note", "notes"));
+    }
     let word = match report.verdict {
         Outcome::Ok => style.good("ok"),
         Outcome::Violated => style.error("violated"),
@@ -349,5 +389,9 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         Outcome::Invalid => style.error("invalid"),
     };
     let tail = if parts.is_empty() { String::new() } else { format!(": {}", parts.join("; ")) };
-    let _ = writeln!(out, "\n{word}{tail}");
+    let more = match errors::hides_some(report, style) {
+        true => " (--all shows everything)",
+        false => "",
+    };
+    let _ = writeln!(out, "\n{word}{tail}{more}");
 }

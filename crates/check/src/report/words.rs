@@ -42,7 +42,7 @@ pub fn every_element(values: &IndexMap<String, Json>) -> String {
 }
 
 /// The longest condition that is shown whole, in characters.
-const MAX_SHOWN: usize = 160;
+const MAX_SHOWN: usize = 100;
 
 /// A condition cut to a readable length; the JSON report has all of it.
 pub(super) fn short(text: &str) -> Cow<'_, str> {
@@ -92,4 +92,24 @@ pub(super) fn standing(report: &Report, fix: &Fix) -> &'static str {
 /// Whether the first fix settles what is undecided, too. That of an exported program leaves open skipped nodes alone.
 pub(super) fn fix_settles(report: &Report) -> bool {
     report.fixes.first().is_some_and(|fix| fix.proved || report.program.onnx.is_none())
+}
+
+/// Whether a name stands in an expression as a word of its own.
+pub(super) fn has_word(text: &str, name: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(name)
+        .any(|(at, _)| !part(text[..at].chars().next_back()) && !part(text[at + name.len()..].chars().next()))
+}
+
+/// A path relative to the packages' folder, or as it is if it is relative; else the name of the file.
+pub(super) fn shown_file(file: &str) -> &str {
+    for folder in ["site-packages/", "dist-packages/"] {
+        if let Some((_, below)) = file.split_once(folder) {
+            return below;
+        }
+    }
+    if file.starts_with('/') || file.contains('\\') {
+        return file.rsplit(['/', '\\']).next().unwrap_or(file);
+    }
+    file
 }

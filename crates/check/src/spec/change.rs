@@ -95,6 +95,17 @@ fn dim_json(name: &str, min: i64, max: Option<i64>) -> Json {
     json!({"dim": name, "min": min, "max": max})
 }
 
+/// The entry `factor * name + offset`, and as people write it.
+pub(super) fn linear_entry(name: &str, dim: Json, factor: i64, offset: i64) -> (Json, String) {
+    match (factor, offset) {
+        (1, 0) => (dim, name.to_owned()),
+        _ => {
+            let text = linear(name, factor, offset);
+            (json!({"derived": text, "root": dim}), text)
+        }
+    }
+}
+
 impl Change {
     /// The change in a form that torch.export takes: a `Dim` has more than one size, and more than 0 and 1, which torch
     /// makes static.

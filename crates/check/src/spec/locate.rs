@@ -6,7 +6,7 @@ use super::inputs::{InputKind, ProgramInput};
 use super::parse::Spec;
 use super::parts::{check_parts, keyword_container};
 use rustc_hash::FxHashSet;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use sizewise_expr::{Expr, Int};
 use sizewise_ir::keys;
 use sizewise_ir::{Constant, PathStep};
@@ -363,6 +363,36 @@ pub(super) fn entry_of_dim<'s>(
         _ => return None,
     };
     same_place(&mut spec.tree, found)
+}
+
+/// Writes the entry of one dimension of a tensor input, also where the spec says nothing of it yet; whether it could.
+pub(super) fn set_entry(
+    spec: &mut Spec,
+    contract: &Contract,
+    input: &ProgramInput,
+    dim: usize,
+    entry: Json,
+) -> bool {
+    let Ok(found) = find(contract, spec, input).map(std::ptr::from_ref::<Json>) else { return false };
+    if let Some(place) = same_place(&mut spec.tree, found) {
+        match place {
+            Json::Array(entries) if dim < entries.len() => entries[dim] = entry,
+            Json::Object(entries) => drop(entries.insert(dim.to_string(), entry)),
+            Json::Null => *place = json!({ dim.to_string(): entry }),
+            _ => return false,
+        }
+        return true;
+    }
+    // A parameter that the spec leaves out.
+    let (Json::Object(entries), [PathStep::Parameter(name)]) = (&mut spec.tree, input.input.path.as_slice())
+    else {
+        return false;
+    };
+    let is_new = !entries.contains_key(&**name);
+    if is_new {
+        entries.insert(name.to_string(), json!({ dim.to_string(): entry }));
+    }
+    is_new
 }
 
 /// The entry of a whole input, to be changed; none where the spec says nothing of it.

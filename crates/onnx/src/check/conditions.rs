@@ -1,4 +1,5 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
+mod bounds;
 mod branches;
 mod broadcast;
 mod contract;
@@ -17,12 +18,14 @@ mod quotients;
 mod rejected;
 mod remedies;
 mod run_time;
+mod nowhere;
 mod samples;
 mod simple;
 mod smaller;
 mod value_info;
 
 use super::ways::is_branch;
+use bounds::is_bound;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;
@@ -134,6 +137,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
     check.said();
     check.fold();
     check.works();
+    check.runs_nowhere();
     check
 }
 
@@ -145,7 +149,7 @@ impl Check<'_> {
     fn condition(&self, step: usize, expr: String, because: String) -> Condition {
         let step = self.walk.steps.get(step);
         let (node, op) = step.map_or_else(Default::default, |step| (step.node().to_owned(), step.op()));
-        Condition { shown: expr.clone(), expr, node, op, because, on_sizes: false }
+        Condition { shown: expr.clone(), expr, node, op, because, ..Condition::default() }
     }
 
     /// The condition `e` of a step.
@@ -153,7 +157,8 @@ impl Check<'_> {
         let pool = &self.walk.env.pool;
         let simple = readable(pool, self.symbolic.env.known_facts(), e);
         let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
-        Condition { shown, on_sizes: true, ..self.condition(step, print::expression(pool, e), because) }
+        let is_bound = is_bound(pool, simple);
+        Condition { shown, on_sizes: true, is_bound, ..self.condition(step, print::expression(pool, e), because) }
     }
 
     /// Looks for sizes that the model accepts: those of the example.

@@ -39,6 +39,8 @@ pub struct Condition {
     pub because: String,
     /// Whether it is a condition on the sizes of inputs, and not only the name of one.
     pub on_sizes: bool,
+    /// Whether it bounds sizes, which an ONNX file cannot declare.
+    pub is_bound: bool,
 }
 
 /// Elements of all inputs.
@@ -110,6 +112,8 @@ pub struct Findings {
     pub conditions: Vec<Condition>,
     /// The node that refuses sizes at which all of these conditions hold, if one was found.
     pub refuses: Option<String>,
+    /// The node that refuses its operands whatever the sizes are, with what it says of them: the model runs at no size.
+    pub runs_nowhere: Option<(String, String)>,
     /// The sizes of the example, where the model accepts them.
     pub works: Option<Sizes>,
     /// Declarations and specs under which the model is right, where such were found, the best first.

@@ -42,7 +42,7 @@ pub async fn check(
         let mut report = subject.check(spec.as_ref(), &operators, &budget)?;
         report.timings.clear();
         count(&state, &report);
-        Ok(subject.render(&report, format, Style { colour: false })?)
+        Ok(subject.render(&report, format, Style::default())?)
     };
     let text = app.workers.run(job, work).await??;
     // Until here it counts among the bodies that are held.

@@ -65,7 +65,8 @@
 
   async function take(files) {
     for (const file of files) {
-      if (file.name.endsWith(".pt2")) choose(file);
+      // Programs and models; what else is dropped is a spec, in JSON or as Python.
+      if (/\.(pt2|onnx)$/.test(file.name)) choose(file);
       else find("spec").value = await file.text();
     }
   }

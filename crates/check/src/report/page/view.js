@@ -17,6 +17,24 @@ const sizewise = (() => {
     return element;
   }
 
+  // A text in which what stands in back-ticks is code.
+  function ticked(text) {
+    return String(text).split("`").map((part, i) => (i % 2 ? make("code", {}, part) : part));
+  }
+
+  // A button that copies a text; where that is not allowed, the text stays to be selected.
+  function copier(text) {
+    const button = make("button", { type: "button", class: "copy", onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        button.textContent = "copied";
+      } catch {
+        button.textContent = "select the text to copy it";
+      }
+    } }, "copy");
+    return button;
+  }
+
   const plural = (n, one, many) => `${n} ${n === 1 ? one : many}`;
   const symbolsIn = (text) => new Set(String(text).match(/[A-Za-z_][A-Za-z_0-9]*/g) || []);
   const number = (value) => (value === null || value === undefined ? null : String(value));
@@ -114,21 +132,21 @@ const sizewise = (() => {
 
     function finding(guard) {
       const by = guard.decided_by ? `${guard.decided_by}${guard.because.length ? `: ${guard.because.slice(0, 6).join("; ")}` : ""}` : null;
-      const place = [guard.location, guard.module, guard.code].filter(Boolean).join("   ");
+      const place = [guard.location, guard.module && `in ${guard.module}`].filter(Boolean).join(", ");
       const node = guard.node ? `${guard.node} = ${guard.op || ""}${guard.clause ? ` (${guard.clause})` : ""}` : "at export";
-      const [, word, what] = (guard.origin || "").match(/^(needed by|recorded) (.*)$/s) || [null, guard.node ? "needed by" : "recorded", node];
+      const [, word, what] = (guard.origin || "").match(/^(needed by|because|declared) (.*)$/s) || [null, guard.node ? "needed by" : "because", node];
       const own = guard.stack.slice(1).filter((frame) => !frame.library), library = guard.stack.length - 1 - own.length;
       const callers = own.slice(0, 3).map((frame) => `${frame.file}:${frame.line}, in ${frame.function}`).join("; ");
       const through = library > 0 ? `, through ${plural(library, "call in a library", "calls in libraries")}` : "";
       return make("article", { class: `finding ${guard.verdict}` },
         make("h3", {}, make("span", { class: `badge ${guard.verdict}` }, guard.verdict === "implied" ? "proved" : guard.verdict), " ", make("code", {}, guard.shown)),
         rows([
-          ["source", place && make("code", {}, place)],
-          [word, make("code", {}, what)],
+          ["source", place && [make("code", {}, place), guard.code ? make("pre", { tabindex: "0" }, guard.code) : ""]],
+          [word, ticked(what)],
           ["called from", callers ? make("code", {}, callers + through) : null],
           ["for example", guard.inputs && make("code", {}, inputs(guard.inputs))],
           ["where", guard.witness && Object.keys(guard.witness).length ? make("code", {}, Object.entries(guard.witness).map(([s, v]) => `${nameOf(s)} = ${v}`).join(", ")) : null],
-          ["then", guard.consequence],
+          ["then", guard.consequence && ticked(guard.consequence)],
           ["works", guard.works && make("code", {}, inputs(guard.works) + elements(guard.works_values))],
           ["suggestion", guard.settled_by],
           ["because", guard.verdict === "implied" ? by : guard.settled_by ? null : guard.reason],
@@ -186,9 +204,21 @@ const sizewise = (() => {
     }
 
     function fix(one, i) {
-      return make("article", { class: "finding implied" }, make("h3", {}, `Fix ${i + 1} `, make("span", { class: `badge ${one.proved ? "implied" : "unknown"}` }, standing(one))),
+      return make("article", { class: "finding implied" }, make("h3", {}, `Fix ${i + 1} `, make("span", { class: `badge ${one.proved ? "implied" : "unknown"}` }, standing(one)), " ", copier(one.text)),
         make("pre", { tabindex: "0" }, one.text), one.cost ? make("p", { class: "faint" }, one.cost) : "", one.note ? make("p", { class: "faint" }, one.note) : "",
         one.spec ? make("details", {}, make("summary", {}, "the changed spec"), make("pre", { tabindex: "0" }, JSON.stringify(one.spec, null, 1))) : "");
+    }
+
+    // What is allowed, what the first fix makes of it, and where that comes from.
+    function dimensions() {
+      const dims = report.dimensions || [];
+      if (!dims.length) return null;
+      const needs = report.fixes[0].loses === false ? "the program needs" : "fix 1 makes it";
+      const heads = ["size", "allowed", needs, "from"].map((text) => make("th", { scope: "col" }, text));
+      return make("section", { class: "card", "aria-labelledby": "sizes-title" }, make("h2", { id: "sizes-title" }, "Sizes that are too free"),
+        make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, dims.map((row) => make("tr", {},
+          make("th", { scope: "row", class: "mono" }, row.source && row.source !== row.dim ? `${row.dim} (${row.source})` : row.dim),
+          make("td", {}, row.allows), make("td", {}, row.needs), make("td", { class: "mono" }, row.from.join(", ")))))));
     }
 
     // Wires: a value's lane runs from the row that makes it to the last that uses it.
@@ -230,23 +260,60 @@ const sizewise = (() => {
       return { svg, width: right + 12 };
     }
 
-    function graphView(limit) {
-      const faulty = new Set([...report.guards.filter((g) => g.verdict === "violated" && g.node).map((g) => g.node), ...report.mismatches.map((m) => m.node)]);
-      const all = [...graph.inputs.map((value) => ({ name: value.name, op: "input", depth: 0, uses: [], values: [value], location: null })), ...graph.nodes];
-      const list = all.slice(0, limit), { svg, width } = wires(list);
-      const lines = make("ol", { class: "rows" }, svg, list.map((item) => {
-        const place = [item.location, item.code].filter(Boolean).join("   ");
-        return make("li", { class: faulty.has(item.name) ? "named" : null, style: `padding-left:${width + item.depth * 18}px`, title: place || null },
-          make("span", { class: "name mono" }, item.name), make("span", { class: "mono" }, item.values.map((value, i) => [i ? ", " : "", sizes(value)])),
-          make("span", { class: "op mono" }, item.op), item.uses.length ? make("span", { class: "hidden" }, `uses ${item.uses.join(", ")}`) : "", item.location ? make("span", { class: "faint" }, item.location) : "");
-      }));
-      const section = make("section", { class: "card", "aria-labelledby": "graph-title" }, make("h2", { id: "graph-title" }, "Graph"),
-        make("p", { class: "faint" }, "Shapes as the program records them. Choose a dimension to see why it is what it is."),
-        make("div", { class: "graph", tabindex: "0", role: "region", "aria-labelledby": "graph-title" }, lines));
-      if (all.length > limit) {
-        section.append(make("p", {}, make("button", { type: "button", onclick: () => section.replaceWith(graphView(limit * 10)) }, `${all.length - limit} more nodes`)));
+    const faulty = new Set([...report.guards.filter((g) => g.verdict === "violated" && g.node).map((g) => g.node), ...report.mismatches.map((m) => m.node)]);
+    const everything = [...graph.inputs.map((value) => ({ name: value.name, op: "input", depth: 0, uses: [], values: [value], location: null })), ...graph.nodes];
+
+    function node(item, indent) {
+      const place = [item.location, item.code].filter(Boolean).join("   ");
+      return make("li", { class: faulty.has(item.name) ? "named" : null, style: `padding-left:${indent}px`, title: place || null },
+        make("span", { class: "name mono" }, item.name), make("span", { class: "mono" }, item.values.map((value, i) => [i ? ", " : "", sizes(value)])),
+        make("span", { class: "op mono" }, item.op), item.uses.length ? make("span", { class: "hidden" }, `uses ${item.uses.join(", ")}`) : "", item.location ? make("span", { class: "faint" }, item.location) : "");
+    }
+
+    // Rows with the wires between them.
+    function wired(list) {
+      const { svg, width } = wires(list);
+      return make("ol", { class: "rows" }, svg, list.map((item) => node(item, width + item.depth * 18)));
+    }
+
+    // Runs of nodes of one module, each to be opened; what is named by a finding is open.
+    function byModule() {
+      const runs = [];
+      for (const item of everything) {
+        const module = item.module || (item.op === "input" ? "inputs" : "");
+        if (!runs.length || runs[runs.length - 1].module !== module) runs.push({ module, items: [] });
+        runs[runs.length - 1].items.push(item);
       }
-      return section;
+      return runs.map(({ module, items }) => {
+        const draw = () => wired(items);
+        const open = items.some((item) => faulty.has(item.name));
+        const box = make("details", { open: open ? "" : null, ontoggle: () => { if (box.open && box.children.length === 1) box.append(draw()); } },
+          make("summary", {}, make("span", { class: "mono" }, module || "the program itself"), ` ${plural(items.length, "node", "nodes")}`));
+        if (open) box.append(draw());
+        return box;
+      });
+    }
+
+    function graphView() {
+      const place = make("div", { class: "graph", tabindex: "0", role: "region", "aria-labelledby": "graph-title" });
+      const found = make("p", { class: "faint", role: "status" });
+      const search = make("input", { type: "search", "aria-label": "search the graph", placeholder: "search nodes, operators, sizes, lines", oninput: () => draw(ROWS) });
+      const modules = make("input", { type: "checkbox", id: "by-module", oninput: () => draw(ROWS) });
+      const says = (item) => [item.name, item.op, item.location, item.code, item.module, ...item.values.flatMap((value) => (value.sizes || []).map(named))].filter(Boolean).join(" ").toLowerCase();
+      function draw(limit) {
+        const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+        const list = words.length ? everything.filter((item) => { const text = says(item); return words.every((word) => text.includes(word)); }) : everything;
+        found.textContent = words.length ? plural(list.length, "node is found", "nodes are found") : "";
+        if (modules.checked && !words.length) return place.replaceChildren(...byModule());
+        place.replaceChildren(wired(list.slice(0, limit)));
+        if (list.length > limit) {
+          place.append(make("p", {}, make("button", { type: "button", onclick: () => draw(limit * 10) }, `${list.length - limit} more nodes`)));
+        }
+      }
+      draw(ROWS);
+      return make("section", { class: "card", "aria-labelledby": "graph-title" }, make("h2", { id: "graph-title" }, "Graph"),
+        make("p", { class: "faint" }, "Shapes as the program records them. Choose a dimension to see why it is what it is."),
+        make("p", { class: "tools" }, search, make("label", { for: "by-module" }, modules, " by module")), found, place);
     }
 
     const violated = report.guards.filter((guard) => guard.verdict === "violated");
@@ -255,20 +322,24 @@ const sizewise = (() => {
     explain();
     root.replaceChildren(head(), make("div", { class: "columns" },
       make("div", {},
-        listed("What is wrong", report.diagnostics.filter((d) => d.level === "error"), (d) => make("p", {}, make("code", {}, d.code), ` ${d.message}`)),
+        dimensions(),
+        listed("What to change", report.fixes, fix),
+        listed("Help", report.help, (text) => make("p", {}, ticked(text))),
+        listed("What is wrong", report.diagnostics.filter((d) => d.level === "error"), (d) => make("p", {}, make("code", {}, d.code), " ", ticked(d.message))),
         listed("Violated", violated.filter((guard) => !guard.follows), finding),
         listed("Recorded shapes that are wrong", report.mismatches, (m) => make("article", { class: "finding violated" }, make("h3", {}, make("code", {}, m.value)), rows([["recorded", make("code", {}, m.recorded)], ["comes out as", make("code", {}, m.derived)], ["for inputs", m.inputs && make("code", {}, inputs(m.inputs))]]))),
-        listed("What to change", report.fixes, fix),
-        listed("Help", report.help, (text) => make("p", {}, text)),
         open.length && report.fixes.length && (report.fixes[0].proved || !report.program.onnx) ? folded(`${plural(open.length, "condition is", "conditions are")} undecided under this spec; fix 1 settles that`, open, finding) : listed("Undecided", open, finding),
         listed(report.program.onnx ? "Nodes that are not fully followed" : "Nodes skipped (no shape function); declare the operators with --ops", report.unsupported, (u) => make("p", {}, make("code", {}, `${u.node} = ${u.op}`), ` ${u.reason}`)),
         folded(`${plural(violated.filter((g) => g.follows).length, "condition", "conditions")} violated with these`, violated.filter((g) => g.follows), finding),
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
         folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, named(text))),
         folded(report.program.onnx ? `Left to run time: ${plural(report.runtime_asserts.length, "condition", "conditions")} on values` : `${plural(report.runtime_asserts.length, "condition", "conditions")} that only running the program can check`, report.runtime_asserts, leftToRunTime, Boolean(report.program.onnx) && report.runtime_asserts.length <= 20),
-        folded("Remarks", report.diagnostics.filter((d) => d.level !== "error"), (d) => make("p", {}, make("code", {}, d.code), ` ${d.message}`))),
-      make("div", {}, graphView(ROWS), why)));
+        folded("Remarks", report.diagnostics.filter((d) => d.level !== "error"), (d) => make("p", {}, make("code", {}, d.code), " ", ticked(d.message)))),
+      make("div", {}, graphView(), why)));
   }
+
+  // What is folded is printed, too.
+  addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((box) => { box.open = true; }));
 
   return { show, make };
 })();

@@ -91,6 +91,35 @@ impl Lines {
         }
     }
 
+    /// What each name may be, in words; those of new names that only others are computed from are left out.
+    pub fn needs(&self, is_size: impl Fn(&str) -> bool) -> Vec<(String, String)> {
+        let sizes = self.values.iter().filter(|(name, _)| is_size(name));
+        sizes.map(|(name, value)| (name.clone(), self.in_words(value))).collect()
+    }
+
+    fn in_words(&self, value: &Value) -> String {
+        match value {
+            Value::Dim(min, max) => range_in_words(*min, *max),
+            Value::Size(size) => format!("{size} only"),
+            Value::Static => "the size of the example".to_owned(),
+            Value::Auto(0, None) => "what torch infers".to_owned(),
+            Value::Auto(min, max) => format!("what torch infers in {}", range_in_words(*min, *max)),
+            Value::Linear { root, factor, offset } => match self.values.get(root) {
+                Some(Value::Dim(min, max)) if root.starts_with('_') => {
+                    let scaled = |size: i64| size.checked_mul(*factor)?.checked_add(*offset);
+                    let range = scaled(*min).map(|min| range_in_words(min, max.and_then(scaled)));
+                    let what = match offset {
+                        0 => format!("a multiple of {factor}"),
+                        _ => linear("k", *factor, *offset),
+                    };
+                    format!("{what}, {}", range.unwrap_or_default())
+                }
+                _ if (*factor, *offset) == (1, 0) => format!("equal to {root}"),
+                _ => linear(root, *factor, *offset),
+            },
+        }
+    }
+
     /// Forgets new names that nothing is computed from, unless they are kept.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         loop {
@@ -129,6 +158,16 @@ impl Lines {
             written.push(name);
         }
         lines.join("\n")
+    }
+}
+
+/// `2..64`, `2 or more`, `any size`.
+pub fn range_in_words(min: i64, max: Option<i64>) -> String {
+    match (min, max) {
+        (min, Some(max)) if min == max => format!("{min} only"),
+        (min, Some(max)) => format!("{min}..{max}"),
+        (..=0, None) => "any size".to_owned(),
+        (min, None) => format!("{min} or more"),
     }
 }
 

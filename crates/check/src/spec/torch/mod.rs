@@ -18,4 +18,5 @@ mod write;
 pub use containers::Containers;
 pub(crate) use guards::{Reason, Refused, refused};
 pub(crate) use lines::Lines;
+pub use lines::range_in_words;
 pub(super) use write::write;

@@ -77,7 +77,7 @@ impl Check<'_> {
         }
         let op = self.op_of(&node);
         let condition =
-            Condition { shown: expr.clone(), because: expr.clone(), expr, node, op, on_sizes: false };
+            Condition { shown: expr.clone(), because: expr.clone(), expr, node, op, ..Condition::default() };
         self.report.undecided.push((condition, DATA_DECIDE.to_owned()));
         self.lower(Verdict::Unknown);
     }
@@ -107,7 +107,7 @@ impl Check<'_> {
         self.lower(Verdict::Unknown);
         self.report.undecided.extend(refused.node.zip(refused.expr).map(|(node, expr)| {
             let (op, shown, because) = (self.op_of(&node), expr.clone(), "an example".to_owned());
-            let condition = Condition { shown, because, expr, node, op, on_sizes: false };
+            let condition = Condition { shown, because, expr, node, op, ..Condition::default() };
             (condition, "no input was found that shows it".to_owned())
         }));
     }
@@ -119,7 +119,7 @@ impl Check<'_> {
         let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
         self.report.refuses = Some(node.clone());
         let because = if expr == "False" { "an example".to_owned() } else { expr.clone() };
-        let condition = Condition { shown: expr.clone(), expr, node, op, because, on_sizes: false };
+        let condition = Condition { shown: expr.clone(), expr, node, op, because, ..Condition::default() };
         let inputs = self.ordered(sizes);
         self.report.violations.push(Violation {
             condition,

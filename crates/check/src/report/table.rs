@@ -1,0 +1,77 @@
+//! The table of a report: a row a dimension that the first fix changes.
+use super::model::{Assumed, DimensionReport, Report};
+use super::style::Style;
+use super::words::shown_file;
+use sizewise_expr::escape::visible;
+use std::fmt::Write;
+
+/// The most rows.
+const MAX_ROWS: usize = 8;
+/// The most places of a row.
+const MAX_PLACES: usize = 2;
+/// The longest condition below the table, in characters.
+const MAX_EXACT: usize = 100;
+/// The widest cell, in characters.
+const MAX_CELL: usize = 44;
+
+pub(super) fn write(out: &mut String, report: &Report, style: Style) {
+    if report.dimensions.is_empty() {
+        return;
+    }
+    let most = if style.is_all() { usize::MAX } else { MAX_ROWS };
+    let allows = match report.assumed {
+        Assumed::Spec => "your spec allows",
+        Assumed::Declaration => "declared",
+        Assumed::Contract | Assumed::Assertions => "allowed",
+    };
+    // A fix that rejects more than it has to is not what is needed.
+    let is_exact = report.fixes.first().is_some_and(|fix| fix.loses == Some(false));
+    let needs = match (is_exact, report.program.onnx.is_some()) {
+        (true, true) => "the model needs",
+        (true, false) => "the program needs",
+        (false, _) => "fix 1 makes it",
+    };
+    let head = ["size", allows, needs, "from"].map(str::to_owned);
+    let rows: Vec<[String; 4]> = report.dimensions.iter().take(most).map(cells).collect();
+    let width = |column: usize| {
+        let all = std::iter::once(&head).chain(&rows);
+        all.map(|row| row[column].chars().count()).max().unwrap_or(0).min(MAX_CELL)
+    };
+    let widths = [width(0), width(1), width(2)];
+    let line = |row: &[String; 4]| {
+        let [dim, allows, needs, from] = row;
+        let [a, b, c] = widths;
+        format!("  {dim:<a$}   {allows:<b$}   {needs:<c$}   {from}").trim_end().to_owned()
+    };
+    let _ = writeln!(out, "\n{}", style.faint(&line(&head)));
+    for row in &rows {
+        let _ = writeln!(out, "{}", line(row));
+    }
+    exactly(out, report, is_exact);
+    if report.dimensions.len() > rows.len() {
+        let _ = writeln!(out, "  ... and {} more (--all shows them)", report.dimensions.len() - rows.len());
+    }
+}
+
+/// What is needed exactly, where the first fix does not say it and another one does.
+fn exactly(out: &mut String, report: &Report, is_said: bool) {
+    let exact = report.fixes.iter().enumerate().find(|(_, fix)| !fix.assumptions.is_empty());
+    let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else { return };
+    let needed = fix.assumptions.join(" and ");
+    if needed.chars().count() <= MAX_EXACT {
+        let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
+    }
+}
+
+fn cells(row: &DimensionReport) -> [String; 4] {
+    let dim = match &row.source {
+        Some(source) if *source != row.dim => format!("{} ({source})", row.dim),
+        _ => row.dim.clone(),
+    };
+    let mut places: Vec<&str> = row.from.iter().take(MAX_PLACES).map(|place| shown_file(place)).collect();
+    let more = format!("{} more", row.from.len().saturating_sub(MAX_PLACES));
+    if row.from.len() > MAX_PLACES {
+        places.push(&more);
+    }
+    [dim, row.allows.clone(), row.needs.clone(), places.join(", ")].map(|cell| visible(&cell).into_owned())
+}
