@@ -25,7 +25,9 @@ if TYPE_CHECKING:
         widest_spec,
     )
     from sizewise._checker import ShapeChecker, shape_checker
+    from sizewise._cost import Cost, cost
     from sizewise._decider import Stats, decider
+    from sizewise._diff import Difference, Example, diff
     from sizewise._env import Answer, Bounds, Dropped, Env, Minimized
     from sizewise._errors import (
         DataDependentError,
@@ -53,10 +55,13 @@ __all__ = [
     "Bounds",
     "Branch",
     "Condition",
+    "Cost",
     "DataDependentError",
+    "Difference",
     "Dropped",
     "Env",
     "Evaluation",
+    "Example",
     "Explanation",
     "Expr",
     "ExprLike",
@@ -83,7 +88,9 @@ __all__ = [
     "audit_guards",
     "check",
     "check_many",
+    "cost",
     "decider",
+    "diff",
     "evaluate",
     "explain",
     "export",
@@ -114,6 +121,11 @@ _PLACES = {
     "widest_spec": "_check",
     "ShapeChecker": "_checker",
     "shape_checker": "_checker",
+    "Cost": "_cost",
+    "cost": "_cost",
+    "Difference": "_diff",
+    "Example": "_diff",
+    "diff": "_diff",
     "Stats": "_decider",
     "decider": "_decider",
     "Answer": "_env",

@@ -13,6 +13,7 @@ from sizewise._arguments import check_budget
 from sizewise._errors import SpecError, Unsupported
 from sizewise._read import Ops, operators, read
 from sizewise._report import Report
+from sizewise._resized import say_what_runs
 from sizewise._spec import to_json, to_objects
 
 def check(
@@ -22,6 +23,7 @@ def check(
     ops: Ops = None,
     budget: float = 1.0,
     trace: str | os.PathLike[str] | None = None,
+    module: Any = None,
 ) -> Report:
     """Proves that a program runs on all shapes that a spec allows, or shows shapes on which it does not.
 
@@ -39,6 +41,9 @@ def check(
     trace : path, optional
         What `record` wrote while the program was exported: the report then names the lines of the code that asked for
         conditions on sizes. A live program that `export` or `assume` made has them already.
+    module : torch.nn.Module, optional
+        The module that the program was exported of. It is run at the counterexamples, with the data of the program's
+        example, and a note says where the module itself runs.
 
     Returns
     -------
@@ -57,7 +62,10 @@ def check(
     native = read(program)
     spec = _spec(dynamic_shapes)
     _refuse_short(native, dynamic_shapes)
-    return Report(native.check(spec, operators(ops), budget, trace))
+    report = Report(native.check(spec, operators(ops), budget, trace))
+    if module is not None:
+        say_what_runs(report, module, program)
+    return report
 
 
 def _refuse_short(native: _native.Program, shapes: Any) -> None:

@@ -12,6 +12,7 @@ from sizewise._attempts import concerns_shapes, errors_held, inferred, is_shapes
 from sizewise._check import check
 from sizewise._errors import DataDependentError, ShapeError, SizewiseError
 from sizewise._report import Fix, Report
+from sizewise._wider import Exported, widest
 from sizewise._shapes import is_shapes_spec
 
 
@@ -28,7 +29,9 @@ def export(
     """Exports a module with ``torch.export.export`` and checks the program.
 
     Where torch refuses a spec of `Dim`, the module is exported with `Dim.AUTO` instead, and the spec is checked against
-    that. Where torch cannot decide a condition on sizes, `assume` finds what the path of the example needs.
+    that. Where torch cannot decide a condition on sizes, `assume` finds what the path of the example needs. Where the
+    module itself runs at sizes that the program refuses, it is exported once more with ``backed_size_oblivious``, or
+    within `decider`; that program is taken if it refuses no size at which the module runs, and a note says so.
 
     Parameters
     ----------
@@ -71,11 +74,11 @@ def export(
             )
         if shapes is None:
             raise
-        return _repaired(attempt, shapes, refusal, fix)
+        return _repaired(module, attempt, shapes, refusal, fix)
     report = check(program, shapes)
     if report.verdict != "violated":
         return program, report
-    return _fixed(attempt, report, None, fix)
+    return _fixed(widest(module, Exported(program, report, attempt), shapes, shapes), None, fix)
 
 
 def _assumed(assumed: Callable[[], Any], refusal: Exception, fix: bool) -> tuple[Any, Report]:
@@ -95,7 +98,9 @@ def _assumed(assumed: Callable[[], Any], refusal: Exception, fix: bool) -> tuple
     raise ShapeError(f"{first}\n\n{found}\n\nWrite instead:\n\n{_indented(found.code)}", found.report) from refusal
 
 
-def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fix: bool) -> tuple[Any, Report]:
+def _repaired(
+    module: Any, attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fix: bool
+) -> tuple[Any, Report]:
     """Finds out with inferred dimensions what the spec should have been."""
     try:
         program = attempt(inferred(shapes))
@@ -106,14 +111,17 @@ def _repaired(attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fi
     except SizewiseError:
         raise refusal from None
     if report.verdict == "violated":
-        return _fixed(attempt, report, refusal, fix)
+        return _fixed(widest(module, Exported(program, report, attempt), inferred(shapes), shapes), refusal, fix)
     if report.verdict == "ok":
         # The spec suffices for the program that torch infers, so that is the program.
         return program, report
     raise refusal
 
 
-def _fixed(attempt: Callable[[Any], Any], report: Report, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
+def _fixed(found: Exported, refusal: Exception | None, fix: bool) -> tuple[Any, Report]:
+    attempt, report = found.attempt, found.report
+    if report.verdict == "ok":
+        return found.program, report
     proved = [candidate for candidate in report.fixes if candidate.proved and candidate.spec is not None]
     if fix:
         for candidate in sorted(proved, key=lambda fix: (is_shapes_fix(fix), _loss(fix))):

@@ -70,6 +70,9 @@ pub struct Program {
 /// An input: placeholder, parameter, place in the call, and whether Python can go that way by itself.
 type Input = (String, Option<String>, String, bool);
 
+/// The sizes of inputs, by their names.
+type Sizes = std::collections::HashMap<String, Vec<i64>>;
+
 /// Declarations of operators: names of files, and their texts.
 type Declared = Vec<(String, String)>;
 
@@ -253,6 +256,40 @@ impl Program {
             };
             let (json, code) = texts(&spec, &subject);
             Ok((json, code, proved))
+        })
+    }
+
+    /// What another program changes, as JSON, text, HTML and Markdown.
+    #[pyo3(signature = (new, operators=vec![]))]
+    fn diff(
+        &self,
+        py: Python<'_>,
+        new: PyRef<'_, Program>,
+        operators: Declared,
+    ) -> PyResult<(String, String, String, String)> {
+        let (old, new) = (Arc::clone(&self.subject), Arc::clone(&new.subject));
+        enter(py, move || {
+            let known = self::operators(&operators)?;
+            let found = sizewise::diff::diff(old.program("diff")?, new.program("diff")?, &known)?;
+            Ok((found.to_json().to_string(), found.to_text(), found.to_html(), found.to_markdown()))
+        })
+    }
+
+    /// What the program costs (JSON), at sizes of inputs if such are given.
+    #[pyo3(signature = (at=None, operators=vec![]))]
+    fn cost(&self, py: Python<'_>, at: Option<Sizes>, operators: Declared) -> PyResult<String> {
+        let subject = Arc::clone(&self.subject);
+        enter(py, move || {
+            let known = self::operators(&operators)?;
+            let cost = sizewise::cost::cost(subject.program("cost")?.program(), &known);
+            let cost = cost.map_err(|error| Refusal::from(CheckError::from(error)))?;
+            if let Some(input) = at.iter().flatten().map(|(input, _)| input).find(|input| !cost.varies(input))
+            {
+                return Err(Refusal(Kind::Spec, format!("at: no size of {input:?} varies")));
+            }
+            let at = at.map(|sizes| sizes.into_iter().collect());
+            let answer = cost.json(at.as_ref()).map_err(|error| Refusal(Kind::Spec, error))?;
+            Ok(answer.to_string())
         })
     }
 

@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
 use sizewise_expr::{Expr, is_cancelled, text};
 use sizewise_ir::Asked;
-use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements, requirements};
+use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements};
 
 /// After this many conditions that only Z3 decides or that stay open, each of the others gets a small budget.
 pub(super) const MAX_HARD: u32 = 5;
@@ -186,22 +186,14 @@ impl<'p> Examination<'_, 'p> {
         let shown = summary::condition(self.assumptions, base, obligation.condition);
         let expr = text::print::expression(&base.pool, obligation.condition);
         let witness = proof.witness.as_ref().map(|witness| witness_json(base, witness));
-        let report = guard_report(run, base, obligation, proof, (expr, shown), witness);
+        let mut report = guard_report(run, base, obligation, proof, (expr, shown), witness);
         // The nodes of assertions have the line of whatever came next.
-        let is_placed = report.code.is_some() && report.kind == ConditionKind::Precondition;
-        self.report.guards.push(report);
-        if !is_placed {
-            self.place_last(|asked| asked == obligation.condition);
-        }
-    }
-
-    /// Gives the condition that was reported last the line at which torch asked for one that gives rise to it.
-    fn place_last(&mut self, mut gives_rise: impl FnMut(Expr) -> bool) {
-        if let Some((_, asked)) = self.asked.iter().find(|(asked, _)| gives_rise(*asked))
-            && let Some(report) = self.report.guards.last_mut()
+        if (report.code.is_none() || report.kind != ConditionKind::Precondition)
+            && let Some((_, asked)) = self.asked.iter().find(|(asked, _)| *asked == obligation.condition)
         {
-            place::place_asked(report, asked);
+            place::place_asked(&mut report, asked);
         }
+        self.report.guards.push(report);
     }
 
     /// Decides whether the assumptions themselves can be evaluated: a guard that divides by zero, say, raises an error.
@@ -213,7 +205,6 @@ impl<'p> Examination<'_, 'p> {
             // Only guards without a value are reported.
             if proof.verdict != GuardVerdict::Implied {
                 self.write(run, base, &obligation, proof);
-                self.place_last(|asked| requirements(&mut base.pool, &[asked]).contains(&condition));
             }
         }
     }

@@ -4,6 +4,7 @@ use super::contract::{Contract, at, resolve};
 use sizewise_expr::text::{Property, SourcePath, read};
 use sizewise_expr::{Expr, Pool};
 use sizewise_ir::{Asked, SourceTable, Traced, UserInput};
+use sizewise_solve::requirements;
 
 /// The most conditions that are read.
 const MAX_ASKED: usize = 4096;
@@ -35,7 +36,8 @@ impl<'p> Contract<'p> {
         })
     }
 
-    /// The conditions that torch asked for, each over the sizes that are assumed. What cannot be read is left out.
+    /// The conditions that torch asked for, each over the sizes that are assumed, and after them what they need to have
+    /// a value. What cannot be read is left out.
     pub fn asked(&self, assumptions: &mut Assumptions<'p>) -> Vec<(Expr, &'p Asked)> {
         if self.program.asked.is_empty() {
             return Vec::new();
@@ -58,6 +60,10 @@ impl<'p> Contract<'p> {
             let read = read::expression(pool, &asked.condition, &mut find).ok()?;
             Some((pool.truth(read.expr), asked))
         });
-        read.collect()
+        let mut found: Vec<(Expr, &Asked)> = read.collect();
+        for (condition, asked) in found.clone() {
+            found.extend(requirements(pool, &[condition]).into_iter().map(|needed| (needed, asked)));
+        }
+        found
     }
 }

@@ -1,0 +1,86 @@
+"""What a program costs at all sizes that it allows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from sizewise._read import Ops, operators, read
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Figures as expressions in the sizes of inputs, in Python's form."""
+
+    _json: str = field(repr=False)
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._json)
+        return data
+
+    @property
+    def flops(self) -> str:
+        """Floating point operations, as `docs/costs.md` counts them."""
+        flops: str = self._data["flops"]
+        return flops
+
+    @property
+    def activation_bytes(self) -> str:
+        """Bytes of all results."""
+        count: str = self._data["activation_bytes"]
+        return count
+
+    @property
+    def peak_bytes(self) -> Any:
+        """The most bytes that are live together: an expression, or ``{"max": [...]}``."""
+        return self._data["peak_bytes"]
+
+    @property
+    def exact(self) -> bool:
+        """Whether the figures are exact; otherwise they are upper bounds, and `reasons` says why."""
+        exact: bool = self._data["exact"]
+        return exact
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why figures are not exact."""
+        reasons: list[str] = self._data.get("reasons", [])
+        return reasons
+
+    @property
+    def at(self) -> dict[str, Any] | None:
+        """The figures as numbers, at the sizes that were asked for."""
+        at: dict[str, Any] | None = self._data.get("at")
+        return at
+
+    def to_dict(self) -> dict[str, Any]:
+        """All figures, also by operator, module and line, as ``sizewise cost --format json`` prints them."""
+        data: dict[str, Any] = json.loads(self._json)
+        return data
+
+
+def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Ops = None) -> Cost:
+    """Counts operations and bytes of a program.
+
+    Parameters
+    ----------
+    program : ExportedProgram, path, bytes
+        The program.
+    at : mapping, optional
+        Shapes of inputs, by name, at which numbers are wanted, too.
+    ops : path, paths or mapping, optional
+        Declarations of custom operators, as `check` takes them.
+
+    Raises
+    ------
+    SpecError
+        If `at` names something that does not vary, leaves out a size or breaks a range.
+    Unsupported
+        For ONNX models.
+    """
+    sizes = None if at is None else {name: [int(size) for size in shape] for name, shape in at.items()}
+    return Cost(read(program).cost(sizes, operators(ops)))

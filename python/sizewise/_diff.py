@@ -1,0 +1,111 @@
+"""What a new export of a program changes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from sizewise._read import Ops, operators, read
+
+
+@dataclass(frozen=True)
+class Example:
+    """Inputs that one program accepts and the other refuses, replayed in both."""
+
+    #: Shapes of tensors and values of integers, by the name of the input.
+    inputs: dict[str, Any]
+    accepted_by: Literal["old", "new"]
+    #: Why the other program refuses them.
+    message: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What a program accepts that another one does not, and what else changed."""
+
+    _json: str = field(repr=False)
+    _text: str = field(repr=False)
+    _html: str = field(repr=False)
+    _markdown: str = field(repr=False)
+
+    @cached_property
+    def _data(self) -> dict[str, Any]:
+        data: dict[str, Any] = json.loads(self._json)
+        return data
+
+    @property
+    def verdict(self) -> Literal["equal", "wider", "narrower", "different", "undecided"]:
+        """The new program against the old one: what it accepts of the inputs that the old one accepts, and beyond."""
+        verdict: Literal["equal", "wider", "narrower", "different", "undecided"] = self._data["verdict"]
+        return verdict
+
+    @property
+    def breaks(self) -> bool:
+        """Whether the new program refuses inputs that the old one accepts."""
+        return self.verdict in ("narrower", "different")
+
+    @property
+    def examples(self) -> list[Example]:
+        """Inputs that one of the two refuses."""
+        return [Example(one["inputs"], one["accepted_by"], one.get("message", "")) for one in self._data["examples"]]
+
+    @property
+    def guards(self) -> dict[str, list[Any]]:
+        """The conditions that appeared (``"added"``) and vanished (``"removed"``)."""
+        guards: dict[str, list[Any]] = self._data["guards"]
+        return guards
+
+    @property
+    def outputs(self) -> list[dict[str, Any]]:
+        """The outputs whose shapes differ at inputs that both accept."""
+        outputs: list[dict[str, Any]] = self._data["outputs"]
+        return outputs
+
+    @property
+    def interface(self) -> list[str]:
+        """Changes of inputs and outputs other than sizes: names, order, dtypes, structure."""
+        interface: list[str] = self._data["interface"]
+        return interface
+
+    def __str__(self) -> str:
+        return self._text.rstrip("\n")
+
+    def _repr_html_(self) -> str:
+        return self._html
+
+    def to_dict(self) -> dict[str, Any]:
+        """The difference as ``sizewise diff --format json`` prints it."""
+        data: dict[str, Any] = json.loads(self._json)
+        return data
+
+    def to_json(self) -> str:
+        """The same as text."""
+        return self._json
+
+    def to_html(self) -> str:
+        """A page, all in one file."""
+        return self._html
+
+    def to_markdown(self) -> str:
+        """A comment for a pull request."""
+        return self._markdown
+
+
+def diff(old: Any, new: Any, *, ops: Ops = None) -> Difference:
+    """Compares what two programs accept: whether each input that one accepts the other one accepts, too.
+
+    Parameters
+    ----------
+    old, new : ExportedProgram, path, bytes
+        A program, and another export of it.
+    ops : path, paths or mapping, optional
+        Declarations of custom operators, as `check` takes them.
+
+    Raises
+    ------
+    Unsupported
+        For ONNX models.
+    """
+    return Difference(*read(old).diff(read(new), operators(ops)))

@@ -1,0 +1,62 @@
+"""`diff` and `cost`: what a new export changes, and what a program costs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import randn
+from torch.export import Dim, export
+
+import sizewise
+
+from programs import module  # isort: skip
+
+pytestmark = pytest.mark.torch
+
+
+def linear(self: Any, x: Any) -> Any:
+    return x.view(-1, 4) @ x.new_ones(4, 3)
+
+
+def exported(forward: Any, least: int, most: int) -> Any:
+    return export(module(forward), (randn(8, 4),), dynamic_shapes={"x": {0: Dim("n", min=least, max=most)}})
+
+
+def test_a_narrower_export_has_an_example_that_only_the_old_one_accepts() -> None:
+    old, new = exported(linear, 2, 64), exported(linear, 2, 32)
+    found = sizewise.diff(old, new)
+    assert found.verdict == "narrower" and found.breaks
+    assert found.examples[0].accepted_by == "old" and 32 < found.examples[0].inputs["x"][0] <= 64
+    assert found.to_dict()["verdict"] == "narrower" and "narrower" in str(found)
+    assert found.to_html().startswith("<!") and found.to_markdown()
+
+
+@pytest.mark.parametrize(("least", "most", "verdict"), [(2, 64, "equal"), (2, 99, "wider"), (3, 99, "different")])
+def test_the_new_program_is_judged_against_the_old_one(least: int, most: int, verdict: str) -> None:
+    assert sizewise.diff(exported(linear, 2, 64), exported(linear, least, most)).verdict == verdict
+
+
+def test_costs_are_expressions_and_numbers_at_sizes() -> None:
+    found = sizewise.cost(exported(linear, 2, 64), at={"x": (16, 4)})
+    assert found.exact and found.reasons == []
+    assert found.at is not None and found.at["flops"] == 2 * 16 * 4 * 3
+    assert eval(found.flops.replace("x.shape[0]", "n"), {"n": 16}) == found.at["flops"], found.flops
+
+
+@pytest.mark.parametrize(("at", "said"), [({"y": (3,)}, "no size of"), ({"x": (1000, 4)}, "")])
+def test_sizes_that_the_program_does_not_have_are_refused(at: dict[str, Any], said: str) -> None:
+    with pytest.raises(sizewise.SpecError, match=said):
+        sizewise.cost(exported(linear, 2, 64), at=at)
+
+
+def test_models_are_unsupported() -> None:
+    onnx = pytest.importorskip("onnx")
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> g (float[n] x) => (float[n] y) { y = Relu(x) }')
+    with pytest.raises(sizewise.Unsupported):
+        sizewise.diff(model, model)
+    with pytest.raises(sizewise.Unsupported):
+        sizewise.cost(model)
