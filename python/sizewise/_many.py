@@ -57,7 +57,7 @@ def _check_many(paths: Iterable[Any], jobs: int, progress: bool) -> Iterator[Rep
         waiting: deque[Future[Report]] = deque()
         try:
             for program, in_folder in programs:
-                waiting.append(threads.submit(_checked, program, in_folder))
+                waiting.append(threads.submit(checked, program, in_folder))
                 if len(waiting) > 2 * jobs:
                     yield waiting.popleft().result()
             while waiting:
@@ -95,13 +95,19 @@ def spec_beside(program: str | os.PathLike[str]) -> str | None:
     return known[0] if known else None
 
 
-def _checked(program: Any, in_folder: bool) -> Report:
+def checked(program: Any, in_folder: bool) -> Report:
+    """A check under the spec beside a program that was found in a folder; a report of what stopped it, if something did."""
     try:
         return check(program, spec_beside(program) if in_folder else None)
     except (SizewiseError, OSError, MemoryError) as error:
-        name = os.fspath(program) if isinstance(program, (str, os.PathLike)) else "program"
-        stand_in: Any = _NotChecked(str(name), str(error) or type(error).__name__)
-        return Report(stand_in)
+        return not_checked(program, str(error) or type(error).__name__)
+
+
+def not_checked(program: Any, message: str) -> Report:
+    """The report of a program that could not be checked."""
+    name = os.fspath(program) if isinstance(program, (str, os.PathLike)) else "program"
+    stand_in: Any = _NotChecked(str(name), message)
+    return Report(stand_in)
 
 
 class _NotChecked:
