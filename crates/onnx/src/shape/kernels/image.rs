@@ -230,8 +230,8 @@ fn resize_modes(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     })
 }
 
-/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
-/// positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
+/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) Scales and
+/// sizes are positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
 /// (C7) onnxruntime interpolates along the axes that are scaled. (C8) onnxruntime interpolates cubically 32-bit floats.
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
