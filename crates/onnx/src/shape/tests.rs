@@ -237,6 +237,9 @@ fn arrangements_say_what_they_need() {
 #[test]
 fn products_contract_sizes_that_agree() {
     expect(&[
+        ("SwiGLU-28 f32[s0,3] f32[s0,3]", "f32[s0,3]"),
+        ("SwiGLU-28 f32[0,3] f32[0,3]", "f32[0,3]"),
+        ("SwiGLU-28 f32[2,3] f32[2,1]", "refused: SwiGLU.C1"),
         ("MatMul-13 f32[s0,3] f32[3,s1]", "f32[s0,s1]"),
         ("MatMul-13 f32[2,s0,3] f32[3]", "f32[2,s0] if s0 >= 1"),
         ("MatMul-13 f32[s0,3] f32[4,s1]", "refused: MatMul.C2"),

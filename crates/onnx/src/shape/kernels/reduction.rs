@@ -47,7 +47,7 @@ fn is_empty(sizes: &[Expr]) -> bool {
     sizes.contains(&Expr::ZERO)
 }
 
-/// Which axes are reduced. (C1) They are within the rank.
+/// Which axes are reduced. (C1) of [`reduce`].
 ///
 /// A model with wrong axes does not load where attributes of version 11 or later or constants say them and the rank is
 /// known. What onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are,
