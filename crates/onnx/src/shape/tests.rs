@@ -298,6 +298,26 @@ fn schemas_are_kept() {
     assert!(names.iter().all(|(domain, op)| is_known(domain, op)));
 }
 
+#[test]
+fn what_is_not_surely_known_at_load_is_not_surely_unknown() {
+    use Known::{Maybe, No, Yes};
+    for (a, b, both) in
+        [(Yes, Yes, Yes), (Yes, Maybe, Maybe), (Maybe, Maybe, Maybe), (Maybe, No, No), (Yes, No, No)]
+    {
+        assert_eq!((a.and(b), b.and(a)), (both, both), "{a:?} {b:?}");
+    }
+    assert_eq!([!Yes, !No, !Maybe], [No, Yes, Maybe]);
+    let known = AtLoad::RANKED.with_size(1, Yes).with_size(2, No);
+    assert_eq!([0, 1, 2, 31].map(|dim| known.size(dim)), [Maybe, Yes, No, Maybe]);
+    assert_eq!(known.with_size(1, Maybe).with_size(2, Yes).size(2), Yes);
+    // Of more dimensions than there are bits nothing is said.
+    for of_all in [AtLoad::SIZED, AtLoad::UNRANKED, AtLoad::IN_FILE.with_size(32, Yes)] {
+        assert_eq!((of_all.size(32), of_all.size(usize::MAX)), (Maybe, Maybe));
+    }
+    assert_eq!(known.without_sizes(), AtLoad::RANKED.without_sizes());
+    assert_eq!(AtLoad::default().rank, Maybe);
+}
+
 /// The operators that a walk carries out itself, or that stand for an initializer.
 const WALKED: &[&str] = &["Constant", "If", "Loop", "Scan", "SequenceMap"];
 

@@ -15,8 +15,8 @@ pub(super) const KERNELS: Family = &[
     op("ArgMin", arg_reduce).infers(at_load::rank).span(place_span),
     op("CumProd", cumulative).infers(at_load::rank),
     op("CumSum", cumulative).reads(Reads::Behind(1)).infers(at_load::same),
-    op("Hardmax", softmax).infers(at_load::rank),
-    op("LogSoftmax", softmax).passes().infers(at_load::rank),
+    op("Hardmax", softmax).infers(at_load::same),
+    op("LogSoftmax", softmax).passes().infers(at_load::same),
     reduction("ReduceL1"),
     reduction("ReduceL2"),
     reduction("ReduceLogSum"),
@@ -27,7 +27,7 @@ pub(super) const KERNELS: Family = &[
     reduction("ReduceProd"),
     reduction("ReduceSum"),
     reduction("ReduceSumSquare"),
-    op("Softmax", softmax).passes().infers(at_load::rank),
+    op("Softmax", softmax).passes().infers(at_load::same),
 ];
 
 /// A shape with the flagged dimensions reduced to 1, or dropped.
