@@ -120,9 +120,22 @@ fn functions(text: &str) -> Vec<Function> {
     all
 }
 
-/// Each code with what the comment of a function says of it that requires it, or of the one to which it refers.
+/// Whether a text refers to what is said elsewhere.
+fn refers(says: &str) -> bool {
+    ["As ", "as ", "of "].iter().any(|start| says.starts_with(start))
+}
+
+/// Each code with what the comment of a function says of it that requires it, or of the one to which it refers. What is said
+/// of a code by its name counts first.
 fn conditions() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
+    for path in sources() {
+        for function in functions(&fs::read_to_string(&path).expect("a source file")) {
+            function.named.into_iter().for_each(|(code, says)| {
+                all.entry(code).or_insert(says);
+            });
+        }
+    }
     for path in sources() {
         let functions = functions(&fs::read_to_string(&path).expect("a source file"));
         let said_by = |name: &str, number: &u32| {
@@ -135,15 +148,12 @@ fn conditions() -> BTreeMap<String, String> {
             functions.iter().filter(|function| is_same(&function.name)).find_map(|f| f.says.get(number))
         };
         for function in &functions {
-            function.named.iter().for_each(|(code, says)| {
-                all.entry(code.clone()).or_insert_with(|| says.clone());
-            });
             for (name, number) in &function.requires {
                 let says = function.says.get(number);
                 let other = says.and_then(|says| says.strip_prefix("of `")?.strip_suffix("`."));
                 let says = other.map_or(says, |other| said_by(other, number));
                 let says = says.or_else(|| said_by_operator(name, number));
-                if let Some(says) = says.filter(|says| !says.starts_with("As ") && !says.starts_with("of ")) {
+                if let Some(says) = says.filter(|says| !refers(says)) {
                     all.entry(format!("{name}.C{number}")).or_insert_with(|| says.clone());
                 }
             }
@@ -190,6 +200,22 @@ fn every_condition_of_an_onnx_operator_has_a_text() {
             for (name, number) in function.requires {
                 let code = format!("{name}.C{number} ");
                 assert!(listed.lines().any(|line| line.starts_with(&code)), "{code}in {}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_code_of_an_onnx_operator_has_one_meaning() {
+    let listed = conditions();
+    for path in sources().iter().filter(|path| path.starts_with("crates/onnx/src")) {
+        let functions = functions(&fs::read_to_string(path).expect("a source file"));
+        for function in &functions {
+            for (number, says) in function.says.iter().filter(|(_, says)| !refers(says)) {
+                let own = function.requires.iter().filter(|(_, other)| other == number);
+                let codes: Vec<String> = own.map(|(name, number)| format!("{name}.C{number}")).collect();
+                let is_listed = codes.iter().any(|code| listed.get(code) == Some(says));
+                assert!(codes.is_empty() || is_listed, "{codes:?} in `{}`: {says}", function.name);
             }
         }
     }

@@ -1,10 +1,10 @@
-"""Random models of pools, convolutions, squeezes and reshapes behind every kind of node: does one load that `check` calls ok?
+"""Random models of pools, convolutions, squeezes and reshapes behind every kind of node: do those load that are `ok`?
 
     python scripts/onnx/random_loads.py SIZEWISE [--count N] [--seed S]
 
-Prints the models that are `ok` and that onnxruntime does not load, in text form, and how many there were of each verdict.
-A model that loads as it is, and not once onnxruntime has optimized it, is counted by itself: a fusion makes of it what
-onnxruntime refuses. Needs onnx, onnxruntime and numpy.
+Prints the models that are `ok` and that onnxruntime does not load, in text form, and how many there were of each
+verdict. A model that loads as it is, and not once onnxruntime has optimized it, is counted by itself: a fusion makes of
+it what onnxruntime refuses. Needs onnx, onnxruntime and numpy.
 """
 
 import argparse
@@ -19,8 +19,14 @@ import onnx
 from judge import Onnxruntime
 from onnx import parser, printer
 
-UNARY = "Abs Neg Relu Sigmoid Tanh Exp Erf Elu Softplus HardSigmoid LeakyRelu Sin Selu Softsign Sqrt Floor Identity Softmax"
-UNARY = UNARY.split() + "LogSoftmax Hardmax Ceil Round Reciprocal Sign Mish Celu ThresholdedRelu Shrink Gelu HardSwish".split()
+# Operators that keep sizes, and the first versions of some of them.
+UNARY = "Abs Neg Relu Sigmoid Tanh Exp Erf Elu Softplus HardSigmoid LeakyRelu Sin Selu Softsign Sqrt Floor Identity"
+UNARY = UNARY.split() + "Softmax".split()
+UNARY += "LogSoftmax Hardmax Ceil Round Reciprocal Sign Mish Celu ThresholdedRelu Shrink Gelu HardSwish".split()
+SINCE = {"Mish": 18, "Gelu": 20, "HardSwish": 14, "Celu": 12, "Round": 11, "ThresholdedRelu": 10}
+SINCE.update(Erf=9, Sign=9, Shrink=9)
+# Kinds of nodes that stand before a window.
+KINDS = "unary unary unary binary norm clip where cast dropout transpose pad conv lrn slice if concat".split()
 
 
 class Writer:
@@ -78,10 +84,10 @@ class Writer:
     def before(self):
         """A node that keeps the sizes."""
         rng = self.rng
-        kind = rng.choice("unary unary unary binary norm clip where cast dropout transpose pad conv lrn slice if concat".split())
+        kind = rng.choice(KINDS)
         n, c, h, w = self.sizes
         if kind == "unary":
-            self.node(rng.choice([op for op in UNARY if self.version >= {"Mish": 18, "Gelu": 20, "HardSwish": 14, "Celu": 12, "Round": 11, "ThresholdedRelu": 10, "Erf": 9, "Sign": 9, "Shrink": 9}.get(op, 7)]))
+            self.node(rng.choice([op for op in UNARY if self.version >= SINCE.get(op, 7)]))
         elif kind == "binary":
             op = rng.choice("Add Sub Mul Div Max Min Mean Sum PRelu Pow".split())
             if op in ("Max", "Min", "Mean", "Sum") and self.version < 8:
@@ -128,8 +134,8 @@ class Writer:
             condition, name = self.weight([], ["1"], "bool"), self.name()
             ops = [rng.choice(UNARY[:6]) for _ in range(2)]
             branches = ", ".join(
-                f"{side}_branch = b{self.count}{side} () => (r{self.count}{side}) {{ r{self.count}{side} = {op}({self.last}) }}"
-                for side, op in zip(("then", "else"), ops)
+                f"{side}_branch = b{made} () => (r{made}) {{ r{made} = {op}({self.last}) }}"
+                for side, op, made in zip(("then", "else"), ops, (f"{self.count}t", f"{self.count}e"))
             )
             self.lines.append(f"{name} = If({condition}) <{branches}>")
             self.last = name
@@ -189,7 +195,8 @@ class Writer:
         elif kind == "matmul":
             self.node("MatMul", self.weight([rng.randint(1, 4), 2]))
         elif kind == "concat":
-            self.node("Concat", self.weight([1, 1, rng.randint(1, 3), rng.randint(1, 3)]), attributes=f"<axis = {rng.choice([2, 3])}>")
+            other = self.weight([1, 1, rng.randint(1, 3), rng.randint(1, 3)])
+            self.node("Concat", other, attributes=f"<axis = {rng.choice([2, 3])}>")
         elif kind == "unsqueeze" and self.version < 13:
             self.node("Unsqueeze", attributes=f"<axes = [{rng.choice([0, 1, -1])}]>")
         elif kind == "split" and self.version < 18:
@@ -232,7 +239,7 @@ def main():
     arguments.add_argument("sizewise")
     arguments.add_argument("--count", type=int, default=2000)
     arguments.add_argument("--seed", type=int, default=0)
-    arguments.add_argument("--show", help="also print the models of this verdict that load, or that do not: ok, violated, unknown")
+    arguments.add_argument("--show", help="also print the models of this verdict")
     arguments = arguments.parse_args()
     judges = [Onnxruntime(level) for level in ("ORT_DISABLE_ALL", "ORT_ENABLE_ALL")]
     counts, wrong = collections.Counter(), 0

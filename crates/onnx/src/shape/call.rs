@@ -1,6 +1,6 @@
 //! One call of an operator: its inputs, attributes and the outputs that are asked for.
-use super::at_load::Known;
 use super::dtype::Dtype;
+use super::known::Known;
 use super::schema::{CpuTypes, Occurs, Schema, Types};
 use super::value::{Element, Tensor, Value};
 use sizewise_expr::Expr;

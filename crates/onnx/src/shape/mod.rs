@@ -9,6 +9,7 @@ mod call;
 mod dtype;
 mod elements;
 mod kernels;
+mod known;
 mod op;
 mod run_time;
 mod schema;
@@ -17,17 +18,16 @@ mod spans;
 mod tests;
 mod value;
 
-pub use at_load::{AtLoad, Known};
 pub use call::{Attribute, Call, Checked, FoundAtLoad};
 pub use dtype::Dtype;
 pub use elements::stacked;
-pub use kernels::{is_way, operator};
-pub use op::{Counts, Op, Use};
 #[cfg(test)]
-pub(crate) use run_time::conditions_on_elements;
-pub use run_time::{RunTime, left_to_run_time};
+pub(crate) use kernels::conditions_on_elements;
+pub use kernels::{is_way, operator};
+pub use known::{AtLoad, Known};
+pub use op::{Counts, Op, Use};
+pub use run_time::RunTime;
 pub use schema::{Told, condition_text, is_known, operators, told};
-pub use spans::{are_settled, mark_spans};
 pub use value::{Element, Elements, MAX_ELEMENTS, Origin, Sequence, Tensor, Value};
 
 use sizewise_expr::{Expr, Pool};

@@ -1,10 +1,11 @@
 //! What is declared of an operator beside its shape function: all that is known of it stands there, once. What is not
 //! said is open, so that a declaration which leaves something out makes answers less sure, not wrong.
-use super::Dtype;
 use super::at_load::{self, AtLoad, Infers};
 use super::call::{Call, Checked, Outcome};
-use super::run_time::Rule;
-use super::spans::SpanOf;
+use super::dtype::Dtype;
+use super::run_time::{Rule, RunTime, left};
+use super::spans::{self, SpanOf};
+use super::value::Value;
 use sizewise_kernels::Cx;
 
 /// A shape function.
@@ -67,8 +68,8 @@ pub struct Op {
     draws: Draws,
     infers: Infers,
     pub(super) run_time: &'static [Rule],
-    pub(super) span: Option<SpanOf>,
-    pub(super) is_settled_by_spans: bool,
+    span: Option<SpanOf>,
+    is_settled_by_spans: bool,
     pub(super) runs_deprecated: bool,
     /// Whether the integers among its results are sizes, or integers of its inputs.
     pub moves_integers: bool,
@@ -202,6 +203,25 @@ impl Op {
             Draws::Never => false,
             Draws::Always => true,
             Draws::With(input) => has(input),
+        }
+    }
+
+    /// Whether a call needs no more of the elements of its indices than what is known of where they lie.
+    pub fn is_settled(&self, cx: &mut Cx, call: &Call) -> bool {
+        let in_tuples = self.run_time.iter().any(Rule::is_about_tuples);
+        self.is_settled_by_spans && spans::are_settled(cx, call, in_tuples)
+    }
+
+    /// The conditions on elements that a call leaves to run time.
+    pub fn left_to_run_time(&self, cx: &mut Cx, call: &Call) -> Vec<RunTime> {
+        let left: Vec<RunTime> = self.run_time.iter().filter_map(|rule| left(cx, call, rule)).collect();
+        if !left.is_empty() && self.is_settled(cx, call) { Vec::new() } else { left }
+    }
+
+    /// Notes where the integers of results lie.
+    pub fn mark_spans(&self, cx: &mut Cx, call: &Call, values: &mut [Option<Value>]) {
+        if let Some(span_of) = self.span {
+            spans::mark_spans(cx, call, span_of, values);
         }
     }
 

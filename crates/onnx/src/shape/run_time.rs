@@ -1,10 +1,9 @@
 //! Conditions on the elements of inputs that a call leaves to run time: only the values of a model's inputs decide
 //! them.
 use super::call::Call;
-use super::kernels::operator;
+use super::dtype::Dtype;
 use super::spans::integer;
 use super::value::{Element, Elements, Origin, Tensor, Value};
-use super::{Dtype, spans};
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
 
@@ -59,7 +58,7 @@ pub enum About {
 
 /// A condition that an operator puts on elements of an input, as onnxruntime's kernels check it.
 pub struct Rule {
-    input: usize,
+    pub(super) input: usize,
     clause: &'static str,
     about: About,
     says: &'static str,
@@ -124,13 +123,6 @@ fn is_open(cx: &mut Cx, tensor: &Tensor, is_index: bool, is_run: bool) -> bool {
     }
 }
 
-/// The inputs on whose elements operators put conditions: domain, operator, position.
-#[cfg(test)]
-pub(crate) fn conditions_on_elements() -> impl Iterator<Item = (&'static str, &'static str, usize)> {
-    super::kernels::all()
-        .flat_map(|(domain, op)| op.run_time.iter().map(move |rule| (domain, op.name, rule.input)))
-}
-
 /// Whether where the elements of indices lie says enough of them.
 fn is_settled(cx: &mut Cx, indices: &Tensor, size: Option<Expr>) -> bool {
     let Some(size) = size.filter(|_| indices.elements.is_none()) else { return false };
@@ -144,13 +136,8 @@ fn is_settled(cx: &mut Cx, indices: &Tensor, size: Option<Expr>) -> bool {
     }
 }
 
-/// The conditions on elements that a call leaves to run time.
-pub fn left_to_run_time(cx: &mut Cx, call: &Call) -> Vec<RunTime> {
-    let rules = operator(call.domain, call.op).map_or(&[][..], |op| op.run_time);
-    rules.iter().filter_map(|rule| left(cx, call, rule)).collect()
-}
-
-fn left(cx: &mut Cx, call: &Call, rule: &Rule) -> Option<RunTime> {
+/// What a call leaves of a condition to run time.
+pub fn left(cx: &mut Cx, call: &Call, rule: &Rule) -> Option<RunTime> {
     let given = call.tensor(rule.input)?;
     let size_of = |at: usize, dim: i64| {
         let sizes = call.tensor(at)?.shape.as_ref()?;
@@ -184,11 +171,7 @@ fn left(cx: &mut Cx, call: &Call, rule: &Rule) -> Option<RunTime> {
     if rule.about == About::Position && is_uncounted {
         return Some(RunTime { input: rule.input, clause: rule.clause, says: rule.says, size });
     }
-    if !applies
-        || !is_open(cx, given, rule.is_about_indices(), call.is_run)
-        || is_settled(cx, given, size)
-        || spans::are_settled(cx, call)
-    {
+    if !applies || !is_open(cx, given, rule.is_about_indices(), call.is_run) || is_settled(cx, given, size) {
         return None;
     }
     // What a tensor of places says of a dimension is a condition on sizes.

@@ -4,14 +4,29 @@
 //! says nothing unless it holds.
 use super::Dtype;
 use super::call::{Attribute, Call};
-use super::kernels::{holds, operator};
-use super::run_time::Rule;
 use super::value::{Elements, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Lookup, Reach, Span};
 
 /// The most places of a last axis that are told apart.
 const MAX_COLUMNS: usize = 8;
+
+/// Numbers that are computed from sizes are followed if they fit into their type at sizes up to these: in 64 and in 32
+/// bits. That larger sizes do not make them wrap around is a condition of the model.
+const USUAL_SIZES: (i64, i64) = (4_096, 1_024);
+
+/// Whether an integer type can hold a value.
+pub fn holds(cx: &mut Cx, e: Expr, dtype: Dtype) -> bool {
+    let Some((least, most)) = dtype.integer_range() else { return false };
+    match cx.pool().as_int(e) {
+        Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
+        None => match dtype {
+            Dtype::I64 => cx.fits_up_to(e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
+            Dtype::I32 => cx.fits_up_to(e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
+            _ => false,
+        },
+    }
+}
 
 /// Requires elements that lie in a span to be indices of a dimension, if there are any.
 pub(super) fn inside(
@@ -37,14 +52,14 @@ pub(super) fn integer(call: &Call, name: &str) -> Option<i64> {
     })
 }
 
-/// Whether a call needs no more of the elements of its indices than what their spans say.
-pub fn are_settled(cx: &mut Cx, call: &Call) -> bool {
-    let Some(op) = operator(call.domain, call.op).filter(|op| op.is_settled_by_spans) else { return false };
+/// Whether a call needs no more of the elements of its indices than what their spans say; `in_tuples`: they are of several
+/// dimensions.
+pub fn are_settled(cx: &mut Cx, call: &Call, in_tuples: bool) -> bool {
     let (Some(data), Some(indices)) = (call.tensor(0), call.tensor(1)) else { return false };
     let (Some(sizes), Some(spans)) = (&data.shape, &indices.spans) else { return false };
     let axis = integer(call, "axis").unwrap_or(0);
     let at = if axis < 0 { axis + sizes.len() as i64 } else { axis };
-    let columns = match op.run_time.iter().any(Rule::is_about_tuples) {
+    let columns = match in_tuples {
         false => usize::try_from(at).ok().and_then(|at| sizes.get(at..=at)),
         true if integer(call, "batch_dims").is_none_or(|batch| batch == 0) => sizes.get(..spans.len()),
         true => None,
@@ -78,9 +93,8 @@ pub(super) fn span(cx: &mut Cx, tensor: &Tensor) -> Option<Span> {
 pub type SpanOf = fn(&mut Cx, &Call, &Tensor) -> Option<Vec<Option<Span>>>;
 
 /// Notes where the elements of results lie, if they are integers that are not followed.
-pub fn mark_spans(cx: &mut Cx, call: &Call, values: &mut [Option<Value>]) {
+pub fn mark_spans(cx: &mut Cx, call: &Call, span_of: SpanOf, values: &mut [Option<Value>]) {
     let Some(Some(Value::Tensor(result))) = values.first_mut() else { return };
-    let Some(span_of) = operator(call.domain, call.op).and_then(|op| op.span) else { return };
     if result.elements.is_some() || !has_integers(result) {
         return;
     }

@@ -237,6 +237,9 @@ fn arrangements_say_what_they_need() {
 #[test]
 fn products_contract_sizes_that_agree() {
     expect(&[
+        ("SwiGLU-28 f32[s0,3] f32[s0,3]", "f32[s0,3]"),
+        ("SwiGLU-28 f32[0,3] f32[0,3]", "f32[0,3]"),
+        ("SwiGLU-28 f32[2,3] f32[2,1]", "refused: SwiGLU.C1"),
         ("MatMul-13 f32[s0,3] f32[3,s1]", "f32[s0,s1]"),
         ("MatMul-13 f32[2,s0,3] f32[3]", "f32[2,s0] if s0 >= 1"),
         ("MatMul-13 f32[s0,3] f32[4,s1]", "refused: MatMul.C2"),
@@ -293,6 +296,26 @@ fn schemas_are_kept() {
     ]);
     let names: Vec<_> = operators().collect();
     assert!(names.iter().all(|(domain, op)| is_known(domain, op)));
+}
+
+#[test]
+fn what_is_not_surely_known_at_load_is_not_surely_unknown() {
+    use Known::{Maybe, No, Yes};
+    for (a, b, both) in
+        [(Yes, Yes, Yes), (Yes, Maybe, Maybe), (Maybe, Maybe, Maybe), (Maybe, No, No), (Yes, No, No)]
+    {
+        assert_eq!((a.and(b), b.and(a)), (both, both), "{a:?} {b:?}");
+    }
+    assert_eq!([!Yes, !No, !Maybe], [No, Yes, Maybe]);
+    let known = AtLoad::RANKED.with_size(1, Yes).with_size(2, No);
+    assert_eq!([0, 1, 2, 31].map(|dim| known.size(dim)), [Maybe, Yes, No, Maybe]);
+    assert_eq!(known.with_size(1, Maybe).with_size(2, Yes).size(2), Yes);
+    // Of more dimensions than there are bits nothing is said.
+    for of_all in [AtLoad::SIZED, AtLoad::UNRANKED, AtLoad::IN_FILE.with_size(32, Yes)] {
+        assert_eq!((of_all.size(32), of_all.size(usize::MAX)), (Maybe, Maybe));
+    }
+    assert_eq!(known.without_sizes(), AtLoad::RANKED.without_sizes());
+    assert_eq!(AtLoad::default().rank, Maybe);
 }
 
 /// The operators that a walk carries out itself, or that stand for an initializer.

@@ -1,6 +1,6 @@
 //! Values of ONNX graphs: element types, shapes, and what is known of the elements.
-use super::at_load::AtLoad;
 use super::dtype::Dtype;
+use super::known::{AtLoad, Known};
 use sizewise_expr::Expr;
 use sizewise_kernels::Span;
 use std::borrow::Cow;
@@ -197,6 +197,12 @@ impl Tensor {
         self
     }
 
+    /// Whether onnxruntime is sure to know all its sizes as numbers when it loads the model.
+    pub fn is_sized_at_load(&self) -> bool {
+        let sizes = self.shape.as_ref().map(|shape| 0..shape.len());
+        sizes.is_some_and(|mut dims| dims.all(|dim| self.at_load.size(dim) == Known::Yes))
+    }
+
     /// The tensor where it is not the same in every run.
     pub fn forget_constant(&mut self) {
         if self.origin == Origin::Constant {
@@ -278,6 +284,16 @@ impl Value {
             Value::Tensor(tensor) => Some(tensor),
             _ => None,
         }
+    }
+
+    /// As [`Tensor::is_sized_at_load`], of a tensor.
+    pub fn is_sized_at_load(&self) -> bool {
+        self.tensor().is_some_and(Tensor::is_sized_at_load)
+    }
+
+    /// Whether onnxruntime is sure to know the rank of a tensor when it loads the model.
+    pub fn is_ranked_at_load(&self) -> bool {
+        self.tensor().is_some_and(|tensor| tensor.at_load.rank == Known::Yes)
     }
 
     /// Whether another value has the same type.

@@ -2,15 +2,13 @@
 use super::load::mark_results;
 use super::untracked::mark_untracked;
 use super::{Ended, Walk};
-use crate::shape::{
-    Call, Dtype, RunTime, Value, infer, left_to_run_time, mark_spans, operator, too_large, unknown_outputs,
-};
+use crate::shape::{Call, Dtype, RunTime, Value, infer, operator, too_large, unknown_outputs};
 use sizewise_kernels::{Cx, KernelError};
 
 impl Walk<'_> {
     /// The results of a call at the last step; `is_known` says whether something is known of each input.
     pub(super) fn called(&mut self, call: &Call, is_known: bool) -> Result<Vec<Value>, Ended> {
-        let step = self.steps.len() - 1;
+        let (step, op) = (self.steps.len() - 1, operator(call.domain, call.op));
         let before = self.reads_untracked(call).then(|| self.env.clone());
         let asserted = self.env.runtime_asserts().len();
         let mut values = match infer(&mut Cx::on(&mut self.env, self.model.backend), call) {
@@ -18,11 +16,14 @@ impl Walk<'_> {
                 if let Some(before) = before {
                     self.ask_of_untracked(step, call, before);
                 }
-                if self.notes_run_time && is_known {
-                    self.leave_to_run_time(step, call, asserted);
+                if let Some(op) = op.filter(|_| self.notes_run_time && is_known) {
+                    let left = op.left_to_run_time(&mut Cx::on(&mut self.env, self.model.backend), call);
+                    self.leave_to_run_time(step, left, asserted);
                 }
                 let mut values = mark_untracked(call, values);
-                mark_spans(&mut Cx::on(&mut self.env, self.model.backend), call, &mut values);
+                if let Some(op) = op {
+                    op.mark_spans(&mut Cx::on(&mut self.env, self.model.backend), call, &mut values);
+                }
                 values
             }
             Err(KernelError::DataDependent { .. }) if before.is_some() => {
@@ -45,7 +46,7 @@ impl Walk<'_> {
             self.failed(step, error)?;
         }
         mark_results(call, &mut values);
-        if self.keeps && operator(call.domain, call.op).is_none_or(|op| !op.moves_integers) {
+        if self.keeps && op.is_none_or(|op| !op.moves_integers) {
             self.note_integers(step, &values);
         }
         if let Some(error) = self.leave_out_large(&mut values) {
@@ -57,8 +58,7 @@ impl Walk<'_> {
 
     /// Notes the conditions on elements that a call leaves to run time. What has been asserted since then of sizes that
     /// data decide is noted there.
-    fn leave_to_run_time(&mut self, step: usize, call: &Call, asserted: usize) {
-        let left = left_to_run_time(&mut Cx::on(&mut self.env, self.model.backend), call);
+    fn leave_to_run_time(&mut self, step: usize, left: Vec<RunTime>, asserted: usize) {
         let asserts = &self.env.runtime_asserts()[asserted..];
         let is_new = |left: &RunTime| asserts.iter().all(|assert| assert.clause.name() != left.clause);
         self.run_time.extend(left.into_iter().filter(is_new).map(|condition| (step, condition)));

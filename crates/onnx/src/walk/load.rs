@@ -1,8 +1,6 @@
 //! What a walk notes of what onnxruntime knows when it loads a model.
-use super::loading::at_load;
 use super::{Given, declared};
-use crate::read::Model;
-use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
+use crate::read::message::{GraphProto, ValueInfoProto};
 use crate::shape::{AtLoad, Call, Known, Value, operator};
 
 /// Marks an input of a graph with what is declared of it. Of an input of a model nothing else is known.
@@ -55,19 +53,6 @@ pub(super) fn mark_results(call: &Call, values: &mut [Option<Value>]) {
             tensor.at_load = open.fold(tensor.at_load, |known, (dim, _)| known.with_size(dim, Known::No));
         }
     }
-}
-
-/// What is found of a size of an input of a node of the main graph, in a walk that has numbers for all sizes: whatever
-/// onnxruntime infers, a walk over symbols for the sizes of inputs finds as well, unless the file states it.
-pub(super) fn found_at_load(model: &Model, node: &NodeProto, at: usize, dim: usize) -> Known {
-    let row = || {
-        let name = node.input.get(at)?;
-        let mut stated = model.graph.value_info.iter().chain(&model.graph.output);
-        let is_stated = stated.any(|stated| stated.name == *name);
-        let row = at_load(model).values.get(model.number(name)?)?.as_ref()?;
-        (!is_stated && row.get(dim)?.is_none()).then_some(Known::No)
-    };
-    row().unwrap_or_default()
 }
 
 /// Whether onnxruntime is sure to know the rank of a graph's output: it is declared, or inferred. Where these differ it

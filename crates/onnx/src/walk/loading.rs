@@ -109,6 +109,19 @@ pub(super) fn at_load(model: &Model) -> &Loaded {
     model.loading.get_or_find(|| loaded(model))
 }
 
+/// What is found of a size of an input of a node of the main graph, in a walk that has numbers for all sizes: whatever
+/// onnxruntime infers, a walk over symbols for the sizes of inputs finds as well, unless the file states it.
+pub(super) fn found_at_load(model: &Model, node: &NodeProto, at: usize, dim: usize) -> Known {
+    let row = || {
+        let name = node.input.get(at)?;
+        let mut stated = model.graph.value_info.iter().chain(&model.graph.output);
+        let is_stated = stated.any(|stated| stated.name == *name);
+        let row = at_load(model).values.get(model.number(name)?)?.as_ref()?;
+        (!is_stated && row.get(dim)?.is_none()).then_some(Known::No)
+    };
+    row().unwrap_or_default()
+}
+
 pub(super) fn address(graph: &GraphProto) -> usize {
     std::ptr::from_ref(graph) as usize
 }

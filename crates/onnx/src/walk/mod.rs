@@ -348,7 +348,7 @@ impl<'m> Walk<'m> {
         let (model, is_found) = (self.model, is_run && frame.depth == 0);
         let found_at_load: FoundAtLoad = &|at, dim| {
             is_asked.set(true);
-            if is_found { load::found_at_load(model, node, at, dim) } else { Known::Maybe }
+            if is_found { loading::found_at_load(model, node, at, dim) } else { Known::Maybe }
         };
         let doubts = &doubts;
         let call = Call { domain, op, version, attributes, inputs, outputs, is_run, found_at_load, doubts };

@@ -4,7 +4,7 @@
 //! sizes. Whether an operator's result depends on such numbers at all is found by trying some.
 use super::Walk;
 use crate::shape::{
-    Call, Dtype, Element, Elements, Op, Origin, Sequence, Tensor, Use, Value, are_settled, infer, operator,
+    Call, Dtype, Element, Elements, Op, Origin, Sequence, Tensor, Use, Value, infer, operator,
 };
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -147,7 +147,7 @@ impl Walk<'_> {
             tensor.is_some_and(|tensor| op.is_none_or(|op| op.used(at, Some(tensor.dtype)) == Use::Reads))
         };
         call.inputs.iter().enumerate().any(is_untracked)
-            && !are_settled(&mut Cx::on(&mut self.env, self.model.backend), call)
+            && !op.is_some_and(|op| op.is_settled(&mut Cx::on(&mut self.env, self.model.backend), call))
     }
 
     /// Notes that nothing is known if the call depends on numbers that are not followed. `before` is the environment

@@ -15,9 +15,9 @@ pub(super) const KERNELS: Family =
     &[op("Attention", attention).reads(Reads::Behind(6)).infers(at_load::rank).at_run(&[LENGTHS_OF_KEYS])];
 
 pub(super) const CONTRIB: Family = &[
-    op("Attention", packed_attention).at_run(&[rule(3, "Attention.C4", About::Lengths, NATURAL)]),
+    op("Attention", packed_attention).at_run(&[rule(3, "AttentionMask.C2", About::Lengths, NATURAL)]),
     op("GroupQueryAttention", group_query).at_run(&[values(5, "GroupQueryAttention.C5", LENGTHS)]),
-    op("QAttention", quantized_attention).at_run(&[rule(3, "Attention.C4", About::Lengths, NATURAL)]),
+    op("QAttention", quantized_attention).at_run(&[rule(3, "AttentionMask.C2", About::Lengths, NATURAL)]),
 ];
 
 /// Queries, keys or values as `[batch, heads, length, size]`.
@@ -161,7 +161,7 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     policy::onnxruntime_checks(cx, runs, "Attention.C6", refusal)
 }
 
-/// (C5) of [`attention`]: the last size may be shorter than that of the products.
+/// Its last size may be shorter than that of the products. (C5) of [`attention`].
 fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelError> {
     let mask = call.shape(3)?.to_vec();
     let rank = mask.len();
@@ -187,12 +187,13 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
 /// `[batch, length, hidden of values]` of `input [batch, length, in]` and `weights [in, 3 hidden]`, and the extended
 /// cache.
 ///
-/// (C1) The input has 3 dimensions, the weights 2, the bias 1. (C2) Sizes agree. (C3) Hidden sizes divide by the heads.
-/// (C4) The cache is `[2, batch, heads, past, size]`. (C5) Masks and biases fit. (C8) onnxruntime's kernel takes no bias
+/// (FusedAttention.C1) The input has 3 dimensions, the weights 2. (FusedAttention.C2) Sizes agree: weights have a row for
+/// each of the last size, the bias an element for each column. (FusedAttention.C3) The cache is `[2, batch, heads, past,
+/// size]`. (FusedAttention.C4) A cache comes with the extended one. (FusedAttention.C5) onnxruntime's kernel takes no bias
 /// beside a cache.
 fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let outputs = packed(cx, call, 3, 4)?;
-    policy::onnxruntime_checks(cx, !call.has(4) || call.wants(1), "Attention.C7", || {
+    policy::onnxruntime_checks(cx, !call.has(4) || call.wants(1), "FusedAttention.C4", || {
         "the cache is not extended".to_owned()
     })?;
     if call.has(5) {
@@ -201,7 +202,7 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
         let Some([_, _, count, total, _]) = outputs[1].tensor().and_then(|t| t.shape.as_deref()) else {
             return Ok(outputs);
         };
-        policy::onnxruntime_checks(cx, !call.has(4), "Attention.C8", || {
+        policy::onnxruntime_checks(cx, !call.has(4), "FusedAttention.C5", || {
             "with a cache there is no bias of the products".to_owned()
         })?;
         added_bias(cx, call, 5, &[batch, *count, length, *total])?;
@@ -209,7 +210,7 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(outputs)
 }
 
-/// (C5) What is added to the products `[batch, heads, length, total]` has their last two sizes; the first two may be 1.
+/// (AttentionBias.C1) What is added to the products `[batch, heads, length, total]` has their last two sizes; the first two may be 1.
 pub(super) fn added_bias(
     cx: &mut Cx,
     call: &Checked,
@@ -217,13 +218,15 @@ pub(super) fn added_bias(
     products: &[Expr; 4],
 ) -> Result<(), KernelError> {
     let bias = call.shape(at)?.to_vec();
-    call.check(bias.len() == 4, "Attention.C5", || format!("a bias has 4 dimensions, not {}", bias.len()))?;
-    cx.require_expandable(&bias[..2], &products[..2], "Attention.C5")?;
-    cx.require_same_shape(&bias[2..], &products[2..], "Attention.C5")
+    call.check(bias.len() == 4, "AttentionBias.C1", || {
+        format!("a bias has 4 dimensions, not {}", bias.len())
+    })?;
+    cx.require_expandable(&bias[..2], &products[..2], "AttentionBias.C1")?;
+    cx.require_same_shape(&bias[2..], &products[2..], "AttentionBias.C1")
 }
 
-/// [`packed_attention`] with scales. (C6) Those of the input are single, those of the weights may be one for each
-/// column. (C7) A cache comes with the extended one.
+/// [`packed_attention`] with scales. (QAttention.C1) Scales and zero points of the input are single, those of the weights
+/// may be one for each column.
 fn quantized_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let outputs = packed(cx, call, 5, 8)?;
     let columns = call.shape(1)?[1];
@@ -232,39 +235,41 @@ fn quantized_attention(cx: &mut Cx, call: &Checked) -> Outcome {
             continue;
         }
         let shape = call.shape(at)?.to_vec();
-        call.check(shape.len() <= 1, "Attention.C6", || format!("input {at} is of rank {}", shape.len()))?;
+        call.check(shape.len() <= 1, "QAttention.C1", || format!("input {at} is of rank {}", shape.len()))?;
         let count = cx.product(shape);
         let one = cx.eq(count, 1);
         let each = columns.map(|columns| cx.eq(count, columns));
         let fine = each.map_or(one, |each| cx.any(&[one, each]));
-        cx.require(fine, "Attention.C6", |cx| format!("there are {} scales", cx.show(count)))?;
+        cx.require(fine, "QAttention.C1", |cx| format!("there are {} scales", cx.show(count)))?;
     }
-    call.check(!call.has(8) || call.wants(1), "Attention.C7", || "the cache is not extended".to_owned())?;
+    call.check(!call.has(8) || call.wants(1), "FusedAttention.C4", || {
+        "the cache is not extended".to_owned()
+    })?;
     Ok(outputs)
 }
 
 /// The outputs of [`packed_attention`] with a mask and a cache.
 fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
     let (input, weights) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(input.len() == 3 && weights.len() == 2, "Attention.C1", || {
+    call.check(input.len() == 3 && weights.len() == 2, "FusedAttention.C1", || {
         format!("ranks {} and {} are to be 3 and 2", input.len(), weights.len())
     })?;
-    cx.require_eq(input[2], weights[0], "Attention.C2", "the input and the weights")?;
+    cx.require_eq(input[2], weights[0], "FusedAttention.C2", "the input and the weights")?;
     if call.has(2) {
-        cx.require_same_shape(call.shape(2)?, &[weights[1]], "Attention.C2")?;
+        cx.require_same_shape(call.shape(2)?, &[weights[1]], "FusedAttention.C2")?;
     }
     let (_, value) = hidden_sizes(cx, call, weights[1])?;
     let count = cx.int(call.int("num_heads", 0));
-    let size = exactly(cx, value, count, "Attention.C3")?;
+    let size = exactly(cx, value, count, "Heads.C1")?;
     let mut outputs: Vec<Value> = vec![call.output(0, vec![input[0], input[1], value])?.into()];
     let two = cx.int(2);
     let mut total = input[1];
     if call.has(cache) {
         let past = call.shape(cache)?.to_vec();
-        call.check(past.len() == 5, "Attention.C4", || {
+        call.check(past.len() == 5, "FusedAttention.C3", || {
             format!("a cache has 5 dimensions, not {}", past.len())
         })?;
-        cx.require_same_shape(&past, &[two, input[0], count, past[3], size], "Attention.C4")?;
+        cx.require_same_shape(&past, &[two, input[0], count, past[3], size], "FusedAttention.C3")?;
         total = cx.add(total, past[3]);
     }
     outputs.push(call.output(1, vec![two, input[0], count, total, size])?.into());
@@ -274,36 +279,33 @@ fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
     Ok(outputs)
 }
 
-/// (C3) The hidden sizes of queries and of values, for so many columns of weights: as stated, or equal with keys.
+/// The hidden sizes of queries and of values, for so many columns of weights. (Heads.C1) Hidden sizes divide by the heads;
+/// those of queries and of values are as stated, or equal with keys.
 pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result<(Expr, Expr), KernelError> {
     let count = call.int("num_heads", 0);
-    call.check(count > 0, "Attention.C3", || format!("there are {count} heads"))?;
+    call.check(count > 0, "Heads.C1", || format!("there are {count} heads"))?;
     let count = cx.int(count);
     let (query, value) = match call.ints("qkv_hidden_sizes") {
         Some(sizes) if !sizes.is_empty() => {
-            call.check(sizes.len() == 3, "Attention.C3", || {
-                format!("there are {} hidden sizes", sizes.len())
-            })?;
-            call.check(sizes[0] == sizes[1], "Attention.C3", || {
-                "queries and keys differ in size".to_owned()
-            })?;
+            call.check(sizes.len() == 3, "Heads.C1", || format!("there are {} hidden sizes", sizes.len()))?;
+            call.check(sizes[0] == sizes[1], "Heads.C1", || "queries and keys differ in size".to_owned())?;
             let sum = cx.int(sizes.iter().sum());
-            cx.require_eq(columns, sum, "Attention.C3", "the weights and the hidden sizes")?;
+            cx.require_eq(columns, sum, "Heads.C1", "the weights and the hidden sizes")?;
             (cx.int(sizes[0]), cx.int(sizes[2]))
         }
         _ => {
             let three = cx.int(3);
-            let each = exactly(cx, columns, three, "Attention.C3")?;
+            let each = exactly(cx, columns, three, "Heads.C1")?;
             (each, each)
         }
     };
-    exactly(cx, query, count, "Attention.C3")?;
-    exactly(cx, value, count, "Attention.C3")?;
+    exactly(cx, query, count, "Heads.C1")?;
+    exactly(cx, value, count, "Heads.C1")?;
     Ok((query, value))
 }
 
-/// (C5) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]`, `[batch, 1]`, `[1, 1]` or
-/// `[batch, length, total]`.
+/// (AttentionMask.C1) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]`, `[batch, 1]`, `[1, 1]` or
+/// `[batch, length, total]`. (AttentionMask.C2) No length in it is negative.
 fn padding(
     cx: &mut Cx,
     call: &Checked,
@@ -315,13 +317,13 @@ fn padding(
     let mask = call.shape(at)?.to_vec();
     match mask.len() {
         1 => {
-            gather::not_negative(call, at, "Attention.C4")?;
+            gather::not_negative(call, at, "AttentionMask.C2")?;
             let (two, three) = (cx.mul(batch, 2), cx.mul(batch, 3));
             let three = cx.add(three, 2);
             let conditions: Vec<Expr> =
                 [batch, two, three].into_iter().map(|size| cx.eq(mask[0], size)).collect();
             let fine = cx.any(&conditions);
-            cx.require(fine, "Attention.C5", |cx| format!("the mask has {} elements", cx.show(mask[0])))
+            cx.require(fine, "AttentionMask.C1", |cx| format!("the mask has {} elements", cx.show(mask[0])))
         }
         2 => {
             let (each, whole) = (cx.eq(mask[0], batch), cx.eq(mask[1], total));
@@ -329,12 +331,12 @@ fn padding(
             let rows = cx.any(&[each, shared]);
             let cases = [cx.all(&[each, whole]), cx.all(&[rows, single])];
             let fine = cx.any(&cases);
-            cx.require(fine, "Attention.C5", |cx| {
+            cx.require(fine, "AttentionMask.C1", |cx| {
                 format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(&[batch, total]))
             })
         }
-        3 => cx.require_same_shape(&mask, &[batch, length, total], "Attention.C5"),
-        rank => call.check(false, "Attention.C5", || format!("the mask is of rank {rank}")),
+        3 => cx.require_same_shape(&mask, &[batch, length, total], "AttentionMask.C1"),
+        rank => call.check(false, "AttentionMask.C1", || format!("the mask is of rank {rank}")),
     }
 }
 

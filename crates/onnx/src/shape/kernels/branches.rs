@@ -101,14 +101,14 @@ fn pre_mix(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The streams, or what the mix of streams makes of them, and the output of the block times the gate of each
-/// branch. (C3) The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`. (C4) The output of
+/// branch. (C1) The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`. (C4) The output of
 /// the block is `[.., hidden]`. (C5) The mix of streams is `[.., branches, branches]`.
 fn post_mix(cx: &mut Cx, call: &Checked) -> Outcome {
     let streams = Streams::read(cx, call)?;
     let (branches, hidden) = (streams.branches, streams.hidden);
     streams.require(cx, call, 1, &[&[hidden]], "Branches.C4")?;
     let gates: &[&[Expr]] = &[&[branches], &[branches, Expr::ONE], &[branches, hidden]];
-    streams.require(cx, call, 2, gates, "Branches.C3")?;
+    streams.require(cx, call, 2, gates, "HyperConnectionPostMix.C1")?;
     if call.has(3) {
         streams.require(cx, call, 3, &[&[branches, branches]], "Branches.C5")?;
     }

@@ -156,7 +156,7 @@ impl Spatial {
     }
 }
 
-/// The spatial sizes of a kernel: its shape behind the first two sizes, which `kernel_shape` repeats. (C5) They agree.
+/// The spatial sizes of a kernel: its shape behind the first two sizes, which `kernel_shape` repeats. (C5) of [`convolved`].
 pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Result<Vec<Expr>, KernelError> {
     let sizes = weight[2..].to_vec();
     if let Some(stated) = call.ints("kernel_shape") {
@@ -175,7 +175,7 @@ pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Resu
 ///
 /// (C1) Both have the same rank, at least 3. (C2) Groups are positive, `c` is the weight's channels times groups, and
 /// `out` divides by groups. (C3) The bias has one dimension, with an element for each channel. (C4) A window fits. (C5)
-/// A stated kernel shape is the weight's.
+/// A stated kernel shape is the weight's. (C9) The kernel has elements where onnxruntime knows its sizes at load.
 pub(super) fn convolved(
     cx: &mut Cx,
     call: &Checked,
@@ -202,7 +202,7 @@ pub(super) fn convolved(
     // onnx infers no shape for a kernel without elements, if it knows its size; onnxruntime runs it.
     for (dim, _) in weight.iter().enumerate().skip(2).filter(|(_, size)| **size == Expr::ZERO) {
         let known = call.size_at_load(weight_at, dim);
-        call.refused_where(known, "Conv.C5", || "the kernel is empty".to_owned())?;
+        call.refused_where(known, "Conv.C9", || "the kernel is empty".to_owned())?;
     }
     let spatial = Spatial::read(call, kernel)?;
     spatial.padded_once(call)?;

@@ -254,6 +254,10 @@ fn streams_have_branches() {
         ),
         ("com.microsoft::HyperConnectionPostMix-1 f32[2,4,8] f32[2,4] f32[2,4]", "refused: Branches.C4"),
         (
+            "com.microsoft::HyperConnectionPostMix-1 f32[2,4,8] f32[2,8] f32[2,5]",
+            "refused: HyperConnectionPostMix.C1",
+        ),
+        (
             "com.microsoft::HyperConnectionPostMix-1 f32[2,4,8] f32[2,8] f32[2,4] f32[2,4]",
             "refused: Branches.C5",
         ),
@@ -277,6 +281,8 @@ fn n_grams_are_hashed() {
         (rows, "i32[2,5] i32[3] i32[4] i32[2,3]", "refused: NGramHash.C6"),
         (packed, "i32[5] i32[3] i32[4] i32[3]=0,2,5", "i32[5,4] i32[2,2]"),
         (packed, "i32[s1] i32[3] i32[4] i32[s0]", "i32[s1,4] i32[s0-1,2] if s0 >= 2 and s0 <= s1 + 1"),
+        (packed, "i32[1,5] i32[3] i32[4] i32[3]=0,2,5", "refused: VarlenNGramHash.C1"),
+        (packed, "i32[5] i32[3] i32[4] i32[3]=0,2,5 i32[2,3]", "refused: VarlenNGramHash.C2"),
         (packed, "i32[5] i32[3] i32[4] i32[3]=0,2,4", "refused: NGramHash.C7"),
         (packed, "i32[5] i32[3] i32[4] i32[3]=0,0,5", "refused: NGramHash.C7"),
         (packed, "i32[5] i32[3] i32[4] i32[3]=0,2,5 - - - - - i32[2]", "refused: NGramHash.C8"),

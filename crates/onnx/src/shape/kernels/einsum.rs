@@ -26,24 +26,23 @@ fn term(call: &Checked, text: &str) -> Result<Term, KernelError> {
     Ok(Term { before: before.chars().collect(), ellipsis, behind: behind.chars().collect() })
 }
 
-/// Whether a subscript is 1 in the first operand that has it, where that may be known when the model loads, and not in
+/// Notes that a subscript is 1 in the first operand that has it, where that may be known when the model loads, and not in
 /// another one: the inference of shapes takes the first size.
-fn stretches_first(call: &Checked, operands: &[&str]) -> bool {
+fn stretched_first(cx: &Cx, call: &Checked, operands: &[&str]) {
     let mut first: Vec<(char, bool)> = Vec::new();
     for (at, operand) in operands.iter().enumerate() {
-        let Ok(sizes) = call.shape(at) else { return false };
+        let Ok(sizes) = call.shape(at) else { return };
         if operand.contains('.') || operand.len() != sizes.len() {
-            return false;
+            return;
         }
         for (dim, (letter, &size)) in operand.chars().zip(sizes).enumerate() {
             match first.iter().find(|(known, _)| *known == letter) {
-                Some((_, is_one)) if *is_one && size != Expr::ONE => return true,
+                Some((_, is_one)) if *is_one && size != Expr::ONE => return call.misinferred(cx),
                 Some(_) => {}
                 None => first.push((letter, size == Expr::ONE && call.size_at_load(at, dim) != Known::No)),
             }
         }
     }
-    false
 }
 
 /// (C1) The equation is one, with as many operands as there are inputs. (C2) Each operand has a dimension for each
@@ -60,12 +59,9 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     call.check(operands.len() == call.count(), "Einsum.C1", || {
         format!("the equation has {} operands, not {}", operands.len(), call.count())
     })?;
-    let mut sizes: Vec<(char, Expr)> = Vec::new();
-    let mut counts: Vec<(char, usize)> = Vec::new();
+    let (mut sizes, mut counts) = (Vec::<(char, Expr)>::new(), Vec::<(char, usize)>::new());
     let mut stack: Option<Vec<Expr>> = None;
-    if stretches_first(call, &operands) {
-        call.misinferred(cx);
-    }
+    stretched_first(cx, call, &operands);
     for (at, text) in operands.into_iter().enumerate() {
         let (term, shape) = (term(call, text)?, call.shape(at)?.to_vec());
         let letters = term.before.len() + term.behind.len();

@@ -92,6 +92,7 @@ pub(super) const KERNELS: Family = &[
     op("StringConcat", binary).infers(at_load::rank),
     broadcast("Sub").span(sub_span),
     broadcast("Sum"),
+    op("SwiGLU", swiglu).passes().infers(at_load::same),
     op("Where", choose).passes().infers(at_load::all),
     broadcast("Xor"),
     op("Cast", cast).reads(Reads::Texts).infers(at_load::all).span(spans::same).at_run(TEXTS),
@@ -288,6 +289,13 @@ fn shift(cx: &mut Cx, call: &Checked) -> Outcome {
         format!("the direction is to be LEFT or RIGHT, not {direction}")
     })?;
     folded(cx, call, false)
+}
+
+/// `swish(a) * b`. (C1) Both have one shape: they do not broadcast.
+fn swiglu(cx: &mut Cx, call: &Checked) -> Outcome {
+    let shape = call.shape(0)?.to_vec();
+    cx.require_same_shape(&shape, call.shape(1)?, "SwiGLU.C1")?;
+    call.one(shape)
 }
 
 /// (C1) The slope broadcasts to the input. onnxruntime broadcasts both, but infers the shape of the input: what nodes

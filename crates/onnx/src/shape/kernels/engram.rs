@@ -109,12 +109,12 @@ fn hashes(cx: &mut Cx, call: &Checked) -> Outcome {
 /// As [`hashes`], of rows that are packed one after the other: `[tokens, heads]`, the last tokens and their
 /// segments, `[batch, history]`, and the states that are captured, `[batch, capacity, history]`.
 ///
-/// (C5) Ids and ends have 1 dimension. (C6) Histories are `[batch, history]`; their segments come with those of the
+/// (C1) Ids and ends have 1 dimension. (C2) Histories are `[batch, history]`; their segments come with those of the
 /// ids. (C7) Ends are 0 and those of all rows, of which each has a token. (C8) At most 8 states are captured, as
 /// many as the counts of the rows say.
 fn packed_hashes(cx: &mut Cx, call: &Checked) -> Outcome {
     let (ids, ends) = (call.shape(0)?.to_vec(), call.shape(3)?.to_vec());
-    call.check(ids.len() == 1 && ends.len() == 1, "NGramHash.C5", || {
+    call.check(ids.len() == 1 && ends.len() == 1, "VarlenNGramHash.C1", || {
         format!("ids and ends have 1 dimension, not {} and {}", ids.len(), ends.len())
     })?;
     let Tables { history, heads } = tables(cx, call)?;
@@ -129,14 +129,14 @@ fn packed_hashes(cx: &mut Cx, call: &Checked) -> Outcome {
     let last = vec![batch, history];
     for at in [4, 8] {
         if call.has(at) {
-            cx.require_same_shape(call.shape(at)?, &last, "NGramHash.C6")?;
+            cx.require_same_shape(call.shape(at)?, &last, "VarlenNGramHash.C2")?;
         }
     }
     offsets(cx, call, heads, 5, 6)?;
     if call.has(7) {
-        cx.require_same_shape(call.shape(7)?, &ids, "NGramHash.C6")?;
+        cx.require_same_shape(call.shape(7)?, &ids, "VarlenNGramHash.C2")?;
     }
-    call.check(call.has(7) || !call.has(8) && !call.wants(2), "NGramHash.C6", || {
+    call.check(call.has(7) || !call.has(8) && !call.wants(2), "VarlenNGramHash.C2", || {
         "segments of the history need those of the ids".to_owned()
     })?;
     let captured = call.int("state_update_capacity", 0);

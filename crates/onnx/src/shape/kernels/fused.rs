@@ -32,35 +32,34 @@ pub(super) const CONTRIB: Family = &[
 
 /// `dropout(data + bias) + residual`, and the mask.
 ///
-/// (C1) The bias is a vector along the last dimension, or has the shape of the data. (C2) So has the residual. (C3)
-/// Ratio and mode are scalars.
+/// (C1) The bias is a vector along the last dimension, or has the shape of the data. (C2) The residual has the
+/// shape of the data. (C3) Ratio and mode are scalars.
 fn bias_dropout(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let bias = call.shape(1)?.to_vec();
     match sizes.last() {
         Some(&last) if bias.len() == 1 => {
-            cx.require_eq(bias[0], last, "Dropout.C1", "the bias and the data")?
+            cx.require_eq(bias[0], last, "BiasDropout.C1", "the bias and the data")?
         }
-        _ => cx.require_same_shape(&bias, &sizes, "Dropout.C1")?,
+        _ => cx.require_same_shape(&bias, &sizes, "BiasDropout.C1")?,
     }
     if call.has(2) {
-        cx.require_same_shape(call.shape(2)?, &sizes, "Dropout.C2")?;
+        cx.require_same_shape(call.shape(2)?, &sizes, "BiasDropout.C2")?;
     }
     dropped(cx, call, sizes, 3)
 }
 
-/// `dropout(data)`, and the mask. (C3) Ratio and mode are scalars.
+/// `dropout(data)`, and the mask.
 fn bitmask_dropout(cx: &mut Cx, call: &Checked) -> Outcome {
     dropped(cx, call, call.shape(0)?.to_vec(), 1)
 }
 
 /// The results of dropout; ratio and mode are inputs from `ratio` on. A bit mask has 32 elements in a number.
-/// (Dropout.C3) The ratio and the training mode are scalars.
 fn dropped(cx: &mut Cx, call: &Checked, sizes: Vec<Expr>, ratio: usize) -> Outcome {
     for at in [ratio, ratio + 1] {
         if call.has(at) {
             let rank = call.shape(at)?.len();
-            call.check(rank == 0, "Dropout.C3", || {
+            call.check(rank == 0, "BiasDropout.C3", || {
                 format!("input {at} is to be a scalar, not of rank {rank}")
             })?;
         }

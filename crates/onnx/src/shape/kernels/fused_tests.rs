@@ -5,9 +5,9 @@ use crate::shape::tests::{expect, outcome};
 fn fused_operators_have_the_shapes_of_what_they_fuse() {
     expect(&[
         ("com.microsoft::BiasDropout-1 f32[2,s0] f32[s0]", "f32[2,s0]"),
-        ("com.microsoft::BiasDropout-1 f32[2,3] f32[2]", "refused: Dropout.C1"),
-        ("com.microsoft::BiasDropout-1 f32[2,3] f32[3] f32[2,2]", "refused: Dropout.C2"),
-        ("com.microsoft::BitmaskDropout-1 f32[2,3] f32[1]", "refused: Dropout.C3"),
+        ("com.microsoft::BiasDropout-1 f32[2,3] f32[2]", "refused: BiasDropout.C1"),
+        ("com.microsoft::BiasDropout-1 f32[2,3] f32[3] f32[2,2]", "refused: BiasDropout.C2"),
+        ("com.microsoft::BitmaskDropout-1 f32[2,3] f32[1]", "refused: BiasDropout.C3"),
         ("com.microsoft::BiasSoftmax-1 is_inner_broadcast=1 f32[2,3] f32[1,3]", "f32[2,3]"),
         ("com.microsoft::BiasSoftmax-1 is_inner_broadcast=1 f32[2,3] f32[2]", "refused: BiasSoftmax.C2"),
         (
@@ -68,7 +68,7 @@ fn outputs_beside_the_first_have_their_own_shapes() {
             "com.microsoft::DecoderMaskedSelfAttention-1 num_heads=2 past_present_share_buffer=1 f32[2,3,8] \
              f32[8,24] f32[24] - f32[2,2,2,9,4] - i32[1]",
             2,
-            "refused: Attention.C1",
+            "refused: DecoderMaskedSelfAttention.C1",
         ),
     ];
     for (call, outputs, expected) in table.into_iter().chain(refused) {
@@ -87,11 +87,11 @@ fn sequences_without_padding_keep_their_tokens() {
         ),
         (
             "com.microsoft::PackedAttention-1 num_heads=3 f32[5,4] f32[4,24] f32[24] i32[2,3] i32[3]",
-            "refused: Attention.C3",
+            "refused: Heads.C1",
         ),
         (
             "com.microsoft::PackedAttention-1 num_heads=2 f32[5,4] f32[4,24] f32[24] i32[2,3] i32[2]",
-            "refused: Attention.C5",
+            "refused: PackedTokens.C1",
         ),
         (
             "com.microsoft::PackedMultiHeadAttention-1 num_heads=2 f32[s0,2,3,4] - - - i32[2,3] i32[3]",
@@ -103,7 +103,7 @@ fn sequences_without_padding_keep_their_tokens() {
         ),
         (
             "com.microsoft::PackedMultiHeadAttention-1 num_heads=2 f32[5,8] - - - i32[2,3] i32[3]",
-            "refused: Attention.C1",
+            "refused: PackedMultiHeadAttention.C1",
         ),
         (
             "com.microsoft::PagedAttention-1 num_heads=4 kv_num_heads=2 f16[s0,32] f16[s0,16] f16[s0,16] \

@@ -28,7 +28,7 @@ pub(super) const KERNELS: Family = &[
     )]),
 ];
 
-/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C7) A size that is no
+/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C9) A size that is no
 /// number is one for which an exact fraction makes the same.
 fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Result<Expr, KernelError> {
     if scale.fract() == 0.0 && (1.0..1e9).contains(&scale) {
@@ -47,7 +47,7 @@ fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Result<Expr, KernelError> {
     if !(below as u64).is_power_of_two() {
         let bound = cx.int(limit);
         let fits = cx.lt(size, bound);
-        cx.require(fits, "Resize.C7", |cx| format!("{} may not be scaled exactly", cx.show(size)))?;
+        cx.require(fits, "Resize.C9", |cx| format!("{} may not be scaled exactly", cx.show(size)))?;
     }
     let (above, below) = (cx.int(above), cx.int(below));
     let product = cx.mul(size, above);
@@ -98,7 +98,7 @@ fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
     (0..sure).step_by(step).chain(sure..COMPARED).find(differs).unwrap_or(COMPARED)
 }
 
-/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) Scales have
+/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) of [`resize`]: they have
 /// one dimension.
 fn scales<'c>(
     cx: &mut Cx,
@@ -120,7 +120,7 @@ fn scales<'c>(
     Ok(Some(tensor.list().unwrap_or_else(unknown)))
 }
 
-/// (C2) Scales are positive.
+/// (C2) of [`resize`].
 fn by_scales(
     cx: &mut Cx,
     call: &Checked,
@@ -230,8 +230,8 @@ fn resize_modes(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     })
 }
 
-/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) They are
-/// positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
+/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) Scales and
+/// sizes are positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
 /// (C7) onnxruntime interpolates along the axes that are scaled. (C8) onnxruntime interpolates cubically 32-bit floats.
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
@@ -301,12 +301,12 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (Resize.C1) The inference of shapes refuses sizes of which it does not know how many there are.
+/// (C10) onnxruntime infers how many sizes there are when it loads the model.
 fn number_of_sizes(cx: &Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
     match call.sizes_at_load(at) {
         _ if !cx.on_cpu() => {}
         Known::Yes => {}
-        Known::No => call.check(false, "Resize.C1", || "the number of sizes is not known".to_owned())?,
+        Known::No => call.check(false, "Resize.C10", || "the number of sizes is not known".to_owned())?,
         Known::Maybe => call.doubt("onnxruntime loads it only if it infers how many sizes there are"),
     }
     Ok(())

@@ -89,7 +89,7 @@ fn heads_divide() {
         ),
         (
             "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[2,5] f32[2,2,2,2,4]",
-            "refused: Attention.C7",
+            "refused: FusedAttention.C4",
         ),
         (
             "com.microsoft::Attention-1 outs=2 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[2,5] f32[2,2,2,2,4]",
@@ -105,13 +105,16 @@ fn heads_divide() {
         ),
         (
             "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[1,5] f32[2,2,2,2,4]",
-            "refused: Attention.C5",
+            "refused: AttentionMask.C1",
         ),
         (
             "com.microsoft::Attention-1 num_heads=2 f32[2,3,8] f32[8,24] f32[24] i32[2,3] f32[2,2,2,2,4]",
-            "refused: Attention.C5",
+            "refused: AttentionMask.C1",
         ),
-        ("com.microsoft::MultiHeadAttention-1 num_heads=2 f32[1,3,8] f32[1,5,8]", "refused: Attention.C1"),
+        (
+            "com.microsoft::MultiHeadAttention-1 num_heads=2 f32[1,3,8] f32[1,5,8]",
+            "refused: MultiHeadAttention.C1",
+        ),
     ]);
 }
 
@@ -124,23 +127,23 @@ fn masks_and_biases_of_attention_fit() {
         ("- i32[8]", "f32[2,3,8]"),
         ("- i32[2,5]", "f32[2,3,8]"),
         ("- i32[2,3,5]", "f32[2,3,8]"),
-        ("- i32[4]", "refused: Attention.C5"),
-        ("- i32[2,1]", "refused: Attention.C5"),
+        ("- i32[4]", "refused: MultiHeadAttention.C4"),
+        ("- i32[2,1]", "refused: MultiHeadAttention.C4"),
         ("- - f32[1,1,3,5]", "f32[2,3,8]"),
         ("- - f32[2,2,3,5]", "f32[2,3,8]"),
-        ("- - f32[1,1,1,5]", "refused: Attention.C5"),
-        ("- - f32[2,2,3,1]", "refused: Attention.C5"),
+        ("- - f32[1,1,1,5]", "refused: AttentionBias.C1"),
+        ("- - f32[2,2,3,1]", "refused: AttentionBias.C1"),
     ];
     for (operands, expected) in table {
         assert_eq!(outcome(&format!("{heads} {operands}"), 1), expected, "{operands}");
     }
     assert_eq!(outcome(&format!("{heads} - i32[2,9] - {past}"), 1), "f32[2,3,8]");
-    assert_eq!(outcome(&format!("{heads} - i32[2,5] - {past}"), 1), "refused: Attention.C5");
+    assert_eq!(outcome(&format!("{heads} - i32[2,5] - {past}"), 1), "refused: MultiHeadAttention.C4");
     let packed = "com.microsoft::Attention-1 num_heads=2 f32[2,3,6] f32[6,24] f32[24]";
     for (operands, expected) in [
         ("- - f32[1,2,3,3]", "f32[2,3,8]"),
-        ("- - f32[1,2,1,3]", "refused: Attention.C5"),
-        ("- f32[2,2,2,4,4] f32[1,2,3,7]", "refused: Attention.C8"),
+        ("- - f32[1,2,1,3]", "refused: AttentionBias.C1"),
+        ("- f32[2,2,2,4,4] f32[1,2,3,7]", "refused: FusedAttention.C5"),
     ] {
         let found = outcome(&format!("{packed} {operands}"), 2);
         assert_eq!(found.split(" f32[2,2,").next(), Some(expected), "{operands}");

@@ -277,17 +277,17 @@ fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(Dtype::F32, vec![rows, targets]).into()])
 }
 
-/// (C2) There is an intercept, and a coefficient for each vector. (C5) See [`has_features`].
+/// (C1) There is an intercept, and a coefficient for each vector. (C5) See [`has_features`].
 fn svm_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
     let (rows, features) = rows(call)?;
     named_right(call)?;
     let (coefficients, vectors) = (call.length("coefficients"), call.length("support_vectors"));
     let count = usize::try_from(call.int("n_supports", 0)).unwrap_or(0);
-    call.check(coefficients > 0 && call.length("rho") > 0, "Vectors.C2", || {
+    call.check(coefficients > 0 && call.length("rho") > 0, "SVMRegressor.C1", || {
         "coefficients and rho are to be given".to_owned()
     })?;
     let fits = count == 0 || vectors > 0 && vectors.is_multiple_of(count) && coefficients >= count;
-    call.check(fits, "Vectors.C2", || {
+    call.check(fits, "SVMRegressor.C1", || {
         format!("{vectors} numbers and {coefficients} coefficients of {count} vectors")
     })?;
     has_features(cx, features, vectors.checked_div(count).unwrap_or(coefficients))?;

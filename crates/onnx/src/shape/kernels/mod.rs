@@ -54,8 +54,6 @@ mod fused_tests;
 #[cfg(test)]
 mod layer_tests;
 
-pub(super) use numbers::holds;
-
 use super::op::Op;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
@@ -134,7 +132,7 @@ pub fn is_way(clause: &str) -> bool {
 }
 
 /// All operators with their domains.
-pub(super) fn all() -> impl Iterator<Item = (&'static str, &'static Op)> {
+fn all() -> impl Iterator<Item = (&'static str, &'static Op)> {
     let of_domain = |(domain, families): &(&'static str, &'static [Family])| {
         let domain = *domain;
         families.iter().flat_map(|family| family.iter()).map(move |op| (domain, op))
@@ -147,4 +145,10 @@ pub fn operator(domain: &str, op: &str) -> Option<&'static Op> {
     static OPERATORS: OnceLock<FxHashMap<(&str, &str), &Op>> = OnceLock::new();
     let known = OPERATORS.get_or_init(|| all().map(|(domain, op)| ((domain, op.name), op)).collect());
     known.get(&(domain, op)).copied()
+}
+
+/// The inputs on whose elements operators put conditions: domain, operator, position.
+#[cfg(test)]
+pub(crate) fn conditions_on_elements() -> impl Iterator<Item = (&'static str, &'static str, usize)> {
+    all().flat_map(|(domain, op)| op.run_time.iter().map(move |rule| (domain, op.name, rule.input)))
 }

@@ -8,12 +8,12 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    op("BatchNormalization", batch).passes().infers(at_load::rank),
+    op("BatchNormalization", batch).passes().infers(at_load::same),
     op("GroupNormalization", group).passes().infers(at_load::rank).runs_deprecated(),
-    op("InstanceNormalization", instance).passes().infers(at_load::rank),
-    op("LRN", local_response).infers(at_load::rank),
+    op("InstanceNormalization", instance).passes().infers(at_load::same),
+    op("LRN", local_response).infers(at_load::same),
     op("LayerNormalization", layer).passes().infers(at_load::rank),
-    op("LpNormalization", lp).infers(at_load::rank),
+    op("LpNormalization", lp).infers(at_load::same),
     op("MeanVarianceNormalization", mean_variance),
     op("RMSNormalization", layer).passes().infers(at_load::rank),
     op("SimplifiedLayerNormalization", layer).infers(at_load::rank),

@@ -1,12 +1,9 @@
 //! Arithmetic on the elements of small tensors.
 use crate::shape::dtype::Dtype;
+use crate::shape::spans::holds;
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
-
-/// Numbers that are computed from sizes are followed if they fit into their type at sizes up to these: in 64 and in 32
-/// bits. That larger sizes do not make them wrap around is a condition of the model.
-const USUAL_SIZES: (i64, i64) = (4_096, 1_024);
 
 /// A float as its type stores it; `None` for types that are not followed.
 pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
@@ -14,19 +11,6 @@ pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
         Dtype::F64 => Some(value),
         Dtype::F32 => Some(f64::from(value as f32)),
         _ => None,
-    }
-}
-
-/// Whether an integer type can hold a value.
-pub fn holds(cx: &mut Cx, e: Expr, dtype: Dtype) -> bool {
-    let Some((least, most)) = dtype.integer_range() else { return false };
-    match cx.pool().as_int(e) {
-        Some(value) => value.to_i64().is_some_and(|value| (least..=most).contains(&i128::from(value))),
-        None => match dtype {
-            Dtype::I64 => cx.fits_up_to(e, (i64::MIN, i64::MAX), USUAL_SIZES.0),
-            Dtype::I32 => cx.fits_up_to(e, (i32::MIN.into(), i32::MAX.into()), USUAL_SIZES.1),
-            _ => false,
-        },
     }
 }
 

@@ -64,22 +64,22 @@ fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 /// `[batch, length, hidden]`, with weights of queries, keys and values apart.
 ///
 /// (C1) The input has 3 dimensions, weights have 2. (C2) Sizes agree, and biases fit: the hidden size is the input's,
-/// which onnxruntime infers. (C3) Hidden sizes divide by the heads.
+/// which onnxruntime infers.
 fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let &[batch, length, width] = call.shape(0)? else {
-        return Err(KernelError::invalid("Attention.C1", "the input is to have 3 dimensions"));
+        return Err(KernelError::invalid("QOrderedAttention.C1", "the input is to have 3 dimensions"));
     };
     let heads = call.int("num_heads", 0);
-    call.check(heads > 0, "Attention.C3", || format!("there are {heads} heads"))?;
+    call.check(heads > 0, "Heads.C1", || format!("there are {heads} heads"))?;
     let heads = cx.int(heads);
     for (weight, bias) in [(5, 11), (6, 12), (7, 13)] {
         let &[inner, columns] = call.shape(weight)? else {
-            return Err(KernelError::invalid("Attention.C1", "a weight is to have 2 dimensions"));
+            return Err(KernelError::invalid("QOrderedAttention.C1", "a weight is to have 2 dimensions"));
         };
-        cx.require_eq(width, inner, "Attention.C2", "the input and the weights")?;
-        vector(cx, call, bias, columns, "Attention.C2")?;
-        exactly(cx, columns, heads, "Attention.C3")?;
-        cx.require_eq(columns, width, "Attention.C2", "the input and the hidden size")?;
+        cx.require_eq(width, inner, "QOrderedAttention.C2", "the input and the weights")?;
+        vector(cx, call, bias, columns, "QOrderedAttention.C2")?;
+        exactly(cx, columns, heads, "Heads.C1")?;
+        cx.require_eq(columns, width, "QOrderedAttention.C2", "the input and the hidden size")?;
     }
     call.one(vec![batch, length, width])
 }

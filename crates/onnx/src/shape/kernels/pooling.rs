@@ -125,8 +125,8 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
     Ok(shape)
 }
 
-/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) It is
-/// not negative.
+/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) of [`pool`]: it
+/// is not negative.
 fn truncated(
     cx: &mut Cx,
     (padded, kernel, stride, dilation): (Expr, Expr, Expr, Expr),

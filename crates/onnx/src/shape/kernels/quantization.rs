@@ -238,8 +238,8 @@ fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), Ke
     })
 }
 
-/// `alpha A' B'` with scales. (C1) as for matrices. (C2) B's scale and zero point have one shape, of at most one
-/// dimension.
+/// `alpha A' B'` with scales. (C1) A and B have 2 dimensions, and the inner sizes agree. (C2) B's
+/// scale and zero point have one shape, of at most one dimension.
 fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 3], "QGemm.C1")?;
     cx.require_eq(inner, again, "QGemm.C1", "inner sizes")?;

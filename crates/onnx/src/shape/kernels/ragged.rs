@@ -45,14 +45,14 @@ fn restore_padding(_: &mut Cx, call: &Checked) -> Outcome {
     }
 }
 
-/// The sizes of a batch from the places of tokens `[batch, length]`. (C5) Sequences begin at `batch + 1` places, and a
+/// The sizes of a batch from the places of tokens `[batch, length]`. (PackedTokens.C1) Sequences begin at `batch + 1` places, and a
 /// bias of attention is `[batch, heads, length, length]`, or with 1 for the first two.
 fn batched(cx: &mut Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
     let &[batch, length] = call.shape(at)? else {
-        return Err(KernelError::invalid("Attention.C5", "the places of tokens have 2 dimensions"));
+        return Err(KernelError::invalid("PackedTokens.C1", "the places of tokens have 2 dimensions"));
     };
     let begins = cx.add(batch, 1);
-    vector(cx, call, at + 1, begins, "Attention.C5")?;
+    vector(cx, call, at + 1, begins, "PackedTokens.C1")?;
     if call.has(at + 2) {
         let heads = cx.int(call.int("num_heads", 0));
         added_bias(cx, call, at + 2, &[batch, heads, length, length])?;
@@ -62,14 +62,17 @@ fn batched(cx: &mut Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
 
 /// `[tokens, hidden of values]` of an input `[tokens, hidden]` and weights of queries, keys and values in one.
 ///
-/// (C1) The input and the weights have 2 dimensions. (C2) Sizes agree. (C3) Hidden sizes divide by the heads. (C5) See
-/// [`batched`].
+/// (C1) The input and the weights have 2 dimensions. (C2) Sizes agree: weights have a row for each of the last
+/// size, the bias an element for each column.
 fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let (&[tokens, width], &[inner, columns]) = (call.shape(0)?, call.shape(1)?) else {
-        return Err(KernelError::invalid("Attention.C1", "the input and the weights have 2 dimensions"));
+        return Err(KernelError::invalid(
+            "PackedAttention.C1",
+            "the input and the weights have 2 dimensions",
+        ));
     };
-    cx.require_eq(width, inner, "Attention.C2", "the input and the weights")?;
-    vector(cx, call, 2, columns, "Attention.C2")?;
+    cx.require_eq(width, inner, "PackedAttention.C2", "the input and the weights")?;
+    vector(cx, call, 2, columns, "PackedAttention.C2")?;
     let (_, value) = hidden_sizes(cx, call, columns)?;
     batched(cx, call, 3)?;
     call.one(vec![tokens, value])
@@ -79,40 +82,39 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 /// size]`.
 ///
 /// (C1) Keys and values have 2 dimensions, and come with queries of 2. (C2) Keys have the size of queries, and there
-/// are as many of each. (C3) Hidden sizes divide by the heads. (C4) The bias has an element for each column. (C5) See
-/// [`batched`].
+/// are as many of each. (C3) The bias has an element for each column.
 fn packed_heads(cx: &mut Cx, call: &Checked) -> Outcome {
     let heads = call.int("num_heads", 0);
-    call.check(heads > 0, "Attention.C3", || format!("there are {heads} heads"))?;
+    call.check(heads > 0, "Heads.C1", || format!("there are {heads} heads"))?;
     let heads = cx.int(heads);
     let (tokens, hidden, value) = match (call.shape(0)?, call.has(1), call.has(2)) {
         (&[tokens, count, three, size], false, false) => {
             let expected = cx.int(3);
-            cx.require_eq(three, expected, "Attention.C2", "queries, keys and values")?;
-            cx.require_eq(count, heads, "Attention.C3", "num_heads")?;
+            cx.require_eq(three, expected, "PackedMultiHeadAttention.C2", "queries, keys and values")?;
+            cx.require_eq(count, heads, "Heads.C1", "num_heads")?;
             let hidden = cx.mul(heads, size);
             (tokens, hidden, hidden)
         }
         (&[tokens, hidden], true, true) => {
-            cx.require_same_shape(call.shape(1)?, &[tokens, hidden], "Attention.C2")?;
+            cx.require_same_shape(call.shape(1)?, &[tokens, hidden], "PackedMultiHeadAttention.C2")?;
             let &[again, value] = call.shape(2)? else {
-                return Err(KernelError::invalid("Attention.C1", "values have 2 dimensions"));
+                return Err(KernelError::invalid("PackedMultiHeadAttention.C1", "values have 2 dimensions"));
             };
-            cx.require_eq(again, tokens, "Attention.C2", "queries and values")?;
+            cx.require_eq(again, tokens, "PackedMultiHeadAttention.C2", "queries and values")?;
             for size in [hidden, value] {
-                exactly(cx, size, heads, "Attention.C3")?;
+                exactly(cx, size, heads, "Heads.C1")?;
             }
             (tokens, hidden, value)
         }
         (sizes, ..) => {
             let message = format!("queries of rank {} do not go with the keys and values", sizes.len());
-            return Err(KernelError::invalid("Attention.C1", message));
+            return Err(KernelError::invalid("PackedMultiHeadAttention.C1", message));
         }
     };
     if call.has(3) {
         let both = cx.mul(hidden, 2);
         let all = cx.add(both, value);
-        vector(cx, call, 3, all, "Attention.C4")?;
+        vector(cx, call, 3, all, "PackedMultiHeadAttention.C3")?;
     }
     batched(cx, call, 4)?;
     call.one(vec![tokens, value])

@@ -15,8 +15,8 @@ pub(super) const KERNELS: Family = &[
     op("ArgMin", arg_reduce).infers(at_load::rank).span(place_span),
     op("CumProd", cumulative).infers(at_load::rank),
     op("CumSum", cumulative).reads(Reads::Behind(1)).infers(at_load::same),
-    op("Hardmax", softmax).infers(at_load::rank),
-    op("LogSoftmax", softmax).passes().infers(at_load::rank),
+    op("Hardmax", softmax).infers(at_load::same),
+    op("LogSoftmax", softmax).passes().infers(at_load::same),
     reduction("ReduceL1"),
     reduction("ReduceL2"),
     reduction("ReduceLogSum"),
@@ -27,7 +27,7 @@ pub(super) const KERNELS: Family = &[
     reduction("ReduceProd"),
     reduction("ReduceSum"),
     reduction("ReduceSumSquare"),
-    op("Softmax", softmax).passes().infers(at_load::rank),
+    op("Softmax", softmax).passes().infers(at_load::same),
 ];
 
 /// A shape with the flagged dimensions reduced to 1, or dropped.
@@ -47,7 +47,7 @@ fn is_empty(sizes: &[Expr]) -> bool {
     sizes.contains(&Expr::ZERO)
 }
 
-/// Which axes are reduced. (C1) They are within the rank.
+/// Which axes are reduced. (C1) of [`reduce`].
 ///
 /// A model with wrong axes does not load where attributes of version 11 or later or constants say them and the rank is
 /// known. What onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are,

@@ -165,26 +165,30 @@ fn decoder_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// `[batch, 1, hidden]` and the cache, which has room for more tokens.
 ///
-/// (C1) The input is one token for each row of the batch, the weights have 2 dimensions. (C2) Sizes agree. (C3) Hidden
-/// sizes divide by the heads. (C4) The cache is `[2, batch, heads, most, size]`, and shared.
+/// (C1) The input is one token for each row of the batch, the weights have 2 dimensions. (C2) Sizes agree: weights have
+/// a row for each of the last size, the bias an element for each column. (C3) The cache is `[2, batch, heads, most,
+/// size]`, and shared.
 fn masked_self_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let (&[batch, length, width], &[inner, columns]) = (call.shape(0)?, call.shape(1)?) else {
-        return Err(KernelError::invalid("Attention.C1", "the input has 3 dimensions, the weights 2"));
+        return Err(KernelError::invalid(
+            "DecoderMaskedSelfAttention.C1",
+            "the input has 3 dimensions, the weights 2",
+        ));
     };
-    cx.require_eq(length, Expr::ONE, "Attention.C1", "the number of tokens")?;
-    cx.require_eq(width, inner, "Attention.C2", "the input and the weights")?;
-    vector(cx, call, 2, columns, "Attention.C2")?;
+    cx.require_eq(length, Expr::ONE, "DecoderMaskedSelfAttention.C1", "the number of tokens")?;
+    cx.require_eq(width, inner, "DecoderMaskedSelfAttention.C2", "the input and the weights")?;
+    vector(cx, call, 2, columns, "DecoderMaskedSelfAttention.C2")?;
     let (_, value) = hidden_sizes(cx, call, columns)?;
     let heads = cx.int(call.int("num_heads", 0));
-    let size = exactly(cx, value, heads, "Attention.C3")?;
-    call.check(call.int("past_present_share_buffer", 0) != 0, "Attention.C4", || {
+    let size = exactly(cx, value, heads, "Heads.C1")?;
+    call.check(call.int("past_present_share_buffer", 0) != 0, "DecoderMaskedSelfAttention.C3", || {
         "the cache is to be shared".to_owned()
     })?;
     let &[_, _, _, most, _] = call.shape(4)? else {
-        return Err(KernelError::invalid("Attention.C4", "the cache has 5 dimensions"));
+        return Err(KernelError::invalid("DecoderMaskedSelfAttention.C3", "the cache has 5 dimensions"));
     };
     let cache = vec![cx.int(2), batch, heads, most, size];
-    cx.require_same_shape(call.shape(4)?, &cache, "Attention.C4")?;
+    cx.require_same_shape(call.shape(4)?, &cache, "DecoderMaskedSelfAttention.C3")?;
     let results: [Value; 2] =
         [call.output(0, vec![batch, length, value])?.into(), call.output(1, cache)?.into()];
     Ok(results.into())

@@ -61,8 +61,8 @@ fn rotary(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(sizes)
 }
 
-/// onnxruntime's own form: `input, position_ids, cos_cache, sin_cache`. (C1) to (C3) as [`rotary`]; position ids are
-/// one, or `[batch, length]`.
+/// onnxruntime's own form: `input, position_ids, cos_cache, sin_cache`. (C1) The input is `[batch, heads,
+/// length, size]` or `[batch, length, hidden]`. (C2) and (C3) as [`rotary`]; position ids are one, or `[batch, length]`.
 fn contrib_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let cosines = call.shape(2)?.to_vec();

@@ -190,7 +190,7 @@ fn trees(
     found.test(cx, call, features)
 }
 
-/// The nodes of trees, found by the numbers of trees and nodes. (C5) Those that are named exist.
+/// The nodes of trees, found by the numbers of trees and nodes. (C5) of [`trees`].
 fn named(call: &Checked, modes: &[String], leaves: [&str; 2]) -> Result<Trees, KernelError> {
     let of = |name: &str| call.ints(name).unwrap_or_default();
     let (trees, nodes) = (of("nodes_treeids"), of("nodes_nodeids"));
@@ -217,8 +217,8 @@ fn named(call: &Checked, modes: &[String], leaves: [&str; 2]) -> Result<Trees, K
     Ok(Trees::new(children, false))
 }
 
-/// The length of a list of numbers, which may be there as a tensor of the type that thresholds have. (C4) It is not there
-/// twice.
+/// The length of a list of numbers, which may be there as a tensor of the type that thresholds have. (C4) of [`trees`]: it is
+/// not there twice.
 fn numbers(call: &Checked, name: &str) -> Result<usize, KernelError> {
     let as_tensor = format!("{name}_as_tensor");
     let count = match call.attribute(&as_tensor) {
@@ -236,7 +236,7 @@ fn numbers(call: &Checked, name: &str) -> Result<usize, KernelError> {
     Ok(count.max(listed))
 }
 
-/// (C4) Lists that describe the same, and the numbers that are theirs, have one length.
+/// (C4) of [`trees`], and of the numbers that are theirs.
 fn one_length(call: &Checked, lists: &[&str], values: &str) -> Result<(), KernelError> {
     let count = call.length(lists[0]);
     let lengths = lists.iter().map(|name| (*name, call.length(name)));
@@ -290,7 +290,7 @@ fn ensemble(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C7) of numbered modes, transforms and aggregates. (C4) A node that asks for a set has one.
+/// (C7) of numbered modes, transforms and aggregates. (C4) of [`trees`]: a node that asks for a set has one.
 fn numbered(call: &Checked, modes: Option<&Tensor>, sets: Option<&Tensor>) -> Result<(), KernelError> {
     for (name, default, most) in [("aggregate_function", 1, 3), ("post_transform", 0, 4)] {
         let value = call.int(name, default);
@@ -309,8 +309,7 @@ fn numbered(call: &Checked, modes: Option<&Tensor>, sets: Option<&Tensor>) -> Re
     })
 }
 
-/// The nodes of a `TreeEnsemble`, and its leaves behind them. (C4) Lists have one length. (C5) Nodes and leaves that are
-/// named exist.
+/// The nodes of a `TreeEnsemble`, and its leaves behind them. (C4) and (C5) as in [`trees`].
 fn placed(call: &Checked, tensors: [Option<&Tensor>; 3], leaves: usize) -> Result<Trees, KernelError> {
     let of = |name: &str| call.ints(name).unwrap_or_default();
     let count = of("nodes_featureids").len();
