@@ -1,7 +1,7 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
 use super::obligation::NO_DATA_THERE;
 use crate::report::{
-    dimensions, Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, origin,
+    Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, dimensions, origin,
 };
 use sizewise_env::Clause;
 

@@ -26,7 +26,9 @@ impl Examination<'_, '_> {
             .collect();
         let is_bound = |e: Expr| {
             let sum = base.pool.as_func(e, Func::NotPositive);
-            sum.is_some_and(|sum| base.pool.poly(sum[0]).terms.iter().all(|(t, _)| base.pool.as_symbol(*t).is_some()))
+            sum.is_some_and(|sum| {
+                base.pool.poly(sum[0]).terms.iter().all(|(t, _)| base.pool.as_symbol(*t).is_some())
+            })
         };
         let mut pool = base.pool.clone();
         let mut facts = base.known_facts().clone();
@@ -107,12 +109,17 @@ fn guess(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[Vec<i
     let divides = |sizes: &Vec<i64>| factors.iter().zip(sizes).all(|(factor, size)| size % factor == 0);
     let is_small = |factors: &[i64]| factors.iter().all(|factor| (1..=MAX_FACTOR).contains(factor));
     if is_small(&factors) && factors.iter().any(|&factor| factor > 1) && !fails.iter().any(divides) {
-        let parts: Vec<Expr> = symbols.iter().zip(&factors).map(|(&s, &factor)| divisible(pool, s, factor)).collect();
+        let parts: Vec<Expr> =
+            symbols.iter().zip(&factors).map(|(&s, &factor)| divisible(pool, s, factor)).collect();
         return Some(pool.and(&parts));
     }
     let &[symbol] = symbols else { return None };
     let factor = gcd(fails, 0);
-    if factor > 1 && factor <= MAX_FACTOR && fails.len() > 1 && !holds.iter().any(|sizes| sizes[0] % factor == 0) {
+    if factor > 1
+        && factor <= MAX_FACTOR
+        && fails.len() > 1
+        && !holds.iter().any(|sizes| sizes[0] % factor == 0)
+    {
         let divisible = divisible(pool, symbol, factor);
         return Some(pool.not(divisible));
     }

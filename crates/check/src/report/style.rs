@@ -91,7 +91,8 @@ fn shown_width(text: &str) -> usize {
 
 fn broken_line(out: &mut String, line: &str, width: usize) {
     let leading = line.len() - line.trim_start().len();
-    let has_label = leading <= 2 && line.chars().nth(INDENT - 1) == Some(' ') && line.chars().nth(INDENT) != Some(' ');
+    let has_label =
+        leading <= 2 && line.chars().nth(INDENT - 1) == Some(' ') && line.chars().nth(INDENT) != Some(' ');
     let indent = if has_label || leading >= INDENT { INDENT.min(width / 3) } else { leading + 2 };
     let mut column = 0;
     // Spaces before a word are kept where the line is not broken.
@@ -115,7 +116,8 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words_and_code_is_not() {
         let style = Style { width: Some(34), ..Style::default() };
-        let text = "  for example   x: f32[2, 3, 49], y: f32[3]\n\u{1}  t = Dim('t', min=75, max=4000, and more)\n";
+        let text =
+            "  for example   x: f32[2, 3, 49], y: f32[3]\n\u{1}  t = Dim('t', min=75, max=4000, and more)\n";
         let broken = "  for example   x: f32[2, 3, 49],\n           y: f32[3]\n  t = Dim('t', min=75, max=4000, and more)\n";
         assert_eq!(style.broken(text), broken);
         assert_eq!(Style::default().broken(text), text.replace('\u{1}', ""));

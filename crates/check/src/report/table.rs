@@ -1,5 +1,6 @@
 //! The table of a report: a row a dimension that the first fix changes.
-use super::model::{Assumed, DimensionReport, Report};
+use super::change::DimensionReport;
+use super::model::{Assumed, Report};
 use super::style::Style;
 use super::words::shown_file;
 use sizewise_expr::escape::visible;
@@ -56,7 +57,9 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
 /// What is needed exactly, where the first fix does not say it and another one does.
 fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let exact = report.fixes.iter().enumerate().find(|(_, fix)| !fix.assumptions.is_empty());
-    let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else { return };
+    let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else {
+        return;
+    };
     let needed = fix.assumptions.join(" and ");
     if needed.chars().count() <= MAX_EXACT {
         let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
