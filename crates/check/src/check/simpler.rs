@@ -9,7 +9,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use sizewise_solve::{Budget, Compiled, Facts, decide};
 
-/// Shorter conditions are simple enough.
+/// Shorter conditions without quotients are simple enough.
 const MAX_SIMPLE: usize = 16;
 /// The most conditions that are put simply.
 const MAX_CONDITIONS: usize = 12;
@@ -38,7 +38,8 @@ impl Examination<'_, '_> {
         }
         let long = |i: &usize| {
             let guard = &self.report.guards[*i];
-            !guard.follows && guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['/', '%', '('])
+            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(']);
+            !guard.follows && (is_long || guard.shown.contains('/'))
         };
         let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();

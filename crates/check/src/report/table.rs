@@ -54,6 +54,12 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     }
 }
 
+/// A line of code with a short path, or the name of a node as it is.
+fn short_place(place: &str) -> &str {
+    let line = place.rsplit_once(':').filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
+    line.map_or(place, |_| shown_file(place))
+}
+
 /// What is needed exactly, where the first fix does not say it and another one does.
 fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let exact = report.fixes.iter().enumerate().find(|(_, fix)| !fix.assumptions.is_empty());
@@ -71,7 +77,7 @@ fn cells(row: &DimensionReport) -> [String; 4] {
         Some(source) if *source != row.dim => format!("{} ({source})", row.dim),
         _ => row.dim.clone(),
     };
-    let mut places: Vec<&str> = row.from.iter().take(MAX_PLACES).map(|place| shown_file(place)).collect();
+    let mut places: Vec<&str> = row.from.iter().take(MAX_PLACES).map(|place| short_place(place)).collect();
     let more = format!("{} more", row.from.len().saturating_sub(MAX_PLACES));
     if row.from.len() > MAX_PLACES {
         places.push(&more);
