@@ -217,8 +217,11 @@ fn refusal(program: &str, shapes: &Json) -> Option<String> {
     evaluator.evaluate(&given).err().map(|refused| refused.message)
 }
 
+/// An input, and which of its dimensions.
+type Place = (String, usize);
+
 /// What differs between two sets of shapes: the places, and the two sizes if these are the same at all places.
-fn difference(a: &Json, b: &Json) -> Option<(Vec<(String, usize)>, i64, i64)> {
+fn difference(a: &Json, b: &Json) -> Option<(Vec<Place>, i64, i64)> {
     let mut places = Vec::new();
     let mut sizes = None;
     for (input, shape) in a.as_object()? {
