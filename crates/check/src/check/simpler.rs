@@ -8,6 +8,7 @@ use crate::report::GuardVerdict;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use sizewise_solve::{Budget, Compiled, Facts, decide};
+use std::collections::BTreeSet;
 
 /// Shorter conditions without quotients are simple enough.
 const MAX_SIMPLE: usize = 16;
@@ -114,19 +115,24 @@ fn guess(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[Vec<i
             symbols.iter().zip(&factors).map(|(&s, &factor)| divisible(pool, s, factor)).collect();
         return Some(pool.and(&parts));
     }
-    let &[symbol] = symbols else { return None };
-    let factor = gcd(fails, 0);
-    if factor > 1
-        && factor <= MAX_FACTOR
-        && fails.len() > 1
-        && !holds.iter().any(|sizes| sizes[0] % factor == 0)
-    {
+    symbols.iter().enumerate().find_map(|(at, &symbol)| {
+        let sizes = |of: &[Vec<i64>]| of.iter().map(|sizes| sizes[at]).collect::<BTreeSet<i64>>();
+        let (holds, fails) = (sizes(holds), sizes(fails));
+        holds.is_disjoint(&fails).then(|| alone(pool, symbol, &holds, &fails)).flatten()
+    })
+}
+
+/// What the sizes of one symbol have in common that decides alone.
+fn alone(pool: &mut Pool, symbol: Symbol, holds: &BTreeSet<i64>, fails: &BTreeSet<i64>) -> Option<Expr> {
+    let factor = fails.iter().fold(0, |gcd, &size| greatest_divisor(gcd, size));
+    let is_factor = factor > 1 && factor <= MAX_FACTOR && fails.len() > 1;
+    if is_factor && !holds.iter().any(|size| size % factor == 0) {
         let divisible = divisible(pool, symbol, factor);
         return Some(pool.not(divisible));
     }
     let e = pool.symbol_expr(symbol);
-    let ends = |of: &[Vec<i64>]| (of[0][0], of[of.len() - 1][0]);
-    let ((first, last), (least, most)) = (ends(holds), ends(fails));
+    let (first, last) = (*holds.first()?, *holds.last()?);
+    let (least, most) = (*fails.first()?, *fails.last()?);
     let (bound, is_least) = match () {
         () if most < first => (first, true),
         () if last < least => (last, false),
