@@ -34,6 +34,8 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
             ("--color", Some("always"), To("\u{1b}[")),
             ("--fix", Some("FOLDER/fixed.onnx"), To("ok")),
             ("--timings", None, To("check ")),
+            ("--all", None, To("outputs: ")),
+            ("--quiet", None, To("violated, ")),
             ("--model", Some("model"), ToNothing),
             ("--trace", Some("trace.jsonl"), ToNothing),
             ("--ops", Some("ops.toml"), ToNothing),

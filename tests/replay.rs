@@ -201,11 +201,11 @@ fn a_check_names_the_lines_that_a_trace_has() {
         )
     };
     for (cause, words) in [
-        ("branch", "the code branches on this size"),
+        ("branch", "this line branches on the size"),
         ("operator", "an operator at this line"),
-        ("layout", "torch's check of strides"),
-        ("assertion", "an assertion of the code"),
-        ("unknown", "this line; torch.export recorded it"),
+        ("layout", "torch checks here how memory is laid out"),
+        ("assertion", "this line asserts it"),
+        ("unknown", "this line needs it, or reads the size as a number"),
     ] {
         let (code, report, error) = traced(asked(cause).as_bytes());
         assert!(code == 1 && error.is_empty(), "{code} {error}");

@@ -4,11 +4,12 @@
 //! `swin` and `kv_decode` are exports of transformers' models with random weights, `bert` is that of `examples/`; the
 //! other programs come from `scripts/make_report_programs.py`.
 use serde_json::{Value as Json, json};
-use sizewise::check::Checker;
+use sizewise::check::{Checker, Evaluator, Shapes};
+use sizewise::expr::Int;
 use sizewise::kernels::Operators;
 use sizewise::report::{GuardVerdict, Outcome, Report, Style, to_text};
 use sizewise::solve::Budget;
-use sizewise::spec::Spec;
+use sizewise::spec::{Shape, Spec};
 use std::path::PathBuf;
 
 fn dim(name: &str) -> Json {
@@ -199,5 +200,102 @@ fn where_there_is_no_fix_the_report_says_why_and_what_helps() {
     for (program, spec, help) in table {
         let report = check(program, &spec);
         assert!(report.help.iter().any(|text| text.contains(help)), "{program}: {:?}", report.help);
+    }
+}
+
+/// Whether a program refuses inputs of these shapes.
+fn refuses(evaluator: &Evaluator, shapes: &Json) -> bool {
+    let mut given = Shapes::new();
+    for (input, sizes) in shapes.as_object().expect("shapes") {
+        let sizes = sizes.as_array().expect("sizes").iter().map(|s| Int::from(s.as_i64().expect("a size")));
+        given.insert(input.as_str().into(), Shape::Tensor(sizes.collect()));
+    }
+    evaluator.evaluate(&given).is_err()
+}
+
+/// An input, and which of its dimensions.
+type Place = (String, usize);
+
+/// What differs between two sets of shapes: the places, and the two sizes if these are the same at all places.
+fn difference(a: &Json, b: &Json) -> Option<(Vec<Place>, i64, i64)> {
+    let mut places = Vec::new();
+    let mut sizes = None;
+    for (input, shape) in a.as_object()? {
+        for (at, (x, y)) in shape.as_array()?.iter().zip(b[input].as_array()?).enumerate() {
+            let (x, y) = (x.as_i64()?, y.as_i64()?);
+            if x != y {
+                places.push((input.clone(), at));
+                if *sizes.get_or_insert((x, y)) != (x, y) {
+                    return None;
+                }
+            }
+        }
+    }
+    sizes.map(|(x, y)| (places, x, y))
+}
+
+/// Where one size differs between the shapes that break a condition and those that work, no size between them works.
+#[test]
+fn what_works_is_the_nearest_that_works() {
+    let mut tried = 0;
+    for (name, program, spec) in reports() {
+        let report = check(program, &spec);
+        let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(program);
+        let checker = Checker::read(program, &std::fs::read(path).expect("a program")).expect("a program");
+        let operators = Operators::new();
+        let evaluator = checker.evaluator(&operators).expect("an evaluator");
+        for guard in
+            report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows)
+        {
+            let (Some(inputs), Some(works)) = (&guard.inputs, &guard.works) else { continue };
+            let (inputs, works) = (json!(inputs), json!(works));
+            let Some((places, broken, good)) = difference(&inputs, &works) else { continue };
+            let step = if good > broken { 1 } else { -1 };
+            assert!(!refuses(&evaluator, &works) && refuses(&evaluator, &inputs), "{name}: {}", guard.shown);
+            for size in
+                (1..(good - broken).abs()).map(|n| broken + n * step).filter(|&size| size != 0).take(8)
+            {
+                let mut between = inputs.clone();
+                places.iter().for_each(|(input, at)| between[input][*at] = size.into());
+                assert!(refuses(&evaluator, &between), "{name}: {}: {between} works", guard.shown);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried >= 10, "only {tried} sizes were tried");
+}
+
+/// An entry that a spec has forgotten is not blamed on the code: the first fix adds it.
+#[test]
+fn a_size_that_the_spec_leaves_static_is_given_the_dimension() {
+    let ids = json!([between("batch", 2, 8), between("seq", 2, 64)]);
+    let table = [
+        (json!({"input_ids": ids, "attention_mask": ids}), "token_type_ids", 2),
+        (
+            json!({"input_ids": ids, "attention_mask": ids, "token_type_ids": [between("batch", 2, 8), null]}),
+            "token_type_ids",
+            1,
+        ),
+        (
+            json!({"input_ids": ["DYNAMIC", "DYNAMIC"], "attention_mask": {"0": "DYNAMIC"}}),
+            "attention_mask",
+            3,
+        ),
+    ];
+    for (spec, forgotten, count) in table {
+        let report = check("examples/bert.pt2", &spec);
+        assert_eq!(report.verdict, Outcome::Violated, "{spec}");
+        let blamed = report.guards.iter().filter(|guard| guard.left_static.is_some()).count();
+        assert!(blamed > 0, "{spec}");
+        let fix = report.fixes.first().expect("a fix");
+        let added =
+            fix.changes.iter().filter(|change| change.source.as_deref() == Some(change.dim.as_str())).count();
+        assert_eq!((added, fix.loses), (count, Some(false)), "{spec}: {}", fix.text);
+        assert!(fix.text.contains(&format!("# {forgotten}.shape[1] is ")), "{spec}: {}", fix.text);
+        let fixed = check("examples/bert.pt2", fix.spec.as_ref().expect("a spec"));
+        assert_eq!(fixed.verdict, Outcome::Ok, "{spec}: {:?}", fix.spec);
+        assert!(!report.help.iter().any(|help| help.contains("as a number")), "{spec}: {:?}", report.help);
+        let text = to_text(&report, Style::default());
+        assert!(text.contains("and your spec leaves the second one static at"), "{text}");
     }
 }

@@ -108,7 +108,7 @@ fn needs() -> Vec<Need> {
             "reshape into pairs",
             "reshape_pairs",
             json!({"x": [dim("n", 0, 64), null]}),
-            vec!["n % 2 == 0", "n != n // 2", "n // 2 != 1"],
+            vec!["n % 2 == 0", "n >= 1", "n // 2 != 1"],
             "_n = Dim('_n', min=2, max=32)\nn = 2*_n",
             free,
         ),

@@ -1,7 +1,7 @@
 //! Arguments that several commands share.
-use crate::report::Style;
 use crate::kernels::Backend;
 use crate::report::ReportForm;
+use crate::report::Style;
 use crate::solve::{Budget, Trace};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;
@@ -200,7 +200,8 @@ impl Colour {
             Colour::Auto if set("NO_COLOR").is_some() => false,
             Colour::Auto if forced("FORCE_COLOR") || forced("CLICOLOR_FORCE") => true,
             Colour::Auto => {
-                let is_off = set("CLICOLOR").as_deref() == Some("0") || set("TERM").as_deref() == Some("dumb");
+                let is_off =
+                    set("CLICOLOR").as_deref() == Some("0") || set("TERM").as_deref() == Some("dumb");
                 std::io::stdout().is_terminal() && !is_off
             }
         };

@@ -226,7 +226,9 @@ fn one(options: &CheckOptions, loaded: &Loaded) -> Result<ExitCode> {
         checked.iter_mut().for_each(|(report, _)| report.timings.clear());
     }
     let text = match options.fix.as_deref().and_then(fix::number) {
-        Some(number) => checked.iter().map(|(report, _)| fix::text(report, number)).collect::<Result<String>>()?,
+        Some(number) => {
+            checked.iter().map(|(report, _)| fix::text(report, number)).collect::<Result<String>>()?
+        }
         None => text(options, &checked)?,
     };
     files::write(options.output.as_deref(), &text)?;

@@ -77,6 +77,9 @@ fn is_like_a_clause(text: &str) -> bool {
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
 }
 
+/// The most operators that are named.
+const MAX_OPERATORS: usize = 12;
+
 /// What a condition of operators says, and the operators that have it.
 fn clause(code: &str) -> Result<String> {
     let says = condition_text(code);
@@ -97,8 +100,12 @@ fn clause(code: &str) -> Result<String> {
         None => text.push_str(".\n"),
     }
     if let Some((_, family)) = found.first() {
-        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-        let _ = writeln!(text, "  Operators that have it: {}", names.join(", "));
+        let names: Vec<&str> = found.iter().take(MAX_OPERATORS).map(|(name, _)| name.as_str()).collect();
+        let more = match found.len() - names.len() {
+            0 => String::new(),
+            n => format!(" and {n} more (docs/coverage.md)"),
+        };
+        let _ = writeln!(text, "  Operators that have it: {}{more}", names.join(", "));
         let _ = writeln!(text, "  In the source: crates/kernels/src/ops/{family}.rs");
     } else {
         text.push_str("  A report that names it says which node needs it.\n");

@@ -11,7 +11,9 @@ pub(crate) fn changed(fix: &Fix, model: &Model) -> Vec<Changed> {
     let declared = fix.changes.iter().filter(|change| !change.is_output).filter_map(|change| {
         let place = change.declared.place(&change.value);
         let needs = match &change.declared {
-            Declared::Size(_, Some(size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => format!("{size} only"),
+            Declared::Size(_, Some(size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => {
+                format!("{size} only")
+            }
             Declared::Size(_, Some(size)) => computed(size),
             Declared::Size(_, None) => "any size".to_owned(),
             _ => return None,
@@ -65,7 +67,10 @@ fn in_words(entry: &Json) -> Option<String> {
     if let Some(derived) = entry.get("derived").and_then(Json::as_str) {
         let root = entry.get("root")?;
         let name = root.get("dim")?.as_str()?;
-        return Some(format!("{derived}, {name} being {}", range_in_words(end(root, "min")?, end(root, "max"))));
+        return Some(format!(
+            "{derived}, {name} being {}",
+            range_in_words(end(root, "min")?, end(root, "max"))
+        ));
     }
     Some(range_in_words(end(entry, "min")?, end(entry, "max")))
 }

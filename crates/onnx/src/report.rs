@@ -64,7 +64,7 @@ pub fn report(model: &Model, name: &str, bytes: &[u8], spec: Option<&Spec>, budg
         unsupported: found.unknown.iter().map(unsupported).collect(),
         fixes: found.fixes.iter().map(|each| fix(each, model, limits.is_some())).collect(),
         help: help(&found, limits.is_some()),
-        diagnostics: diagnostics(&found),
+        diagnostics: diagnostics(&found, limits.is_some()),
         needs: Some(needs(&found)),
         runtime_asserts: found.run_time.iter().map(left_to_run_time).collect(),
         ..Report::new(tool(), program, assumed)
@@ -178,8 +178,13 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
         });
         let named = named.collect::<Vec<_>>().join(" and ");
         help.push(match has_spec {
-            _ if found.runs_nowhere.is_some() => {
-                "no fix: the model itself is wrong; declare inputs of other sizes, or export it again".to_owned()
+            true if found.runs_nowhere.is_some() => {
+                "no fix: the model refuses all that the spec allows; other sizes of the spec have to change"
+                    .to_owned()
+            }
+            false if found.runs_nowhere.is_some() => {
+                "no fix: the model itself is wrong; declare inputs of other sizes, or export it again"
+                    .to_owned()
             }
             _ if own.iter().any(|condition| !condition.on_sizes) => {
                 "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
@@ -351,9 +356,12 @@ fn unsupported((node, op, reason): &(String, String, String)) -> UnsupportedRepo
 }
 
 /// What is said beside the conditions.
-fn diagnostics(found: &Findings) -> Vec<Diagnostic> {
+fn diagnostics(found: &Findings, has_spec: bool) -> Vec<Diagnostic> {
+    let any = if has_spec { " that the spec allows" } else { "" };
     let nowhere = found.runs_nowhere.as_ref().map(|(node, says)| {
-        let message = format!("the model runs at no size: {node} refuses its operands whatever the sizes are ({says})");
+        let message = format!(
+            "the model runs at no size{any}: {node} refuses its operands whatever the sizes are ({says})"
+        );
         Diagnostic { node: Some(node.clone()), ..Diagnostic::new("nothing-works", Level::Note, message) }
     });
     stated(found).into_iter().chain(incomplete(found)).chain(by_example(found)).chain(nowhere).collect()

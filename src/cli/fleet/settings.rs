@@ -115,7 +115,8 @@ impl Settings {
         }
         if let (None, Some(what)) = (options.fail_on, &self.fail_on) {
             let what = FailOn::from_str(what, false);
-            options.fail_on = Some(what.map_err(|_| self.wrong("fail-on", "expected violated, unknown or undeclarable"))?);
+            options.fail_on =
+                Some(what.map_err(|_| self.wrong("fail-on", "expected violated, unknown or undeclarable"))?);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
 use super::obligation::NO_DATA_THERE;
 use crate::report::{
-    dimensions, Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, origin,
+    Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, dimensions, origin,
 };
 use sizewise_env::Clause;
 
@@ -31,12 +31,33 @@ pub(super) fn advise(report: &mut Report) {
         help.push(format!("{} to have the fix proved", declare(report)));
     }
     let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
-    for text in errors.filter_map(of_condition) {
+    for text in read_as_numbers(report).into_iter().chain(errors.filter_map(of_condition)) {
         if help.len() < MAX_ADVICE && !help.contains(&text) {
             help.push(text);
         }
     }
     report.help = help;
+}
+
+/// What to do about sizes that the code reads as numbers.
+fn read_as_numbers(report: &Report) -> Option<String> {
+    let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
+    let read = errors.filter_map(|guard| {
+        let (size, value) = guard.shown.split_once(" == ")?;
+        let is_number = value.len() > 1 || !matches!(value, "0" | "1");
+        let is_read = guard.cause == Cause::Record && guard.traced == Traced::First && is_number;
+        (is_read && !size.contains([' ', '(']) && value.bytes().all(|c| c.is_ascii_digit())).then_some(size)
+    });
+    let sizes: Vec<&str> = read.collect();
+    let (names, them, is) = match sizes.as_slice() {
+        [] => return None,
+        [size] => ((*size).to_owned(), "it", "is"),
+        [sizes @ .., last] => (format!("{} and {last}", sizes.join(", ")), "them", "are"),
+    };
+    Some(format!(
+        "{names} {is} fixed because the code reads {them} as a number while it is traced (int(), range(), a check against a number); \
+         where the code uses {them} as a size only, an export keeps {them} dynamic"
+    ))
 }
 
 /// What to do about the cause of one condition.
@@ -60,12 +81,6 @@ fn of_condition(guard: &GuardReport) -> Option<String> {
                     "torch.export specializes sizes 0 and 1, and {size} was {value} in the example: export again with an \
                      example in which it is 2 or more"
                 )),
-                _ if value.bytes().all(|c| c.is_ascii_digit()) && guard.traced == Traced::First => {
-                    Some(format!(
-                        "{size} is {value} only because the code reads it as a number while it is traced; where the code \
-                     uses {size} as it is (no int(), no Python loop over it), an export keeps it dynamic"
-                    ))
-                }
                 _ => None,
             }
         }

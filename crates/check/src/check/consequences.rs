@@ -77,11 +77,14 @@ impl Examination<'_, '_> {
         assignments
     }
 
-    /// The violated conditions that follow from no others.
+    /// The violated conditions that follow from no others, as a spec is to imply them.
     pub(super) fn roots(&self) -> Vec<Expr> {
         let guards = self.report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
         let pairs = self.violated.iter().zip(guards);
-        pairs.filter(|(_, guard)| !guard.follows).map(|(obligation, _)| obligation.condition).collect()
+        let roots = pairs.filter(|(_, guard)| !guard.follows).map(|(obligation, _)| obligation.condition);
+        let sufficient =
+            |e: Expr| self.sufficient.iter().find(|(only, _)| *only == e).map_or(e, |(_, more)| *more);
+        roots.map(sufficient).collect()
     }
 
     /// Notes where a condition that a step needs is false at every size that the spec allows.

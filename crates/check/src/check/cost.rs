@@ -43,6 +43,7 @@ impl Cost {
             Lost::Recorded(inputs) => Some(format!(
                 "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
             )),
+            Lost::Unknown if self.left.is_empty() => Some("it may also reject shapes that work".to_string()),
             Lost::Nothing | Lost::Unknown => None,
         };
         let (names, them) = match self.left.as_slice() {

@@ -135,7 +135,8 @@ impl Draft {
             let computed = self.computed.iter().map(|place| (&place.name, &place.path));
             let mut named = self.paths.iter().map(|(name, path)| (name, path)).chain(computed);
             let source = named.find(|(known, _)| **known == name).map(|(_, path)| path.clone());
-            let named = |word: &str| self.paths.iter().find(|(name, _)| name == word).map(|(_, path)| path.as_str());
+            let named =
+                |word: &str| self.paths.iter().find(|(name, _)| name == word).map(|(_, path)| path.as_str());
             let needs: Vec<&str> = needs.split(' ').map(|word| named(word).unwrap_or(word)).collect();
             Changed { dim: source.clone().unwrap_or(name), source, needs: needs.join(" ") }
         };

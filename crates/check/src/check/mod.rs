@@ -21,6 +21,7 @@ mod frozen;
 mod guard_set;
 mod index_values;
 mod inferred;
+mod instance;
 mod ledger;
 mod minimal;
 mod nearby;

@@ -5,15 +5,14 @@
 //! traced: few sizes changed, each by little, none of them 0 unless that is the point, and no other condition broken.
 use super::evaluate::Shapes;
 use super::examine::Examination;
+use super::instance::{MAX_INSTANCE, instance};
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
 use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
 use crate::spec::{Assumptions, DemandKind};
-use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_solve::{Compiled, Facts, Witness};
@@ -34,8 +33,6 @@ const MAX_BETWEEN: i64 = 4096;
 const MAX_SYMBOLS: usize = 6;
 /// Counterexamples that are tried on the program before the first one found is kept.
 const MAX_REPLAYED: usize = 4;
-/// Conditions longer than this are not repeated with numbers.
-const MAX_INSTANCE: usize = 60;
 
 /// How far a counterexample is from what people want; less is better.
 type Score = (usize, usize, usize, Int);
@@ -454,46 +451,6 @@ impl<'p> Examination<'_, 'p> {
             _ => format!("`{shown}` is false{instance}"),
         });
     }
-}
-
-/// `, here 33 % 2 == 0` for `w % 2 == 0`; nothing for long conditions.
-fn instance(
-    assumptions: &Assumptions,
-    pool: &Pool,
-    condition: Expr,
-    sizes: &IndexMap<String, Json>,
-    shown: &str,
-) -> String {
-    let mut names: Vec<(&str, String)> = Vec::new();
-    for s in pool.free_symbols(&[condition]) {
-        let Some(size) = sizes.get(pool.symbol_name(s)) else { return String::new() };
-        let name = assumptions.names.get(&s).map_or_else(|| pool.symbol_name(s), String::as_str);
-        names.push((name, size.to_string()));
-    }
-    if shown.len() > MAX_INSTANCE || names.is_empty() {
-        return String::new();
-    }
-    // Of names that begin alike, the longest first.
-    names.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
-    let (mut text, mut rest, mut last) = (String::new(), shown, None);
-    while let Some(c) = rest.chars().next() {
-        let is_word = |c: Option<char>| c.is_some_and(|c: char| c.is_alphanumeric() || c == '_');
-        let ends = |name: &str| !is_word(rest[name.len()..].chars().next());
-        let found = names.iter().find(|(name, _)| !is_word(last) && rest.starts_with(name) && ends(name));
-        let taken = match found {
-            Some((name, size)) => {
-                text.push_str(size);
-                name.len()
-            }
-            None => {
-                text.push(c);
-                c.len_utf8()
-            }
-        };
-        last = rest[..taken].chars().next_back();
-        rest = &rest[taken..];
-    }
-    format!(", here `{text}`")
 }
 
 /// A counterexample near the example.

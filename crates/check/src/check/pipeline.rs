@@ -133,6 +133,7 @@ impl Checker {
             detailed: task.detailed,
             report: &mut report,
             violated: Vec::new(),
+            sufficient: Vec::new(),
             open: Vec::new(),
             emit: task.emit,
             asked: &asked,

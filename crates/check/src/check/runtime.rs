@@ -144,6 +144,8 @@ impl Examination<'_, '_> {
                     let tried = simplify(pool, &mut facts.clone(), condition, &Budget::small());
                     let condition = group.necessary(base, tried, &witness, &self.prover().budget);
                     let source = if condition == tried { Source::SomeData } else { Source::NoDataThere };
+                    // What is more than needed may still be what a spec can say.
+                    self.sufficient.push((condition, tried));
                     let obligation = Obligation { source, ..obligation(condition, &assert) };
                     let proof = self.prover().refuted(&obligation, witness, Rung::Search.name());
                     self.write(run, base, &obligation, proof);

@@ -8,8 +8,9 @@ use crate::report::GuardVerdict;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use sizewise_solve::{Budget, Compiled, Facts, decide};
+use std::collections::BTreeSet;
 
-/// Shorter conditions are simple enough.
+/// Shorter conditions without quotients are simple enough.
 const MAX_SIMPLE: usize = 16;
 /// The most conditions that are put simply.
 const MAX_CONDITIONS: usize = 12;
@@ -26,7 +27,9 @@ impl Examination<'_, '_> {
             .collect();
         let is_bound = |e: Expr| {
             let sum = base.pool.as_func(e, Func::NotPositive);
-            sum.is_some_and(|sum| base.pool.poly(sum[0]).terms.iter().all(|(t, _)| base.pool.as_symbol(*t).is_some()))
+            sum.is_some_and(|sum| {
+                base.pool.poly(sum[0]).terms.iter().all(|(t, _)| base.pool.as_symbol(*t).is_some())
+            })
         };
         let mut pool = base.pool.clone();
         let mut facts = base.known_facts().clone();
@@ -36,7 +39,8 @@ impl Examination<'_, '_> {
         }
         let long = |i: &usize| {
             let guard = &self.report.guards[*i];
-            !guard.follows && guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['/', '%', '('])
+            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(']);
+            !guard.follows && (is_long || guard.shown.contains('/'))
         };
         let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
@@ -107,18 +111,28 @@ fn guess(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[Vec<i
     let divides = |sizes: &Vec<i64>| factors.iter().zip(sizes).all(|(factor, size)| size % factor == 0);
     let is_small = |factors: &[i64]| factors.iter().all(|factor| (1..=MAX_FACTOR).contains(factor));
     if is_small(&factors) && factors.iter().any(|&factor| factor > 1) && !fails.iter().any(divides) {
-        let parts: Vec<Expr> = symbols.iter().zip(&factors).map(|(&s, &factor)| divisible(pool, s, factor)).collect();
+        let parts: Vec<Expr> =
+            symbols.iter().zip(&factors).map(|(&s, &factor)| divisible(pool, s, factor)).collect();
         return Some(pool.and(&parts));
     }
-    let &[symbol] = symbols else { return None };
-    let factor = gcd(fails, 0);
-    if factor > 1 && factor <= MAX_FACTOR && fails.len() > 1 && !holds.iter().any(|sizes| sizes[0] % factor == 0) {
+    symbols.iter().enumerate().find_map(|(at, &symbol)| {
+        let sizes = |of: &[Vec<i64>]| of.iter().map(|sizes| sizes[at]).collect::<BTreeSet<i64>>();
+        let (holds, fails) = (sizes(holds), sizes(fails));
+        holds.is_disjoint(&fails).then(|| alone(pool, symbol, &holds, &fails)).flatten()
+    })
+}
+
+/// What the sizes of one symbol have in common that decides alone.
+fn alone(pool: &mut Pool, symbol: Symbol, holds: &BTreeSet<i64>, fails: &BTreeSet<i64>) -> Option<Expr> {
+    let factor = fails.iter().fold(0, |gcd, &size| greatest_divisor(gcd, size));
+    let is_factor = factor > 1 && factor <= MAX_FACTOR && fails.len() > 1;
+    if is_factor && !holds.iter().any(|size| size % factor == 0) {
         let divisible = divisible(pool, symbol, factor);
         return Some(pool.not(divisible));
     }
     let e = pool.symbol_expr(symbol);
-    let ends = |of: &[Vec<i64>]| (of[0][0], of[of.len() - 1][0]);
-    let ((first, last), (least, most)) = (ends(holds), ends(fails));
+    let (first, last) = (*holds.first()?, *holds.last()?);
+    let (least, most) = (*fails.first()?, *fails.last()?);
     let (bound, is_least) = match () {
         () if most < first => (first, true),
         () if last < least => (last, false),

@@ -80,7 +80,9 @@ impl<'r> Findings<'r> {
         match self.report.verdict {
             verdict if self.dropped == 0 => verdict,
             Outcome::Ok => Outcome::Ok,
-            verdict @ (Outcome::Violated | Outcome::Invalid) if has("error") || self.has_undeclarable() => verdict,
+            verdict @ (Outcome::Violated | Outcome::Invalid) if has("error") || self.has_undeclarable() => {
+                verdict
+            }
             _ if has("warning") => Outcome::Unknown,
             _ => Outcome::Ok,
         }

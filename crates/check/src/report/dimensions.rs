@@ -1,6 +1,7 @@
 //! The table that the report of a violated program begins with: a row a dimension that the first fix changes.
+use super::change::{Changed, DimensionReport};
 use super::errors::own_and_follow;
-use super::model::{Changed, DimensionReport, GuardReport, Report};
+use super::model::{GuardReport, Report};
 use super::words::has_word;
 use crate::spec::range_in_words;
 use serde_json::Value as Json;
@@ -28,9 +29,9 @@ fn row(report: &Report, errors: &[&GuardReport], change: &Changed) -> DimensionR
         }
         None => (given(report, dim), None),
     };
-    let about = errors.iter().filter(|guard| {
-        is_left_static(guard) || found.is_some_and(|(name, _)| has_word(&guard.expr, name))
-    });
+    let about = errors
+        .iter()
+        .filter(|guard| is_left_static(guard) || found.is_some_and(|(name, _)| has_word(&guard.expr, name)));
     let mut from: Vec<String> = Vec::new();
     for guard in about {
         let place = guard.location.as_ref().or(guard.node.as_ref()).cloned();

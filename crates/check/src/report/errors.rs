@@ -1,5 +1,7 @@
 //! The errors of a report as text: what is broken, the line that is responsible, an example, what to change.
-use super::model::{Cause, ConditionKind, Frame, GuardReport, GuardVerdict, MismatchReport, Outcome, Report};
+use super::model::{
+    Assumed, Cause, ConditionKind, Frame, GuardReport, GuardVerdict, MismatchReport, Outcome, Report,
+};
 use super::origin::needed;
 use super::style::{Style, WHOLE};
 use super::words::{allows, every_element, has_word, plural, settled_too, shapes, short, shown_file};
@@ -107,10 +109,12 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
         let there = guard.witness.as_ref().map(|witness| assignment(report, witness)).unwrap_or_default();
         return format!("{allows} {}, where no data pass the program's own checks", visible(&there));
     }
-    let is_sentence = guard.because.first() != Some(&guard.shown) && !guard.shown.contains(['=', '<', '>', '%']);
+    let is_sentence =
+        guard.because.first() != Some(&guard.shown) && !guard.shown.contains(['=', '<', '>', '%']);
     if report.program.onnx.is_some() && is_sentence {
+        let any = if report.assumed == Assumed::Spec { " that your spec allows" } else { "" };
         return match report.has("nothing-works") {
-            true => format!("the model runs at no size: it needs that {}", visible(&guard.shown)),
+            true => format!("the model runs at no size{any}: it needs that {}", visible(&guard.shown)),
             false => format!("{allows} shapes that a node refuses: it needs that {}", visible(&guard.shown)),
         };
     }
@@ -125,9 +129,8 @@ fn condition(report: &Report, guard: &GuardReport) -> String {
         return format!("`{}`", visible(&guard.shown));
     }
     let speaks = report.symbols.iter().filter(|(name, _)| has_word(&guard.expr, name));
-    let names: Vec<&str> = speaks
-        .filter_map(|(_, symbol)| symbol.dim.as_deref().or(symbol.source.as_deref()))
-        .collect();
+    let names: Vec<&str> =
+        speaks.filter_map(|(_, symbol)| symbol.dim.as_deref().or(symbol.source.as_deref())).collect();
     format!("a condition of {length} characters on {} (--format json has it)", visible(&names.join(", ")))
 }
 
@@ -162,7 +165,9 @@ fn consequence(guard: &GuardReport) -> Option<&str> {
 fn needed_in(report: &Report, guard: &GuardReport) -> (&'static str, String) {
     let node = guard.node.as_ref().filter(|_| guard.kind == ConditionKind::Runtime);
     match node.and_then(|node| report.runtime_asserts.iter().find(|assert| assert.after_node == *node)) {
-        Some(assert) => ("because", format!("the program checks `{}` when it runs ({})", assert.expr, assert.after_node)),
+        Some(assert) => {
+            ("because", format!("the program checks `{}` when it runs ({})", assert.expr, assert.after_node))
+        }
         None => needed(guard),
     }
 }

@@ -92,8 +92,7 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
         .as_ref()
         .map(|inputs| format!(", such as {}", shapes(report, inputs)))
         .unwrap_or_default();
-    let mut sentences =
-        vec![format!("{}{example}.", capital(&broken(report, guard)))];
+    let mut sentences = vec![format!("{}{example}.", capital(&broken(report, guard)))];
     if let Some(consequence) = &guard.consequence {
         sentences.push(format!("Then {consequence}."));
     }

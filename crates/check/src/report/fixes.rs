@@ -1,5 +1,6 @@
 //! The fixes of a report as text, and what else can be done.
-use super::model::{Fix, Report};
+use super::change::Fix;
+use super::model::Report;
 use super::style::{Style, WHOLE};
 use super::words::{plural, standing};
 use sizewise_expr::escape::visible;
@@ -16,13 +17,19 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         match at > 0 && count > 2 && !style.is_all() {
             true => {
                 let lines = plural(count, "line", "lines");
-                let _ = writeln!(out, "{name}         {lines}: `--fix {}` prints it; {}", at + 1, says(report, fix));
+                let _ = writeln!(
+                    out,
+                    "{name}         {lines}: `--fix {}` prints it; {}",
+                    at + 1,
+                    says(report, fix)
+                );
             }
             false => in_full(out, &name, report, fix),
         }
     }
     for help in &report.help {
-        let (word, text) = help.split_once(": ").filter(|(word, _)| *word == "no fix").unwrap_or(("help", help));
+        let (word, text) =
+            help.split_once(": ").filter(|(word, _)| *word == "no fix").unwrap_or(("help", help));
         let _ = writeln!(out, "{:<14}{}", style.good(word), visible(text));
     }
 }

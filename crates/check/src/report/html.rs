@@ -3,9 +3,19 @@ use super::graph::{GraphView, ValueView};
 use super::model::Report;
 use super::style::{Detail, Style};
 use super::text::to_text;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use serde::Serialize;
 use serde_json::Value as Json;
 use sizewise_expr::escape::{html, page_json, visible};
+use std::io::Write;
+
+/// Longer data are packed: a graph of thousands of nodes repeats itself.
+const MAX_PLAIN: usize = 300_000;
+/// The most nodes that are listed without a script.
+const MAX_STILL: usize = 4000;
+/// The width of the text that is shown without a script.
+const STILL_WIDTH: usize = 110;
 
 /// The style of pages.
 pub const PAGE_STYLE: &str = include_str!("page/view.css");
@@ -29,12 +39,17 @@ pub fn to_view_json(report: &Report, graph: &GraphView) -> String {
 /// The report as one self-contained file.
 pub fn to_html(report: &Report, graph: &GraphView) -> String {
     let data = to_view_json(report, graph);
+    let (kind, data) = match data.len() {
+        0..MAX_PLAIN => ("application/json", data),
+        _ => ("application/octet-stream", packed(&data)),
+    };
     // Braces would be taken for a place of the page.
     let title = html(&format!("{} - sizewise", report.program.path)).replace('{', "&#123;");
     include_str!("page/report.html")
         .replace("{{title}}", &title)
         .replace("{{style}}", PAGE_STYLE)
         .replace("{{script}}", PAGE_SCRIPT)
+        .replace("{{kind}}", kind)
         // What programs say comes last: nothing in it is replaced.
         .replace("{{still}}", &still(report, graph).replace("{{", "{&#123;"))
         .replace("{{data}}", &data)
@@ -42,20 +57,45 @@ pub fn to_html(report: &Report, graph: &GraphView) -> String {
 
 /// The report and the graph as a reader sees them where no script runs: in mail, or in an artifact viewer.
 fn still(report: &Report, graph: &GraphView) -> String {
-    let style = Style { detail: Detail::All, ..Style::default() };
+    let style = Style { detail: Detail::All, width: Some(STILL_WIDTH), ..Style::default() };
     let mut nodes = String::new();
     for value in &graph.inputs {
         line(&mut nodes, 0, &value.name, std::slice::from_ref(value), "input");
     }
-    for node in &graph.nodes {
+    for node in graph.nodes.iter().take(MAX_STILL) {
         line(&mut nodes, node.depth, &node.name, &node.values, &node.op);
     }
+    if graph.nodes.len() > MAX_STILL {
+        let more = graph.nodes.len() - MAX_STILL;
+        nodes.push_str(&format!("... and {more} more: `sizewise show` prints all\n"));
+    }
+    // Of texts, new lines are escaped, too.
+    let lines = |text: &str| text.lines().map(html).collect::<Vec<_>>().join("\n");
     format!(
         "<section class=\"card\" aria-label=\"report\"><pre class=\"report\">{}</pre></section>\n\
          <section class=\"card\" aria-label=\"graph\"><h2>Graph</h2><pre class=\"report\">{}</pre></section>",
-        html(&to_text(report, style)),
-        html(&nodes)
+        lines(&to_text(report, style)),
+        lines(&nodes)
     )
+}
+
+/// A text as a page unpacks it: base64 of zlib.
+fn packed(text: &str) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+    // Writing to memory does not fail.
+    let _ = encoder.write_all(text.as_bytes());
+    let bytes = encoder.finish().unwrap_or_default();
+    let mut out = String::with_capacity(bytes.len() / 3 * 4 + 4);
+    for three in bytes.chunks(3) {
+        let bits =
+            three.iter().fold(0_u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - three.len()));
+        for digit in 0..4 {
+            let is_there = digit <= three.len();
+            out.push(if is_there { DIGITS[(bits >> (18 - 6 * digit)) as usize & 63].into() } else { '=' });
+        }
+    }
+    out
 }
 
 /// `  add: f32[b, 4]   aten.add.Tensor`

@@ -1,5 +1,6 @@
 //! What a check found, as plain data, and its renderers.
 mod blank;
+mod change;
 mod codes;
 mod counted;
 mod dimensions;
@@ -27,6 +28,7 @@ mod text;
 mod torch;
 mod words;
 
+pub use change::{Changed, DimensionReport, Fix};
 pub use codes::{CODES, meaning};
 pub use counted::{Findings, Known, is_code, known_codes};
 pub use dimensions::dimensions;

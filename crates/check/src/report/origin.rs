@@ -23,7 +23,7 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
             let line = match traced {
-                Traced::First => "; this line is only where the size first appears",
+                Traced::First => "; the line is only where the size first appears",
                 _ => "",
             };
             ("because", format!("{}{line}", recorded_because(guard)))
@@ -34,7 +34,9 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
 /// What asked for a condition while torch traced the program.
 fn asked_by(cause: Cause) -> &'static str {
     match cause {
-        Cause::Layout => "torch checks here how memory is laid out; the export keeps only what the example answers",
+        Cause::Layout => {
+            "torch checks here how memory is laid out; the export keeps only what the example answers"
+        }
         Cause::Assertion => "this line asserts it",
         Cause::Operator => "an operator at this line needs it",
         Cause::Record => "this line needs it, or reads the size as a number",
@@ -46,16 +48,22 @@ fn asked_by(cause: Cause) -> &'static str {
 fn recorded_because(guard: &GuardReport) -> &'static str {
     match guard.cause {
         Cause::Forgotten => "the program takes both as one size",
-        Cause::Specialisation => "torch.export takes a size of 0 or 1 for a constant, and guards that this is none",
-        Cause::Branch => "the code branches on this size; the export keeps only the branch that the example takes",
-        Cause::Layout => "torch checks how memory is laid out; the export keeps only what the example answers",
+        Cause::Specialisation => {
+            "torch.export takes a size of 0 or 1 for a constant, and guards that this is none"
+        }
+        Cause::Branch => {
+            "the code, or torch itself, compares this size; the export keeps only what the example answers"
+        }
+        Cause::Layout => {
+            "torch checks how memory is laid out; the export keeps only what the example answers"
+        }
         Cause::Operator => "an operator asked for it while torch traced the program",
         Cause::Divisor => "a guard of the program divides by it",
         Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
             "the example has this size, and torch.export makes sizes 0 and 1 static"
         }
         Cause::Record if is_number(&guard.shown) => {
-            "the code reads this size as a number (int(), range(), len(), a comparison)"
+            "the code reads this size as a number while it is traced (int(), range(), len(), a comparison)"
         }
         Cause::Record if guard.shown.contains("==") => {
             "an operator needs these sizes to agree, or the code compares them"

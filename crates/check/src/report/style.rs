@@ -25,7 +25,7 @@ pub struct Style {
 
 /// What stands before a line that is not to be broken, such as code: no text of a program has it.
 pub(super) const WHOLE: char = '\u{1}';
-/// How far the text of a report is indented.
+/// How wide the labels of a report are.
 const INDENT: usize = 14;
 /// In less width nothing is broken.
 const LEAST_WIDTH: usize = 30;
@@ -91,8 +91,16 @@ fn shown_width(text: &str) -> usize {
 
 fn broken_line(out: &mut String, line: &str, width: usize) {
     let leading = line.len() - line.trim_start().len();
-    let has_label = leading <= 2 && line.chars().nth(INDENT - 1) == Some(' ') && line.chars().nth(INDENT) != Some(' ');
-    let indent = if has_label || leading >= INDENT { INDENT.min(width / 3) } else { leading + 2 };
+    // The text of `  works         x: f32[3]` stands behind its label.
+    let label = leading + INDENT;
+    let has_label =
+        leading <= 2 && line.chars().nth(label - 1) == Some(' ') && line.chars().nth(label) != Some(' ');
+    let indent = match (has_label, leading) {
+        (true, _) => label,
+        (false, INDENT..) => leading,
+        (false, _) => leading + 2,
+    };
+    let indent = indent.min(width / 3);
     let mut column = 0;
     // Spaces before a word are kept where the line is not broken.
     for word in line.split_inclusive(' ') {
@@ -115,7 +123,8 @@ mod tests {
     #[test]
     fn lines_are_broken_between_words_and_code_is_not() {
         let style = Style { width: Some(34), ..Style::default() };
-        let text = "  for example   x: f32[2, 3, 49], y: f32[3]\n\u{1}  t = Dim('t', min=75, max=4000, and more)\n";
+        let text =
+            "  for example   x: f32[2, 3, 49], y: f32[3]\n\u{1}  t = Dim('t', min=75, max=4000, and more)\n";
         let broken = "  for example   x: f32[2, 3, 49],\n           y: f32[3]\n  t = Dim('t', min=75, max=4000, and more)\n";
         assert_eq!(style.broken(text), broken);
         assert_eq!(Style::default().broken(text), text.replace('\u{1}', ""));

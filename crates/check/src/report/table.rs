@@ -1,5 +1,6 @@
 //! The table of a report: a row a dimension that the first fix changes.
-use super::model::{Assumed, DimensionReport, Report};
+use super::change::DimensionReport;
+use super::model::{Assumed, Report};
 use super::style::Style;
 use super::words::shown_file;
 use sizewise_expr::escape::visible;
@@ -53,10 +54,18 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     }
 }
 
+/// A line of code with a short path, or the name of a node as it is.
+fn short_place(place: &str) -> &str {
+    let line = place.rsplit_once(':').filter(|(_, line)| line.bytes().all(|byte| byte.is_ascii_digit()));
+    line.map_or(place, |_| shown_file(place))
+}
+
 /// What is needed exactly, where the first fix does not say it and another one does.
 fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let exact = report.fixes.iter().enumerate().find(|(_, fix)| !fix.assumptions.is_empty());
-    let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else { return };
+    let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else {
+        return;
+    };
     let needed = fix.assumptions.join(" and ");
     if needed.chars().count() <= MAX_EXACT {
         let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
@@ -68,7 +77,7 @@ fn cells(row: &DimensionReport) -> [String; 4] {
         Some(source) if *source != row.dim => format!("{} ({source})", row.dim),
         _ => row.dim.clone(),
     };
-    let mut places: Vec<&str> = row.from.iter().take(MAX_PLACES).map(|place| shown_file(place)).collect();
+    let mut places: Vec<&str> = row.from.iter().take(MAX_PLACES).map(|place| short_place(place)).collect();
     let more = format!("{} more", row.from.len().saturating_sub(MAX_PLACES));
     if row.from.len() > MAX_PLACES {
         places.push(&more);

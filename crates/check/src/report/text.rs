@@ -1,10 +1,10 @@
 //! The report as text for people: the verdict first, then what is wrong and what to change.
+use super::counted::Findings;
 use super::errors;
 use super::fixes;
-use super::table;
 use super::model::{AssertReport, Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
-use super::counted::Findings;
 use super::style::{Detail, Style};
+use super::table;
 use super::words::{assumed, fix_settles, plural, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;

@@ -1,5 +1,6 @@
 //! Pieces of text that reports are made of.
-use super::model::{Assumed, Fix, Report};
+use super::change::Fix;
+use super::model::{Assumed, Report};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;

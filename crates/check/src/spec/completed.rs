@@ -51,7 +51,9 @@ impl Spec {
             }
             let poly = pool.poly(place.recorded);
             let [(monomial, factor)] = poly.terms.as_slice() else { continue };
-            let Some(found) = pool.as_symbol(*monomial).and_then(|symbol| known.get(&symbol)) else { continue };
+            let Some(found) = pool.as_symbol(*monomial).and_then(|symbol| known.get(&symbol)) else {
+                continue;
+            };
             let (factor, offset) = (factor.to_i64()?, poly.constant.to_i64()?);
             let (entry, shown) = match &found.dim {
                 None => ("DYNAMIC".into(), "Dim.DYNAMIC".to_owned()),

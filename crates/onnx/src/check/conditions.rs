@@ -12,13 +12,13 @@ mod multiples;
 mod named;
 mod narrow;
 mod nearby;
+mod nowhere;
 mod opened;
 mod outputs;
 mod quotients;
 mod rejected;
 mod remedies;
 mod run_time;
-mod nowhere;
 mod samples;
 mod simple;
 mod smaller;
@@ -158,7 +158,12 @@ impl Check<'_> {
         let simple = readable(pool, self.symbolic.env.known_facts(), e);
         let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
         let is_bound = is_bound(pool, simple);
-        Condition { shown, on_sizes: true, is_bound, ..self.condition(step, print::expression(pool, e), because) }
+        Condition {
+            shown,
+            on_sizes: true,
+            is_bound,
+            ..self.condition(step, print::expression(pool, e), because)
+        }
     }
 
     /// Looks for sizes that the model accepts: those of the example.

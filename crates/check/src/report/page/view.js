@@ -216,9 +216,9 @@ const sizewise = (() => {
       const needs = report.fixes[0].loses === false ? "the program needs" : "fix 1 makes it";
       const heads = ["size", "allowed", needs, "from"].map((text) => make("th", { scope: "col" }, text));
       return make("section", { class: "card", "aria-labelledby": "sizes-title" }, make("h2", { id: "sizes-title" }, "Sizes that are too free"),
-        make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, dims.map((row) => make("tr", {},
+        make("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "sizes-title" }, make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, dims.map((row) => make("tr", {},
           make("th", { scope: "row", class: "mono" }, row.source && row.source !== row.dim ? `${row.dim} (${row.source})` : row.dim),
-          make("td", {}, row.allows), make("td", {}, row.needs), make("td", { class: "mono" }, row.from.join(", ")))))));
+          make("td", {}, row.allows), make("td", {}, row.needs), make("td", { class: "mono" }, row.from.slice(0, 3).join(", ") + (row.from.length > 3 ? `, ${row.from.length - 3} more` : ""))))))));
     }
 
     // Wires: a value's lane runs from the row that makes it to the last that uses it.
@@ -341,5 +341,13 @@ const sizewise = (() => {
   // What is folded is printed, too.
   addEventListener("beforeprint", () => document.querySelectorAll("details:not([open])").forEach((box) => { box.open = true; }));
 
-  return { show, make };
+  // The data of a page: JSON, or base64 of the same packed by zlib.
+  async function read(element) {
+    if (element.type === "application/json") return JSON.parse(element.textContent);
+    const bytes = Uint8Array.from(atob(element.textContent), (c) => c.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return JSON.parse(await new Response(stream).text());
+  }
+
+  return { show, make, read };
 })();
