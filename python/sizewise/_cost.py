@@ -78,7 +78,7 @@ def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Op
     Raises
     ------
     SpecError
-        If `at` names something that does not vary, leaves out a size or breaks a range.
+        If `at` names something that does not vary, or leaves out a size.
     Unsupported
         For ONNX models.
     """
