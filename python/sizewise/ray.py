@@ -8,9 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-import ray
-
 from sizewise._arguments import check_count
+from sizewise._errors import Unsupported
 from sizewise._many import checked, found, not_checked
 from sizewise._report import Report
 
@@ -37,15 +36,24 @@ def check_many(paths: Any, *, batch: int = 16, retries: int = 4) -> Iterator[Rep
         The programs that a task checks.
     retries : int
         How often a task is given to another worker.
+
+    Raises
+    ------
+    Unsupported
+        If Ray is not installed.
     """
     check_count("batch", batch, 1)
     check_count("retries", retries, 0)
     if isinstance(paths, (str, bytes, os.PathLike)):
         paths = [paths]
-    return _check_many(found(paths), batch, retries)
+    try:
+        import ray
+    except ImportError as error:
+        raise Unsupported(f"sizewise.ray needs Ray, `pip install ray`: {error}") from error
+    return _check_many(ray, found(paths), batch, retries)
 
 
-def _check_many(programs: Iterator[tuple[Any, bool]], batch: int, retries: int) -> Iterator[Report]:
+def _check_many(ray: Any, programs: Iterator[tuple[Any, bool]], batch: int, retries: int) -> Iterator[Report]:
     if not ray.is_initialized():
         ray.init(log_to_driver=False)
     task = ray.remote(max_retries=retries)(_checked)
@@ -59,10 +67,10 @@ def _check_many(programs: Iterator[tuple[Any, bool]], batch: int, retries: int) 
             if taken:
                 waiting.append((taken, task.remote(taken)))
         if waiting:
-            yield from _results(*waiting.popleft())
+            yield from _results(ray, *waiting.popleft())
 
 
-def _results(programs: list[tuple[Any, bool]], result: Any) -> Iterator[Report]:
+def _results(ray: Any, programs: list[tuple[Any, bool]], result: Any) -> Iterator[Report]:
     """The reports of a batch; one by one if no worker survived it."""
     try:
         states = ray.get(result)
@@ -72,7 +80,7 @@ def _results(programs: list[tuple[Any, bool]], result: Any) -> Iterator[Report]:
             return
         alone = ray.remote(max_retries=1)(_checked)
         for program in programs:
-            yield from _results([program], alone.remote([program]))
+            yield from _results(ray, [program], alone.remote([program]))
         return
     for state in states:
         report = Report.__new__(Report)

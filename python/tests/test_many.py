@@ -78,3 +78,12 @@ def test_the_plugin_makes_a_test_of_every_program(pytester: pytest.Pytester, fol
     ran.stdout.fnmatch_lines(["*a.pt2*FAILED*"])
     ran.stdout.fnmatch_lines(["*Write instead:*"])
     ran.stdout.fnmatch_lines(["*b.pt2*PASSED*"])
+
+
+def test_a_cluster_needs_ray() -> None:
+    if importlib.util.find_spec("ray") is not None:
+        pytest.skip("Ray is installed")
+    from sizewise.ray import check_many as on_ray
+
+    with pytest.raises(sizewise.Unsupported, match="pip install ray"):
+        on_ray([])

@@ -172,13 +172,18 @@ impl Check<'_> {
         let end = max.unwrap_or(i64::MAX).min(min.saturating_add(WINDOW));
         let holds: Vec<bool> = (min..=end).map(|size| self.holds_at(condition, symbol, size)).collect();
         let starts = (0..holds.len()).filter(|&at| holds[at]).take(MAX_STARTS);
+        let recurs =
+            |first: usize, factor: usize| holds[first..].iter().step_by(factor).all(|&holds| holds);
         let found = starts.filter_map(|first| {
-            let recurs = |factor: usize| holds[first..].iter().step_by(factor).all(|&holds| holds);
             let most = holds.len().saturating_sub(first) / LEAST_SEEN;
-            Some(((1..=most).find(|&factor| recurs(factor))?, first))
+            Some(((1..=most).find(|&factor| recurs(first, factor))?, first))
         });
         // The smallest factor leaves the most sizes. Where all sizes do, it is a range and no multiple.
         let (factor, first) = found.min()?;
+        // Models are used at multiples of it rather than beside them.
+        let multiple = usize::try_from((-min).rem_euclid(factor as i64)).ok()?;
+        let plain = (multiple..holds.len()).step_by(factor).take(MAX_STARTS).find(|&at| recurs(at, factor));
+        let first = plain.filter(|_| factor > 1).unwrap_or(first);
         (factor > 1).then_some((factor as i64, min.checked_add(first as i64)?))
     }
 
