@@ -119,14 +119,13 @@ fn paths_are_files_folders_patterns_and_lists() {
 }
 
 #[test]
-fn a_single_file_is_checked_as_ever() {
-    let folder = Folder::new(&[("a.pt2", AREA)], &[("a.spec.json", WIDE)]);
+fn a_single_file_is_checked_under_the_spec_beside_it() {
+    let folder = Folder::new(&[("a.pt2", AREA)], &[("a.spec.json", WIDE), ("b.json", WIDE)]);
     let alone = folder.check(&["a.pt2"]);
-    assert!(
-        alone.status == 0 && alone.out.starts_with("a.pt2: ok, every input that satisfies"),
-        "{}",
-        alone.out
-    );
+    assert!(alone.status == 1 && alone.out.starts_with("a.pt2: violated"), "{}", alone.out);
+    has(&alone.err, &["note: the spec is a.spec.json"]);
+    let given = folder.check(&["a.pt2", "--spec", "b.json"]);
+    assert!(given.status == 1 && !given.err.contains("note:"), "{}", given.err);
     let bytes = fs::read(folder.path().join("a.pt2")).expect("a file");
     let mut command = assert_cmd::Command::cargo_bin("sizewise").expect("the program");
     let piped = command.args(["check", "-"]).write_stdin(bytes).output().expect("a run");
@@ -135,8 +134,23 @@ fn a_single_file_is_checked_as_ever() {
         [("jsonl", "{\"path\":\"a.pt2\",\"schema_version\":"), ("junit", "<?xml version=\"1.0\"")]
     {
         let ran = folder.check(&["a.pt2", "--format", format]);
-        assert!(ran.status == 0 && ran.out.starts_with(starts), "{}", ran.out);
+        assert!(ran.status == 1 && ran.out.starts_with(starts), "{}", ran.out);
     }
+}
+
+#[test]
+fn a_folder_of_specs_has_to_be_there() {
+    let folder = Folder::new(&[("a.pt2", AREA)], &[]);
+    let ran = folder.check(&[".", "--specs", "spcs"]);
+    assert_eq!(ran.status, 2, "{}", ran.out);
+    has(&ran.err, &["--specs: spcs is no folder"]);
+}
+
+#[test]
+fn a_baseline_knows_no_specs_that_do_not_fit() {
+    let folder = Folder::new(&[("a.pt2", AREA)], &[("a.spec.json", "{\"z\": null}")]);
+    assert_eq!(folder.check(&[".", "--write-baseline", "known.json"]).status, 2);
+    assert_eq!(folder.check(&[".", "--baseline", "known.json"]).status, 2);
 }
 
 #[test]

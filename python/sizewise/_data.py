@@ -64,11 +64,14 @@ def _side(trace: Trace, first: Answers) -> Side:
 
 
 def checks(one: Taken, error: Exception | None = None) -> list[str]:
-    """The calls of `torch._check` that state that a condition holds, and that it does not; as torch words them, if it does."""
+    """The calls of `torch._check` that state that a condition holds, and that it does not; as torch words them, if it does.
+
+    There are none where neither torch nor the line says the condition in the words of the code.
+    """
     advised = _checks_of(error) if error is not None else []
-    written = checks_of_line(one.place.source) if one.place is not None and one.place.cause == "branch" else []
-    known = f"torch._check({one.condition})", f"torch._check(torch.sym_not({one.condition}))"
-    return advised or written or [f"{check}  # in torch's symbols" for check in known]
+    if not advised and one.place is not None and one.place.cause == "branch":
+        return checks_of_line(one.place.source)
+    return advised
 
 
 def error_of(asked: list[Taken], sides: dict[bool, Side], cause: Exception) -> DataDependentError:
@@ -90,11 +93,16 @@ def error_of(asked: list[Taken], sides: dict[bool, Side], cause: Exception) -> D
     useful = [answer for answer in sides if sides[answer].exports]
     if len(advice) == 2 and len(useful) == 1:
         advice = [advice[0] if useful[0] else advice[1]]
-    if sides and not useful:
+    if not sides:
+        message += "\nThe line needs the number itself: write a loop as an operator on whole tensors, or keep the number a tensor"
+    elif not advice:
+        message += "\nAssert it, or its opposite, by `torch._check` before this line, in the words of the code"
+    elif not useful:
         message += "\nThese pass this line, but no export was found behind it:"
     else:
         message += "\nWrite before this line" + (" one of" if len(advice) > 1 else "") + ":"
-    message += "".join(f"\n    {check}" for check in advice)
+    if sides:
+        message += "".join(f"\n    {check}" for check in advice)
     for answer in useful:
         message += _further(sides[answer], len(asked), "" if len(useful) == 1 else f", where it is {str(answer).lower()},")
     for answer, found in sides.items():
@@ -122,8 +130,9 @@ def _further(found: Side, after: int, where: str) -> str:
     message = ""
     for one, answer in zip(found.asked[after:], found.answers[after:], strict=False):
         if answer is not None:
+            known = checks(one) or [f"assert `{one.condition}`", f"assert the opposite of `{one.condition}`"]
             message += f"\nand{where} before {_at(one).strip() or 'a line that is not known'}"
-            message += f"\n    {checks(one)[0 if answer else 1]}"
+            message += f"\n    {known[0 if answer else 1]}"
     return message
 
 

@@ -74,7 +74,7 @@ def export(
             )
         if shapes is None:
             raise
-        return _repaired(module, attempt, shapes, refusal, fix)
+        return _repaired(attempt, (module, args, kwargs), shapes, refusal, fix)
     report = check(program, shapes)
     if report.verdict != "violated":
         return program, report
@@ -98,10 +98,34 @@ def _assumed(assumed: Callable[[], Any], refusal: Exception, fix: bool) -> tuple
     raise ShapeError(f"{first}\n\n{found}\n\nWrite instead:\n\n{_indented(found.code)}", found.report) from refusal
 
 
+def _forgotten(attempt: Callable[[Any], Any], free: Callable[[], Any], shapes: Any) -> Exported | None:
+    """An export with all dimensions free, if that shows entries that the spec leaves out: they made other sizes static."""
+    try:
+        program = attempt(free())
+        report = check(program, shapes)
+    except Exception:
+        return None
+    is_forgotten = any(guard.get("left_static") for guard in report.to_dict()["guards"] if guard["verdict"] == "violated")
+    return Exported(program, report, attempt) if is_forgotten else None
+
+
+def _all_free(module: Any, args: Any, kwargs: Any) -> Any:
+    """A spec that leaves every dimension of every tensor to torch."""
+    from torch.export import Dim
+    from torch.export.dynamic_shapes import _combine_args
+    from torch.utils._pytree import tree_map
+
+    def free(value: Any) -> Any:
+        return dict.fromkeys(range(value.dim()), Dim.AUTO) if hasattr(value, "dim") else None
+
+    return tree_map(free, _combine_args(module, args, kwargs))
+
+
 def _repaired(
-    module: Any, attempt: Callable[[Any], Any], shapes: Any, refusal: Exception, fix: bool
+    attempt: Callable[[Any], Any], call: tuple[Any, Any, Any], shapes: Any, refusal: Exception, fix: bool
 ) -> tuple[Any, Report]:
     """Finds out with inferred dimensions what the spec should have been."""
+    module = call[0]
     try:
         program = attempt(inferred(shapes))
     except Exception:
@@ -111,7 +135,10 @@ def _repaired(
     except SizewiseError:
         raise refusal from None
     if report.verdict == "violated":
-        return _fixed(widest(module, Exported(program, report, attempt), inferred(shapes), shapes), refusal, fix)
+        found = _forgotten(attempt, lambda: _all_free(*call), shapes) or widest(
+            module, Exported(program, report, attempt), inferred(shapes), shapes
+        )
+        return _fixed(found, refusal, fix)
     if report.verdict == "ok":
         # The spec suffices for the program that torch infers, so that is the program.
         return program, report

@@ -229,6 +229,25 @@ def test_checks_that_data_need_behind_the_first_are_named(strict: bool) -> None:
     )
 
 
+def test_no_check_is_advised_that_cannot_be_written() -> None:
+    def loops(self: Any, x: Any, lengths: Any) -> Any:
+        return sum(x[i].sum() for i in range(int(lengths.max())))
+
+    def branches(self: Any, x: Any, k: Any) -> Any:
+        n = k.item()
+        return x + 1 if n else x
+
+    spec = {"x": TensorSpec([ShapeVar("n", max=64)])}
+    for forward, data, said in [
+        (loops, torch.tensor([2, 3]), "needs the number itself"),
+        (branches, torch.tensor(1), "in the words of the code"),
+    ]:
+        shapes = ShapesSpec({**spec, list(inspect.signature(forward).parameters)[2]: TensorSpec([None] * data.dim())})
+        with pytest.raises(sizewise.DataDependentError, match=said) as failed:
+            sizewise.assume(module(forward), (torch.rand(5), data), dynamic_shapes=shapes)
+        assert "    torch._check(" not in str(failed.value)
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_where_no_answer_exports_the_next_line_that_data_stop_is_named(strict: bool) -> None:
     def forward(self: Any, x: Any, flags: Any) -> Any:

@@ -47,7 +47,7 @@ def test_costs_are_expressions_and_numbers_at_sizes() -> None:
     assert eval(found.flops, dict.fromkeys(found.to_dict()["symbols"], 16)) == found.at["flops"]
 
 
-@pytest.mark.parametrize(("at", "said"), [({"y": (3,)}, "no size of 'y' varies"), ({"x": ()}, "more than the 0 sizes")])
+@pytest.mark.parametrize(("at", "said"), [({"y": (3,)}, 'no size of "y" varies'), ({"x": ()}, "more than the 0 sizes")])
 def test_sizes_that_tell_no_numbers_are_refused(at: dict[str, Any], said: str) -> None:
     with pytest.raises(sizewise.SpecError, match=said):
         sizewise.cost(exported(linear, 2, 64), at=at)

@@ -77,3 +77,17 @@ def test_buffers_and_random_numbers_are_as_before() -> None:
     count, state = model.count.item(), torch.get_rng_state()
     sizewise.check(program, {"x": {0: Dim("n", min=1, max=9)}}, module=model)
     assert model.count.item() == count and torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_an_entry_that_a_spec_forgot_gets_the_dimension_of_the_other_input(strict: bool) -> None:
+    def masked(self: Any, ids: Any, mask: Any) -> Any:
+        return ids * mask
+
+    b, s = Dim("b", min=1, max=8), Dim("s", min=1, max=128)
+    shapes = {"ids": {0: b, 1: s}, "mask": {0: b}}
+    program, report = sizewise.export(
+        module(masked), (randn(2, 7), randn(2, 7)), dynamic_shapes=shapes, strict=strict, fix=True
+    )
+    assert report.verdict == "ok"
+    assert program.module()(randn(3, 9), randn(3, 9)).shape == (3, 9)

@@ -97,7 +97,7 @@ const FOR_MODELS: &[&str] =
     &["spec", "backend", "budget", "format", "output", "color", "fix", "timings", "all", "quiet"];
 
 /// The options that are for one program.
-const FOR_ONE: [&str; 7] = ["spec", "trace", "fix", "emit-smt2", "model", "all", "quiet"];
+const FOR_ONE: [&str; 6] = ["spec", "trace", "fix", "emit-smt2", "model", "all"];
 
 /// Runs the command.
 pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
@@ -105,7 +105,7 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
     if let Some(settings) = Settings::find()? {
         fill(&mut options, &settings)?;
     }
-    options.fleet.check_codes()?;
+    options.fleet.check_values()?;
     if options.worker {
         fleet::serve(&job(&options)?).map_err(Failure::internal)?;
         return Ok(ExitCode::SUCCESS);
@@ -121,7 +121,9 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
         }
         // What a project's file says of many is not meant for what is asked of one.
         [path] if !fleet::is_many(path) && !is_many && (for_one.is_some() || !options.fleet.is_any()) => {
-            return one(&options, &Loaded::open_at(path, &options.choice, &options.given)?);
+            let loaded = Loaded::open_at(path, &options.choice, &options.given)?;
+            options.spec = options.spec.take().map_or_else(|| spec_beside(path), |spec| Ok(Some(spec)))?;
+            return one(&options, &loaded);
         }
         paths if paths.iter().any(|path| path.as_os_str() == "-") => {
             let bytes = files::read(Path::new("-")).map_err(Failure::program)?;
@@ -142,6 +144,16 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
         )),
         Some(name) => Err(Failure::usage(format!("--{name} is for one program, not for several"))),
     }
+}
+
+/// The spec that stands beside a program, as it counts for one of many. A note names it.
+fn spec_beside(path: &PathBuf) -> Result<Option<PathBuf>> {
+    let [program] = &fleet::programs(std::slice::from_ref(path), None)[..] else { return Ok(None) };
+    let spec = program.spec(None).map_err(Failure::usage)?;
+    if let Some(spec) = &spec {
+        files::complain(&format!("note: the spec is {}", files::shown(spec)));
+    }
+    Ok(spec)
 }
 
 /// Programs of which standard input has a list.

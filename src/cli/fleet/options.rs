@@ -1,6 +1,7 @@
 //! The options for checks of many programs, and what they count.
 use super::baseline::Baseline;
 use crate::cli::failure::{Failure, Result};
+use crate::cli::files;
 use crate::escape::visible;
 use crate::keys::nearest;
 use crate::report::{Findings, Known, is_code, known_codes};
@@ -52,11 +53,14 @@ impl FleetOptions {
         files.into_iter().any(Option::is_some) || has_codes || self.fail_on.is_some()
     }
 
-    /// Refuses codes that no finding has.
+    /// Refuses codes that no finding has, and a folder of specs that is none.
     ///
     /// # Errors
-    /// A message that names the nearest code.
-    pub fn check_codes(&self) -> Result<()> {
+    /// A message that names the nearest code, or the folder.
+    pub fn check_values(&self) -> Result<()> {
+        if let Some(folder) = self.specs.as_deref().filter(|folder| !folder.is_dir()) {
+            return Err(Failure::usage(format!("--specs: {} is no folder", files::shown(folder))));
+        }
         for (option, codes) in [("select", &self.select), ("ignore", &self.ignore)] {
             refuse_unknown(codes).map_err(|says| Failure::usage(format!("--{option}: {says}")))?;
         }

@@ -172,6 +172,8 @@ pub fn entry_of_failure(job: &Job, name: &str, failure: &Failure, started: Insta
     let mut report = Report::new(tool(), program, Assumed::Contract);
     report.verdict = Outcome::Invalid;
     let message = failure.message.strip_prefix(&format!("{}: ", visible(name))).unwrap_or(&failure.message);
+    // A place in a spec is shown below its message, which here is part of a line.
+    let message = message.lines().next().unwrap_or_default();
     report.diagnostics.push(Diagnostic::new("not-checked", Level::Error, message.to_owned()));
     let mut entry = match entry(job, report, None, name, started) {
         Ok(entry) => entry,
@@ -220,8 +222,11 @@ fn entry(
     }
     let mut findings = Findings::of(&report);
     let known = match subject {
-        Some(_) => job.options.count(&mut findings, name, &job.baseline),
-        None => Vec::new(),
+        Some(_) if report.verdict != Outcome::Invalid => {
+            job.options.count(&mut findings, name, &job.baseline)
+        }
+        // What says nothing of the program is never known.
+        _ => Vec::new(),
     };
     let verdict = findings.verdict();
     let (text, artifact) = match job.form {

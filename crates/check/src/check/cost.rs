@@ -19,6 +19,8 @@ pub(super) struct Cost {
 impl Cost {
     /// The cost of a fix that excludes these inputs, if that could be asked, and leaves these dimensions to torch.
     pub fn new(lost: Option<Lost>, left: Vec<String>) -> Cost {
+        // What torch infers may be wider than the spec says, and then nothing is lost.
+        let lost = lost.filter(|lost| left.is_empty() || matches!(lost, Lost::Nothing));
         Cost { lost: lost.unwrap_or(Lost::Unknown), left }
     }
 

@@ -206,6 +206,8 @@ impl Interpreter<'_> {
                 Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
             }
             (Value::Int(d), Value::Int(r)) => Value::Int(self.reconcile_number(name, d, r)),
+            // torch knows of an assertion's condition that it holds, by the assertion.
+            (Value::Bool(d), Value::Bool(r)) if self.run.env.pool.as_bool(r) == Some(true) => Value::Bool(d),
             (Value::Bool(d), Value::Bool(r)) => {
                 if d != r {
                     let same = self.run.env.pool.eq(d, r);

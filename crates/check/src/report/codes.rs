@@ -3,6 +3,20 @@
 /// The codes with their meaning.
 pub const CODES: &[(&str, &str)] = &[
     (
+        "exported-again",
+        "`sizewise.export` in Python: the program was exported once more, with torch's `backed_size_oblivious` or within \
+         `sizewise.decider()`, as the first one refuses sizes at which the module itself runs.",
+    ),
+    (
+        "fix-applied",
+        "`sizewise.export(..., fix=True)` in Python: the spec was changed; the note says how, and what that costs.",
+    ),
+    (
+        "module-runs",
+        "In Python: the module itself runs at counterexamples of the report, so that it is this export that refuses \
+         them. Another example, or `sizewise.export`, may give a program that does not.",
+    ),
+    (
         "guard-not-implied",
         "Your spec allows shapes that break a condition that the program depends on: a guard from \
          the trace, a condition of an operator, or a recorded size or range. The report shows an input that \

@@ -99,10 +99,10 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
         let size = guard.shown.split_once(" == ").map_or(guard.shown.as_str(), |(size, _)| size);
         let number = guard.shown.rsplit(' ').next().unwrap_or_default();
         return format!(
-            "{} and {} have to be equal, and your spec leaves the second one static at {}",
-            visible(size),
+            "your spec leaves {} static at {}, and it has to be equal to {}",
             visible(path),
-            visible(number)
+            visible(number),
+            visible(size)
         );
     }
     if guard.kind == ConditionKind::Runtime && guard.clause.as_deref() != Some("some data passes") {

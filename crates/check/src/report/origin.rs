@@ -40,7 +40,11 @@ fn asked_by(cause: Cause) -> &'static str {
         Cause::Assertion => "this line asserts it",
         Cause::Operator => "an operator at this line needs it",
         Cause::Record => "this line needs it, or reads the size as a number",
-        _ => "this line branches on the size; the export keeps only the branch that the example takes",
+        Cause::Branch => {
+            "this line branches on the size; the export keeps only the branch that the example takes"
+        }
+        Cause::Forgotten => "the program takes both as one size",
+        _ => "torch asked for it at this line",
     }
 }
 

@@ -172,8 +172,7 @@ impl Check<'_> {
         let end = max.unwrap_or(i64::MAX).min(min.saturating_add(WINDOW));
         let holds: Vec<bool> = (min..=end).map(|size| self.holds_at(condition, symbol, size)).collect();
         let starts = (0..holds.len()).filter(|&at| holds[at]).take(MAX_STARTS);
-        let recurs =
-            |first: usize, factor: usize| holds[first..].iter().step_by(factor).all(|&holds| holds);
+        let recurs = |first: usize, factor: usize| holds[first..].iter().step_by(factor).all(|&holds| holds);
         let found = starts.filter_map(|first| {
             let most = holds.len().saturating_sub(first) / LEAST_SEEN;
             Some(((1..=most).find(|&factor| recurs(first, factor))?, first))
