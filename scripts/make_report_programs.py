@@ -108,6 +108,13 @@ class Deep(nn.Module):
         return x
 
 
+class SplitOnce(nn.Module):
+    """A guard on a size with two ends: the first of the parts is all of it."""
+
+    def forward(self, x):
+        return x.split(4, 0)[0]
+
+
 def ones(*sizes):
     return torch.ones(*sizes)
 
@@ -123,6 +130,7 @@ PROGRAMS = {
         {"batch": {"dense": [AUTO, None], "tables": [[AUTO, AUTO, None], [AUTO, AUTO, None]]}},
     ),
     "deep": (Deep(), (ones(2, 8, 4),), {"x": [AUTO, AUTO, None]}),
+    "split_once": (SplitOnce(), (ones(3),), {"x": [AUTO]}),
 }
 
 

@@ -1,6 +1,7 @@
 //! `sizewise check PATH…`: many programs in one command, each by itself.
 mod folder;
 mod hostile;
+mod names;
 mod workers;
 
 use crate::sarif::keeps_rules;
@@ -136,21 +137,6 @@ fn a_single_file_is_checked_under_the_spec_beside_it() {
         let ran = folder.check(&["a.pt2", "--format", format]);
         assert!(ran.status == 1 && ran.out.starts_with(starts), "{}", ran.out);
     }
-}
-
-#[test]
-fn a_folder_of_specs_has_to_be_there() {
-    let folder = Folder::new(&[("a.pt2", AREA)], &[]);
-    let ran = folder.check(&[".", "--specs", "spcs"]);
-    assert_eq!(ran.status, 2, "{}", ran.out);
-    has(&ran.err, &["--specs: spcs is no folder"]);
-}
-
-#[test]
-fn a_baseline_knows_no_specs_that_do_not_fit() {
-    let folder = Folder::new(&[("a.pt2", AREA)], &[("a.spec.json", "{\"z\": null}")]);
-    assert_eq!(folder.check(&[".", "--write-baseline", "known.json"]).status, 2);
-    assert_eq!(folder.check(&[".", "--baseline", "known.json"]).status, 2);
 }
 
 #[test]

@@ -299,3 +299,13 @@ fn a_size_that_the_spec_leaves_static_is_given_the_dimension() {
         assert!(text.contains("it has to be equal to"), "{text}");
     }
 }
+
+#[test]
+fn an_example_breaks_the_condition_that_is_shown() {
+    // `x.split(4, 0)[0]` at a size of 3: the guard `(n + 3) // 4 == 1` has a lower and an upper end.
+    let report =
+        check("tests/data/reports/split_once.pt2", &json!({"x": [{"dim": "n", "min": 0, "max": 9}]}));
+    let shown: Vec<&str> =
+        report.guards.iter().filter(|guard| guard.inputs.is_some()).map(|guard| &*guard.shown).collect();
+    assert!(shown.contains(&"(n + 3) // 4 == 1"), "{shown:?}");
+}

@@ -43,6 +43,11 @@ pub enum Fixed {
 /// # Errors
 /// When the file cannot be written, or is the model itself.
 pub fn write(path: &Path, subject: &Subject, report: &Report, spec: Option<&Spec>) -> Result<Option<Fixed>> {
+    let real = |path: &Path| path.canonicalize().ok();
+    if real(path).is_some_and(|fixed| real(Path::new(subject.name())) == Some(fixed)) {
+        let what = if matches!(subject, Subject::Model(_)) { "model" } else { "program" };
+        return Err(Failure::usage(format!("--fix would replace the {what} itself; name another file")));
+    }
     let is_model = path.extension().is_some_and(|extension| extension == "onnx");
     if let (true, Subject::Model(file)) = (is_model, subject) {
         return Ok(declared(path, subject, file, report)?.map(Fixed::Model));
@@ -81,10 +86,6 @@ fn declared(
     file: &ModelFile,
     report: &Report,
 ) -> Result<Option<Box<ModelFile>>> {
-    let real = |path: &Path| path.canonicalize().ok();
-    if real(path).is_some_and(|fixed| real(Path::new(&file.name)) == Some(fixed)) {
-        return Err(Failure::usage("--fix would replace the model itself; name another file"));
-    }
     let place = report.fixes.iter().position(|fix| !fix.declarations.is_empty());
     let fix = place.map(|place| &report.fixes[place]);
     if fix.is_none() && report.verdict != Outcome::Ok {

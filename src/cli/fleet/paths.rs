@@ -15,11 +15,28 @@ const MAX_DEPTH: usize = 64;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Program {
     /// The file.
+    #[serde(with = "raw")]
     pub path: PathBuf,
     /// Its path within the folder or pattern that it was found by; for a file that was named, its name.
+    #[serde(with = "raw")]
     pub inside: PathBuf,
     /// Why there is no such program.
     pub problem: Option<String>,
+}
+
+/// Paths as they are, of which the names may be no Unicode.
+mod raw {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use std::ffi::OsString;
+    use std::path::{Path, PathBuf};
+
+    pub fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        path.as_os_str().serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        OsString::deserialize(deserializer).map(PathBuf::from)
+    }
 }
 
 impl Program {

@@ -39,6 +39,8 @@ impl Process {
         match self.ask(program) {
             Ok(entries) => Ok(entries),
             Err(error) => {
+                // A worker that still waits ends where its requests do.
+                self.requests = None;
                 let ended = self.child.wait().map_or_else(|_| error.to_string(), |status| status.to_string());
                 Err(format!("the process that checked it ended: {ended}"))
             }

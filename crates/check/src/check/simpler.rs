@@ -6,7 +6,7 @@ use super::examine::Examination;
 use super::summary;
 use crate::report::GuardVerdict;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
 use sizewise_solve::{Budget, Compiled, Facts, decide};
 use std::collections::BTreeSet;
 
@@ -33,7 +33,9 @@ impl Examination<'_, '_> {
         };
         let mut pool = base.pool.clone();
         let mut facts = base.known_facts().clone();
-        let bounds: Vec<Expr> = self.violated.iter().map(|o| o.condition).filter(|&e| is_bound(e)).collect();
+        // Those that are errors of their own: what follows from others is not shown.
+        let shown = violated.iter().zip(&self.violated).filter(|(i, _)| !self.report.guards[**i].follows);
+        let bounds: Vec<Expr> = shown.map(|(_, o)| o.condition).filter(|&e| is_bound(e)).collect();
         for &bound in &bounds {
             facts.assume(&mut pool, bound);
         }
@@ -46,11 +48,27 @@ impl Examination<'_, '_> {
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
         for (i, condition) in open {
             let Some(simple) = simpler(&mut pool, &facts, &bounds, condition) else { continue };
+            if self.holds_in_example(&pool, i, simple) {
+                // The other errors' bounds exclude this example, so that it says nothing of the simple form.
+                continue;
+            }
             let shown = summary::shown_in(self.assumptions, &pool, simple);
             if shown.len() < self.report.guards[i].shown.len() {
                 self.report.guards[i].shown = shown;
             }
         }
+    }
+}
+
+impl Examination<'_, '_> {
+    /// Whether a condition holds in the example that breaks another one, or has no value there.
+    fn holds_in_example(&self, pool: &Pool, at: usize, condition: Expr) -> bool {
+        let witness = self.report.guards[at].witness.as_ref();
+        let value = |s: Symbol| {
+            let number = witness?.get(pool.symbol_name(s))?;
+            number.to_string().trim_matches('"').parse::<Int>().ok().map(Value::Int)
+        };
+        pool.eval(condition, value).map_or(true, |value| value.as_bool())
     }
 }
 

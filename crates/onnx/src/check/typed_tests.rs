@@ -123,6 +123,12 @@ fn what_kernels_do_not_take_is_refused() {
               auto_pad = \"SAME_LOWER\">(x) }",
             Verdict::Violated,
         ),
+        (
+            16,
+            "g (float[n,2,w] x) => (y) { y = AveragePool<kernel_shape = [2], strides = [3], \
+              count_include_pad = 1, auto_pad = \"SAME_LOWER\">(x) }",
+            Verdict::Violated,
+        ),
     ] {
         assert_eq!(verdict(version, graph), expected, "{version} {graph}");
     }

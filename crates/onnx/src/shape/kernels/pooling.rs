@@ -187,7 +187,7 @@ fn padding(
 
 /// Whether onnxruntime refuses this call when the computed padding is negative, by what version 1.31.1 does with calls of
 /// each kind: `MaxPool` of 32-bit and 16-bit floats with neither dilations, indices nor `storage_order`, and `AveragePool`
-/// before version 19 without `count_include_pad`.
+/// before version 19 but with both `count_include_pad` and `ceil_mode`.
 fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
     let is_float = call.tensor(0).is_some_and(|x| matches!(x.dtype, Dtype::F32 | Dtype::F16));
     let is_plain = match call.op() {
@@ -195,7 +195,10 @@ fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
             let in_columns = call.int("storage_order", 0) != 0;
             spatial.dilations.iter().all(|&dilation| dilation == 1) && !call.wants(1) && !in_columns
         }
-        "AveragePool" => call.since() < 19 && call.int("count_include_pad", 0) == 0,
+        "AveragePool" => {
+            let counts_all = call.int("count_include_pad", 0) != 0 && call.int("ceil_mode", 0) != 0;
+            call.since() < 19 && !counts_all
+        }
         _ => false,
     };
     is_float && is_plain
