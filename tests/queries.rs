@@ -211,10 +211,10 @@ fn what_grows_beyond_every_bound_is_stopped_by_counted_work() {
 #[test]
 fn a_check_writes_its_questions_for_other_solvers() {
     let folder = tempfile::tempdir().expect("a folder");
-    let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/programs/dd_bool_any.pt2");
     let output = Command::cargo_bin("sizewise")
         .expect("the program is built")
-        .args(["check", program.to_str().expect("a path"), "--emit-smt2"])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples"))
+        .args(["check", "area.pt2", "--spec", "area.json", "--emit-smt2"])
         .arg(folder.path())
         .output()
         .expect("it runs");
