@@ -62,7 +62,7 @@ const FILES: &[(&str, &[(&str, From)])] = &[
 ];
 
 /// Commands that build, install, listen or measure are run elsewhere, or not at all.
-const NOT_RUN: &[&str] = &["sizewise serve", "git diff"];
+const NOT_RUN: &[&str] = &["sizewise serve"];
 
 /// A command of a page: the indentation, the command and the lines shown below it.
 struct Shown<'p> {

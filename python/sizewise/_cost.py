@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
+from sizewise._from_json import FromJson
 from sizewise._read import Ops, operators, read
 
 
-@dataclass(frozen=True)
-class Cost:
-    """Figures as expressions in the sizes of inputs, in Python's form."""
+class Cost(FromJson):
+    """Figures as expressions in the sizes of inputs, in Python's form; those by operator, module and line in `to_dict`."""
 
-    _json: str = field(repr=False)
-
-    @cached_property
-    def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads(self._json)
-        return data
+    def __repr__(self) -> str:
+        exact = "exact" if self.exact else "upper bounds"
+        return f"<sizewise.Cost {exact}: {self.flops} flops, {self.activation_bytes} bytes of activations>"
 
     @property
     def flops(self) -> str:
@@ -56,11 +50,6 @@ class Cost:
         """The figures as numbers, at the sizes that were asked for."""
         at: dict[str, Any] | None = self._data.get("at")
         return at
-
-    def to_dict(self) -> dict[str, Any]:
-        """All figures, also by operator, module and line, as ``sizewise cost --format json`` prints them."""
-        data: dict[str, Any] = json.loads(self._json)
-        return data
 
 
 def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Ops = None) -> Cost:

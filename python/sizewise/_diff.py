@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from sizewise._from_json import FromJson
 from sizewise._read import Ops, operators, read
 
 
@@ -21,19 +20,15 @@ class Example:
     message: str
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(FromJson):
     """What a program accepts that another one does not, and what else changed."""
 
-    _json: str = field(repr=False)
-    _text: str = field(repr=False)
-    _html: str = field(repr=False)
-    _markdown: str = field(repr=False)
+    def __init__(self, json: str, text: str, html: str, markdown: str) -> None:
+        super().__init__(json)
+        self._text, self._html, self._markdown = text, html, markdown
 
-    @cached_property
-    def _data(self) -> dict[str, Any]:
-        data: dict[str, Any] = json.loads(self._json)
-        return data
+    def __repr__(self) -> str:
+        return f"<sizewise.Difference {self.verdict}>"
 
     @property
     def verdict(self) -> Literal["equal", "wider", "narrower", "different", "undecided"]:
@@ -74,15 +69,6 @@ class Difference:
 
     def _repr_html_(self) -> str:
         return self._html
-
-    def to_dict(self) -> dict[str, Any]:
-        """The difference as ``sizewise diff --format json`` prints it."""
-        data: dict[str, Any] = json.loads(self._json)
-        return data
-
-    def to_json(self) -> str:
-        """The same as text."""
-        return self._json
 
     def to_html(self) -> str:
         """A page, all in one file."""

@@ -149,6 +149,13 @@ class Report:
         self._rendered: dict[str, str] = {}
         self._notes: list[dict[str, Any]] = []
 
+    @classmethod
+    def of_texts(cls, rendered: dict[str, str]) -> Report:
+        """A report of which only these forms are kept, by their names; JSON has to be among them."""
+        report = cls.__new__(cls)
+        report.__setstate__({"rendered": rendered, "notes": []})
+        return report
+
     def add_note(self, code: str, message: str) -> None:
         """Adds a note to `diagnostics` and to the printed report: what was done with it. The rendered forms stay as they are."""
         self._notes.append({"code": code, "level": "note", "message": message, "node": None, "location": None})

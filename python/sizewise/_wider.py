@@ -1,4 +1,4 @@
-"""Exports that refuse fewer sizes: torch takes it that sizes are 2 or more, and knows only its own rules."""
+"""Exports that refuse fewer sizes: torch assumes that sizes are 2 or more, and decides by its own rules alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Exported:
 
 
 def widest(module: Any, first: Exported, shapes: Any, spec: Any) -> Exported:
-    """The first of several exports that refuses no size at which the module runs, or the one that was made already.
+    """The first of several exports at none of whose counterexamples the module runs, or the one that was made already.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def _within(context: Callable[[], Any], attempt: Callable[[Any], Any]) -> Callab
 
 @contextlib.contextmanager
 def _size_oblivious() -> Iterator[None]:
-    """Within the block torch does not take it that sizes are 2 or more."""
+    """Within the block torch does not assume that sizes are 2 or more."""
     from torch.fx.experimental import _config
 
     with _config.patch(backed_size_oblivious=True):

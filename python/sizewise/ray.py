@@ -82,10 +82,7 @@ def _results(ray: Any, programs: list[tuple[Any, bool]], result: Any) -> Iterato
         for program in programs:
             yield from _results(ray, [program], alone.remote([program]))
         return
-    for state in states:
-        report = Report.__new__(Report)
-        report.__setstate__({"rendered": state, "notes": []})
-        yield report
+    yield from map(Report.of_texts, states)
 
 
 def _checked(programs: list[tuple[Any, bool]]) -> list[dict[str, str]]:

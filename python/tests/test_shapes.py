@@ -172,6 +172,22 @@ def test_what_the_trace_takes_for_equal_is_equal_in_a_live_program() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_what_an_assertion_says_of_a_polynomial_is_assumed_in_a_live_program() -> None:
+    import torch
+
+    class Both(torch.nn.Module):
+        def forward(self, x: Any, y: Any) -> Any:
+            return x + 1, y * 2
+
+    # torch records the second size of `x` as n**2 + 6*n + 9, and the assertion of it as true.
+    n, b = ShapeVar("n", min=0, max=6), ShapeVar("b", min=0, max=12)
+    spec = ShapesSpec({"x": TensorSpec([n, b * b]), "y": TensorSpec([b])}, assumptions=[b == n + 3])
+    program = torch.export.export(Both(), (torch.ones(2, 25), torch.ones(5)), dynamic_shapes=spec)
+    archive = io.BytesIO()
+    torch.export.save(program, archive)
+    assert [sizewise.check(each).verdict for each in (program, archive.getvalue())] == ["ok", "ok"]
+
+
 def test_a_size_whose_range_is_one_number_is_that_number_in_a_live_program() -> None:
     """Else the number of parts of a split is open, and nothing is proved."""
     import torch

@@ -29,7 +29,7 @@ def exported(forward: Any, least: int, most: int) -> Any:
 def test_a_narrower_export_has_an_example_that_only_the_old_one_accepts() -> None:
     old, new = exported(linear, 2, 64), exported(linear, 2, 32)
     found = sizewise.diff(old, new)
-    assert found.verdict == "narrower" and found.breaks
+    assert found.verdict == "narrower" and found.breaks and repr(found) == "<sizewise.Difference narrower>"
     assert found.examples[0].accepted_by == "old" and 32 < found.examples[0].inputs["x"][0] <= 64
     assert found.to_dict()["verdict"] == "narrower" and "narrower" in str(found)
     assert found.to_html().startswith("<!") and found.to_markdown()
@@ -44,6 +44,7 @@ def test_costs_are_expressions_and_numbers_at_sizes() -> None:
     found = sizewise.cost(exported(linear, 2, 64), at={"x": (16, 4)})
     assert found.exact and found.reasons == []
     assert found.at is not None and found.at["flops"] == 2 * 16 * 4 * 3
+    assert repr(found).startswith("<sizewise.Cost exact: ")
     assert eval(found.flops, dict.fromkeys(found.to_dict()["symbols"], 16)) == found.at["flops"]
 
 

@@ -1,7 +1,6 @@
 //! Arguments that several commands share.
 use crate::kernels::Backend;
-use crate::report::ReportForm;
-use crate::report::Style;
+use crate::report::{ReportForm, Style};
 use crate::solve::{Budget, Trace};
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::parser::ValueSource;

@@ -35,8 +35,9 @@ pub struct CheckOptions {
     /// Many programs.
     #[command(flatten)]
     pub fleet: FleetOptions,
-    /// The dynamic-shape spec of one program, in JSON or as Python (`dynamic_shapes = ...`, parsed and never run); without one, the
-    /// program's own ranges and guards are assumed.
+    /// The dynamic-shape spec of one program, in JSON or as Python (`dynamic_shapes = ...`, parsed and never run). By
+    /// default it is the file beside the program, model.spec.json or model.spec.py; where there is none, the program's own
+    /// ranges and guards are assumed.
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<PathBuf>,
     /// The trace that `sizewise.record` wrote while the program was exported: reports then name the lines of the code that

@@ -206,7 +206,8 @@ impl Interpreter<'_> {
                 Value::Tensor(if kept == *d { d } else { Arc::new(kept) })
             }
             (Value::Int(d), Value::Int(r)) => Value::Int(self.reconcile_number(name, d, r)),
-            // torch knows of an assertion's condition that it holds, by the assertion.
+            // Where an assertion says it, torch records what is asserted as true. The program still computes it, so what
+            // was derived goes on, and the assertion states it.
             (Value::Bool(d), Value::Bool(r)) if self.run.env.pool.as_bool(r) == Some(true) => Value::Bool(d),
             (Value::Bool(d), Value::Bool(r)) => {
                 if d != r {

@@ -3,6 +3,8 @@ use super::graph::{GraphView, ValueView};
 use super::model::Report;
 use super::style::{Detail, Style};
 use super::text::to_text;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde::Serialize;
@@ -81,21 +83,10 @@ fn still(report: &Report, graph: &GraphView) -> String {
 
 /// A text as a page unpacks it: base64 of zlib.
 fn packed(text: &str) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
     // Writing to memory does not fail.
     let _ = encoder.write_all(text.as_bytes());
-    let bytes = encoder.finish().unwrap_or_default();
-    let mut out = String::with_capacity(bytes.len() / 3 * 4 + 4);
-    for three in bytes.chunks(3) {
-        let bits =
-            three.iter().fold(0_u32, |bits, &byte| bits << 8 | u32::from(byte)) << (8 * (3 - three.len()));
-        for digit in 0..4 {
-            let is_there = digit <= three.len();
-            out.push(if is_there { DIGITS[(bits >> (18 - 6 * digit)) as usize & 63].into() } else { '=' });
-        }
-    }
-    out
+    STANDARD.encode(encoder.finish().unwrap_or_default())
 }
 
 /// `  add: f32[b, 4]   aten.add.Tensor`
