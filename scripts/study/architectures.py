@@ -23,7 +23,7 @@ TABLES = (
 MOST_PARAMETERS = 40_000_000
 
 #: The greatest value of an integer of a configuration, by its name; the first pattern that fits counts. Widths (8 and
-#: more) are greater where the least do not fit each other; counts and what is negative here are not.
+#: more) are greater where the least do not fit each other; counts are not, and what is negative here is kept then.
 LIMITS = [
     (r"image_size|input_size|img_size", -64),
     (r"type_vocab_size|num_channels|num_labels|num_mel_bins", None),
@@ -118,7 +118,7 @@ def _smaller(name: str, value: int, times: int) -> int:
     for pattern, limit in LIMITS:
         if re.fullmatch(pattern, name):
             # Counts stay small, widths need not.
-            if limit is None:
+            if limit is None or (limit < 0 and times > 1):
                 return value
             return min(value, abs(limit) if limit < 8 or limit == 4096 else limit * times)
     return value
