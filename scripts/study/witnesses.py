@@ -21,7 +21,7 @@ def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, A
     bounded = {report["path"]: report for report in _reports(folder / f"{form}.{spec}_bounded.jsonl")}
     found = {}
     for report in _reports(folder / f"{form}.{spec}.jsonl"):
-        smaller = [guard for guard in _violated(bounded[report["path"]])]
+        smaller = _violated(bounded[report["path"]]) if report["path"] in bounded else []
         chosen = []
         for guard in _violated(report):
             if not _small(guard["inputs"]):
@@ -30,6 +30,11 @@ def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, A
             chosen.append(guard)
         found[Path(report["path"]).stem] = chosen
     return found
+
+
+def large(path: Path) -> list[Path]:
+    """The programs of which a witness is too large to be run."""
+    return [Path(report["path"]) for report in _reports(path) if not all(_small(guard["inputs"]) for guard in _violated(report))]
 
 
 def _reports(path: Path) -> list[dict[str, Any]]:
