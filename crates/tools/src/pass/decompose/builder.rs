@@ -5,7 +5,7 @@ use super::call::{Call, fitted, refused};
 use crate::pass::tracer::{OldCall, Proxy, TraceError, Tracer};
 use crate::verify::is_core_or_excepted;
 use sizewise_expr::Expr;
-use sizewise_ir::{Argument, Device, Dtype, Operand};
+use sizewise_ir::{Argument, Device, Dtype, MemoryFormat, Operand};
 use sizewise_kernels::{Cx, Tensor, Value};
 use std::sync::Arc;
 
@@ -253,6 +253,69 @@ impl<'t, 'o> Builder<'t, 'o> {
             (other, Operand::Literal(1)) => Ok(other),
             _ => self.arithmetic("floordiv", a, b),
         }
+    }
+
+    /// A function of numbers, of Python's `operator`, `math` or `torch`.
+    pub fn computed(&mut self, function: &str, given: &[Argument]) -> Result<Argument, TraceError> {
+        let named = ["a", "b"].into_iter().zip(given.iter().cloned());
+        let made = self.tracer.call(function, named)?;
+        made.first().copied().map(Into::into).ok_or_else(|| refused("arithmetic gives no number"))
+    }
+
+    /// One size divided by another, as a number with a fraction.
+    pub fn ratio(&mut self, a: Size, b: Size) -> Result<Argument, TraceError> {
+        match (a, b) {
+            (Operand::Literal(a), Operand::Literal(b)) if b != 0 => Ok(Argument::Float(a as f64 / b as f64)),
+            _ => self.computed("_operator.truediv", &[size(a), size(b)]),
+        }
+    }
+
+    /// The product of a size and a factor, without its fraction.
+    pub fn scaled(&mut self, full: Size, factor: f64) -> Result<Size, TraceError> {
+        if factor.fract() == 0.0 && factor.abs() < 1e15 {
+            return self.times(full, Operand::Literal(factor as i64));
+        }
+        if let Operand::Literal(full) = full {
+            return Ok(Operand::Literal((full as f64 * factor).trunc() as i64));
+        }
+        let full = self.computed("torch.sym_float", &[size(full)])?;
+        let product = self.computed("_operator.mul", &[full, Argument::Float(factor)])?;
+        match self.computed("math.trunc", &[product])? {
+            Argument::SymInt(made) => Ok(made),
+            _ => Err(refused("a rounded number is no integer")),
+        }
+    }
+
+    /// The larger one of a size and a number.
+    pub fn at_least(&mut self, full: Size, least: i64) -> Result<Size, TraceError> {
+        if let Operand::Literal(full) = full {
+            return Ok(Operand::Literal(full.max(least)));
+        }
+        match self.computed("torch.sym_max", &[size(full), Argument::Int(least)])? {
+            Argument::SymInt(made) => Ok(made),
+            _ => Err(refused("a size is no integer")),
+        }
+    }
+
+    /// Whether a dimension has at least so many elements, whatever the sizes are.
+    pub fn has_at_least(&mut self, proxy: Proxy, dim: usize, least: i64) -> Result<bool, TraceError> {
+        let tensor = self.tensor(proxy)?;
+        let e = *tensor.sizes.get(dim).ok_or_else(|| refused(format!("there is no dimension {dim}")))?;
+        let env = self.tracer.env_mut();
+        let least = env.pool.int(least);
+        let enough = env.pool.ge(e, least);
+        Ok(env.statically_known_true(enough))
+    }
+
+    /// The value as it lies in memory where operators on images keep the order of dimensions that `like` has.
+    pub fn laid_out_like(&mut self, made: Proxy, like: Proxy) -> Result<Proxy, TraceError> {
+        let like = self.tensor(like)?;
+        let format = Cx::new(self.tracer.env_mut()).suggested_format(&like);
+        if format == MemoryFormat::Contiguous && self.is_contiguous(made)? {
+            return Ok(made);
+        }
+        let format = [("memory_format", Argument::MemoryFormat(format))];
+        self.one_with("clone.default", &[made.into()], &format)
     }
 
     pub fn product(&mut self, list: &[Size]) -> Result<Size, TraceError> {

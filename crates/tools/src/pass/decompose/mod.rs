@@ -7,9 +7,12 @@
 mod attention;
 mod builder;
 mod call;
+mod choices;
 mod convolutions;
 mod creation;
+mod distances;
 mod einsum;
+mod elementwise;
 mod formula;
 mod formulas;
 mod losses;
@@ -19,7 +22,10 @@ mod pieces;
 mod products;
 mod recurrent;
 mod reductions;
+mod sampling;
+mod series;
 mod table;
+mod turning;
 mod views;
 
 use super::error::PassError;
