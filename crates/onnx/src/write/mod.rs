@@ -33,6 +33,8 @@ mod nodes;
 mod ops;
 mod rename;
 #[cfg(test)]
+mod scatter_tests;
+#[cfg(test)]
 mod stated_tests;
 #[cfg(test)]
 mod tests;

@@ -22,20 +22,18 @@ pub const RULES: &[(&str, Function)] = &[
     ("kl_div.default", kl_div),
     ("binary_cross_entropy.default", binary_cross_entropy),
     ("binary_cross_entropy_with_logits.default", binary_cross_entropy_with_logits),
-    ("multi_margin_loss.default", multi_margin),
-    ("multilabel_margin_loss.default", multilabel_margin),
     ("cross_entropy_loss.default", cross_entropy),
     ("nll_loss_nd.default", |b, call| likelihood(b, call, call.tensor("self")?).map(one)),
     ("nll_loss.default", |b, call| likelihood(b, call, call.tensor("self")?).map(one)),
     ("nll_loss2d.default", |b, call| likelihood(b, call, call.tensor("self")?).map(one)),
 ];
 
-fn float(value: f64) -> Argument {
+pub fn float(value: f64) -> Argument {
     Argument::Float(value)
 }
 
 /// As `reduction` says: each, the mean, or the sum.
-fn reduced(b: &mut Builder<'_, '_>, call: &Call<'_>, losses: Proxy) -> Made {
+pub fn reduced(b: &mut Builder<'_, '_>, call: &Call<'_>, losses: Proxy) -> Made {
     match call.int("reduction")? {
         0 => Ok(vec![losses]),
         1 => b.one("mean.default", &[losses.into()]).map(one),
@@ -148,155 +146,184 @@ fn binary_cross_entropy_with_logits(b: &mut Builder<'_, '_>, call: &Call<'_>) ->
 
 fn cross_entropy(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (x, target) = (call.tensor("self")?, call.tensor("target")?);
-    let classes = i64::from(b.rank(x)? != 1);
-    if call.float("label_smoothing")? != 0.0 {
-        return Err(refused("labels that are smoothed are left"));
-    }
-    let arguments = [x.into(), Argument::Int(classes), Argument::Bool(false)];
+    let classes = usize::from(b.rank(x)? != 1);
+    let arguments = [x.into(), Argument::Int(classes as i64), Argument::Bool(false)];
     let logs = b.one("_log_softmax.default", &arguments)?;
-    if !b.dtype(target)?.is_float() {
+    let smoothing = call.float("label_smoothing")?;
+    if b.dtype(target)?.is_float() {
+        return of_probabilities(b, call, (logs, classes), smoothing);
+    }
+    if smoothing == 0.0 {
         return likelihood(b, call, logs).map(one);
     }
-    // The target holds probabilities.
-    if call.optional_tensor("weight").is_some() {
-        return Err(refused("probabilities with weights are left"));
+    let named = likelihood(b, call, logs)?;
+    let all = of_all_classes(b, call, (logs, classes))?;
+    let named = b.one("mul.Tensor", &[named.into(), float(1.0 - smoothing)])?;
+    let part = share(b, (logs, classes), smoothing)?;
+    let all = b.one("mul.Tensor", &[all.into(), part])?;
+    b.one("add.Tensor", &[named.into(), all.into()]).map(one)
+}
+
+/// What is smoothed by the number of classes.
+fn share(
+    b: &mut Builder<'_, '_>,
+    (logs, classes): (Proxy, usize),
+    smoothing: f64,
+) -> Result<Argument, TraceError> {
+    match b.size(logs, classes)? {
+        Operand::Literal(count) if count > 0 => Ok(float(smoothing / count as f64)),
+        count => b.computed("_operator.truediv", &[float(smoothing), super::builder::size(count)]),
     }
-    let product = b.one("mul.Tensor", &[logs.into(), target.into()])?;
-    let each = |b: &mut Builder<'_, '_>| {
-        let sums = b.one("sum.dim_IntList", &[product.into(), Argument::Ints(vec![classes])])?;
-        b.one("neg.default", &[sums.into()])
-    };
+}
+
+/// The weights of classes, each in the dimension of the classes.
+fn class_weights(
+    b: &mut Builder<'_, '_>,
+    call: &Call<'_>,
+    (logs, classes): (Proxy, usize),
+) -> Result<Option<Proxy>, TraceError> {
+    let Some(weight) = call.optional_tensor("weight") else { return Ok(None) };
+    let mut shape = vec![Operand::Literal(1); b.rank(logs)?];
+    shape[classes] = b.size(weight, 0)?;
+    reshaped(b, weight, &shape).map(Some)
+}
+
+/// The target holds probabilities.
+fn of_probabilities(
+    b: &mut Builder<'_, '_>,
+    call: &Call<'_>,
+    (logs, classes): (Proxy, usize),
+    smoothing: f64,
+) -> Made {
+    let mut target = call.tensor("target")?;
+    if smoothing > 0.0 {
+        let part = share(b, (logs, classes), smoothing)?;
+        target = b.one("mul.Tensor", &[target.into(), float(1.0 - smoothing)])?;
+        target = b.one("add.Tensor", &[target.into(), part])?;
+    }
+    let mut product = b.one("mul.Tensor", &[logs.into(), target.into()])?;
+    if let Some(weight) = class_weights(b, call, (logs, classes))? {
+        product = b.one("mul.Tensor", &[product.into(), weight.into()])?;
+    }
     let reduction = call.int("reduction")?;
     if reduction == 0 {
-        return each(b).map(one);
+        let sums = b.one("sum.dim_IntList", &[product.into(), Argument::Ints(vec![classes as i64])])?;
+        return b.one("neg.default", &[sums.into()]).map(one);
     }
     let sum = b.one("sum.default", &[product.into()])?;
     let sum = b.one("neg.default", &[sum.into()])?;
     if reduction == 2 {
         return Ok(vec![sum]);
     }
-    let mut shape = b.sizes(x)?;
-    shape.remove(classes as usize);
+    let mut shape = b.sizes(logs)?;
+    shape.remove(classes);
     let count = b.product(&shape)?;
     b.one("div.Scalar", &[sum.into(), super::builder::size(count)]).map(one)
 }
 
-/// The negative of the logarithms at the target, those that are ignored left out.
-fn likelihood(b: &mut Builder<'_, '_>, call: &Call<'_>, logs: Proxy) -> Result<Proxy, TraceError> {
-    let target = call.tensor("target")?;
-    let rank = b.rank(logs)?;
-    let classes = i64::from(rank != 1);
-    let (tensor, indices) = (b.tensor(logs)?, b.tensor(target)?);
-    let kept = b.one("ne.Scalar", &[target.into(), call.argument("ignore_index")])?;
-    let zero = b.scalar(Argument::Int(0), indices.dtype, &indices.device)?;
-    let safe = b.one("where.self", &[kept.into(), target.into(), zero.into()])?;
-    let index = unsqueezed(b, safe, classes)?;
-    let picked = |b: &mut Builder<'_, '_>, x: Proxy| {
-        let taken = b.one("gather.default", &[x.into(), Argument::Int(classes), index.into()])?;
+/// The negative of the logarithms of all classes, where the target is not ignored.
+fn of_all_classes(
+    b: &mut Builder<'_, '_>,
+    call: &Call<'_>,
+    (logs, classes): (Proxy, usize),
+) -> Result<Proxy, TraceError> {
+    let mut all = logs;
+    if let Some(weight) = class_weights(b, call, (logs, classes))? {
+        all = b.one("mul.Tensor", &[all.into(), weight.into()])?;
+    }
+    let sums = b.one("sum.dim_IntList", &[all.into(), Argument::Ints(vec![classes as i64])])?;
+    let each = b.one("neg.default", &[sums.into()])?;
+    let kept = Kept::of(b, call, (logs, classes))?;
+    let weights = kept.weights(b, call, logs)?;
+    kept.reduced(b, call, each, weights)
+}
+
+/// The targets that are not ignored.
+struct Kept {
+    is_kept: Proxy,
+    /// The targets, 0 where they are ignored, with a dimension for the classes.
+    index: Proxy,
+    classes: usize,
+    /// Zero, in the dtype of the losses.
+    nothing: Proxy,
+    dtype: Dtype,
+}
+
+impl Kept {
+    fn of(
+        b: &mut Builder<'_, '_>,
+        call: &Call<'_>,
+        (logs, classes): (Proxy, usize),
+    ) -> Result<Kept, TraceError> {
+        let target = call.tensor("target")?;
+        let (tensor, indices) = (b.tensor(logs)?, b.tensor(target)?);
+        let is_kept = b.one("ne.Scalar", &[target.into(), call.argument("ignore_index")])?;
+        let zero = b.scalar(Argument::Int(0), indices.dtype, &indices.device)?;
+        let safe = b.one("where.self", &[is_kept.into(), target.into(), zero.into()])?;
+        let index = unsqueezed(b, safe, classes as i64)?;
+        let nothing = b.scalar(Argument::Int(0), tensor.dtype, &tensor.device)?;
+        Ok(Kept { is_kept, index, classes, nothing, dtype: tensor.dtype })
+    }
+
+    /// What stands at the targets.
+    fn picked(&self, b: &mut Builder<'_, '_>, x: Proxy) -> Result<Proxy, TraceError> {
+        let classes = self.classes as i64;
+        let taken = b.one("gather.default", &[x.into(), Argument::Int(classes), self.index.into()])?;
         b.one("squeeze.dims", &[taken.into(), Argument::Ints(vec![classes])])
-    };
-    let nothing = b.scalar(Argument::Int(0), tensor.dtype, &tensor.device)?;
-    let only_kept =
-        |b: &mut Builder<'_, '_>, x: Proxy| b.one("where.self", &[kept.into(), x.into(), nothing.into()]);
-    let mut each = picked(b, logs)?;
-    let mut weights = None;
-    if let Some(weight) = call.optional_tensor("weight") {
-        let mut shape = vec![Operand::Literal(1); rank];
-        shape[classes as usize] = b.size(weight, 0)?;
-        let wide = reshaped(b, weight, &shape)?;
+    }
+
+    /// Zero where the target is ignored.
+    fn only(&self, b: &mut Builder<'_, '_>, x: Proxy) -> Result<Proxy, TraceError> {
+        b.one("where.self", &[self.is_kept.into(), x.into(), self.nothing.into()])
+    }
+
+    /// The weights of the targets.
+    fn weights(
+        &self,
+        b: &mut Builder<'_, '_>,
+        call: &Call<'_>,
+        logs: Proxy,
+    ) -> Result<Option<Proxy>, TraceError> {
+        let Some(wide) = class_weights(b, call, (logs, self.classes))? else { return Ok(None) };
         let full = b.sizes(logs)?;
         let wide = super::views::expanded(b, wide, &full)?;
-        let taken = picked(b, wide)?;
-        let taken = only_kept(b, taken)?;
-        each = b.one("mul.Tensor", &[each.into(), taken.into()])?;
-        weights = Some(taken);
+        let taken = self.picked(b, wide)?;
+        self.only(b, taken).map(Some)
+    }
+
+    /// As `reduction` says: each, the sum, or the mean by weights or by how many are kept.
+    fn reduced(
+        &self,
+        b: &mut Builder<'_, '_>,
+        call: &Call<'_>,
+        each: Proxy,
+        weights: Option<Proxy>,
+    ) -> Result<Proxy, TraceError> {
+        let each = self.only(b, each)?;
+        let reduction = call.int("reduction")?;
+        if reduction == 0 {
+            return Ok(each);
+        }
+        let sum = b.one("sum.default", &[each.into()])?;
+        if reduction == 2 {
+            return Ok(sum);
+        }
+        let counted = weights.unwrap_or(self.is_kept);
+        let count = b.one("sum.default", &[counted.into()])?;
+        let count = b.cast(count, self.dtype)?;
+        b.one("div.Tensor", &[sum.into(), count.into()])
+    }
+}
+
+/// The negative of the logarithms at the target, those that are ignored left out.
+fn likelihood(b: &mut Builder<'_, '_>, call: &Call<'_>, logs: Proxy) -> Result<Proxy, TraceError> {
+    let classes = usize::from(b.rank(logs)? != 1);
+    let kept = Kept::of(b, call, (logs, classes))?;
+    let mut each = kept.picked(b, logs)?;
+    let weights = kept.weights(b, call, logs)?;
+    if let Some(weights) = weights {
+        each = b.one("mul.Tensor", &[each.into(), weights.into()])?;
     }
     let each = b.one("neg.default", &[each.into()])?;
-    let each = only_kept(b, each)?;
-    let reduction = call.int("reduction")?;
-    if reduction == 0 {
-        return Ok(each);
-    }
-    let sum = b.one("sum.default", &[each.into()])?;
-    if reduction == 2 {
-        return Ok(sum);
-    }
-    let counted = weights.unwrap_or(kept);
-    let count = b.one("sum.default", &[counted.into()])?;
-    let count = b.cast(count, tensor.dtype)?;
-    b.one("div.Tensor", &[sum.into(), count.into()])
-}
-
-/// The operand with a batch in front, where it is a single sample.
-fn batched(b: &mut Builder<'_, '_>, x: Proxy, rank: usize) -> Result<Proxy, TraceError> {
-    if b.rank(x)? + 1 == rank { unsqueezed(b, x, 0) } else { Ok(x) }
-}
-
-/// How far scores of other classes come up to that of the class that is named.
-fn multi_margin(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let (x, target) = (call.tensor("self")?, call.tensor("target")?);
-    let (single, dtype, power) = (b.rank(x)? < 2, b.dtype(x)?, call.int("p")?);
-    if !matches!(dtype, Dtype::Float32 | Dtype::Float64) || !matches!(power, 1 | 2) || single {
-        return Err(refused("halves, other powers, and single samples are left"));
-    }
-    let target = batched(b, target, 1)?;
-    let column = unsqueezed(b, target, 1)?;
-    let named = b.one("gather.default", &[x.into(), Argument::Int(1), column.into()])?;
-    let rest = b.one("sub.Tensor", &[x.into(), named.into()])?;
-    let over = b.one("add.Tensor", &[rest.into(), float(call.float("margin")?)])?;
-    let mut loss = b.one("clamp.default", &[over.into(), Argument::Int(0)])?;
-    if power == 2 {
-        loss = b.one("mul.Tensor", &[loss.into(), loss.into()])?;
-    }
-    if let Some(weight) = call.optional_tensor("weight") {
-        let weight = b.one("index_select.default", &[weight.into(), Argument::Int(0), target.into()])?;
-        let weight = unsqueezed(b, weight, 1)?;
-        loss = b.one("mul.Tensor", &[loss.into(), weight.into()])?;
-    }
-    let tensor = b.tensor(x)?;
-    let classes = b.size(x, 1)?;
-    let classes_in_order = super::creation::numbers(b, classes, &tensor.device)?;
-    let others = b.one("ne.Tensor", &[classes_in_order.into(), column.into()])?;
-    let zero = b.scalar(float(0.0), tensor.dtype, &tensor.device)?;
-    let loss = b.one("where.self", &[others.into(), loss.into(), zero.into()])?;
-    let each = b.one("mean.dim", &[loss.into(), Argument::Ints(vec![1])])?;
-    reduced(b, call, each)
-}
-
-/// How far scores of classes that are not named come up to those that are; names end at the first -1.
-fn multilabel_margin(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let (x, target) = (call.tensor("self")?, call.tensor("target")?);
-    let tensor = b.tensor(x)?;
-    if !matches!(tensor.dtype, Dtype::Float32 | Dtype::Float64) || tensor.sizes.len() != 2 {
-        return Err(refused("halves and single samples are left"));
-    }
-    let classes = b.size(x, 1)?;
-    let places = super::creation::numbers(b, classes, &tensor.device)?;
-    let whole = b.scalar(super::builder::size(classes), Dtype::Int64, &tensor.device)?;
-    let ends = b.one("eq.Scalar", &[target.into(), Argument::Int(-1)])?;
-    let ends = b.one("where.self", &[ends.into(), places.into(), whole.into()])?;
-    let end = b.one("amin.default", &[ends.into(), Argument::Ints(vec![-1]), Argument::Bool(true)])?;
-    let counts = b.one("lt.Tensor", &[places.into(), end.into()])?;
-    let (none, zero) = (
-        b.scalar(Argument::Int(-1), Dtype::Int64, &tensor.device)?,
-        b.scalar(Argument::Int(0), Dtype::Int64, &tensor.device)?,
-    );
-    let chosen = b.one("where.self", &[counts.into(), target.into(), zero.into()])?;
-    let named = b.one("gather.default", &[x.into(), Argument::Int(-1), chosen.into()])?;
-    let names = b.one("where.self", &[counts.into(), target.into(), none.into()])?;
-    let names = unsqueezed(b, names, -1)?;
-    let is_named = b.one("eq.Tensor", &[places.into(), names.into()])?;
-    let is_named = b.one("any.dim", &[is_named.into(), Argument::Int(1), Argument::Bool(true)])?;
-    // By sample, named class and other class.
-    let (scores, named) = (unsqueezed(b, x, 1)?, unsqueezed(b, named, -1)?);
-    let over = b.one("sub.Tensor", &[scores.into(), named.into()])?;
-    let over = b.one("add.Tensor", &[over.into(), float(1.0)])?;
-    let over = b.one("clamp.default", &[over.into(), Argument::Int(0)])?;
-    let nothing = b.scalar(float(0.0), tensor.dtype, &tensor.device)?;
-    let over = b.one("where.self", &[is_named.into(), nothing.into(), over.into()])?;
-    let counts = unsqueezed(b, counts, -1)?;
-    let over = b.one("where.self", &[counts.into(), over.into(), nothing.into()])?;
-    let sum = b.one("sum.dim_IntList", &[over.into(), Argument::Ints(vec![1, 2])])?;
-    let each = b.one("div.Tensor", &[sum.into(), super::builder::size(classes)])?;
-    reduced(b, call, each)
+    kept.reduced(b, call, each, weights)
 }

@@ -16,6 +16,7 @@ mod elementwise;
 mod formula;
 mod formulas;
 mod losses;
+mod margins;
 mod normalization;
 mod padding;
 mod pieces;

@@ -4,8 +4,8 @@ use super::call::Call;
 use super::formula::Formula;
 use super::formulas::{FORMULAS, Math};
 use super::{
-    Made, attention, choices, convolutions, creation, distances, einsum, elementwise, losses, normalization,
-    padding, pieces, products, recurrent, reductions, sampling, series, turning, views,
+    Made, attention, choices, convolutions, creation, distances, einsum, elementwise, losses, margins,
+    normalization, padding, pieces, products, recurrent, reductions, sampling, series, turning, views,
 };
 use crate::pass::tracer::Proxy;
 use rustc_hash::FxHashMap;
@@ -27,6 +27,7 @@ const FUNCTIONS: &[&[(&str, Function)]] = &[
     einsum::RULES,
     elementwise::RULES,
     losses::RULES,
+    margins::RULES,
     normalization::RULES,
     padding::RULES,
     pieces::RULES,
