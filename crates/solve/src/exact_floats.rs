@@ -285,7 +285,9 @@ impl<'a> Reading<'a> {
         let (a, b) = (self.operand(a)?, self.operand(b)?);
         let (number, constant) = if self.pool.as_int(a.numerator).is_some() { (b, a) } else { (a, b) };
         let mantissa = self.pool.as_int(constant.numerator)?;
-        let power = |exponent: i32| (exponent.unsigned_abs() <= 64).then(|| Int::power_of_two(exponent.unsigned_abs()));
+        let power = |exponent: i32| {
+            (exponent.unsigned_abs() <= 64).then(|| Int::power_of_two(exponent.unsigned_abs()))
+        };
         let (above, below) = match power(constant.exponent)? {
             power if constant.exponent < 0 => (mantissa, power),
             power => (&mantissa * &power, Int::ONE),
