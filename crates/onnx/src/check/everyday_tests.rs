@@ -1,6 +1,7 @@
 //! Parts of models that people use every day, as exporters write them.
-use super::{Findings, Verdict, check, evaluate_fully};
+use super::{Declaration, Declared, Findings, Verdict, check, evaluate_fully};
 use crate::read::Model;
+use crate::read::message::{Dimension, TypeValue};
 use rustc_hash::FxHashMap;
 
 fn model(opset: i64, graph: &str) -> Model {
@@ -153,4 +154,48 @@ fn indices_are_left_to_run_time_where_0_is_one() {
     let none = "(float[nodes, 4] x, int64[edges] i) => (float[edges, 4] y) <int64[1] z = {0}> \
                 { r = Slice(x, z, z) y = Gather<axis = 0>(r, i) }";
     assert_ne!(checked(17, none).verdict, Verdict::Ok);
+}
+
+#[test]
+fn sizes_without_a_name_become_multiples_each_of_its_own() {
+    for names in ["D.1, D.2", "?, ?", "height, D.2"] {
+        let text = format!(
+            "(float[1, 3, {names}] x) => (y) <float[4] s = {{1, 1, 2, 2}}> {{ p = MaxPool<kernel_shape = [2, 2], \
+             strides = [2, 2]>(x) u = Resize<mode = \"nearest\">(p, , s) y = Add(x, u) }}"
+        );
+        let model = quoted(&text);
+        let found = check(&model);
+        let fix = found.fixes.iter().find(|fix| !fix.changes.is_empty()).expect(names);
+        let size = |change: &Declaration| match &change.declared {
+            Declared::Size(_, Some(text)) => text.clone(),
+            other => format!("{other:?}"),
+        };
+        let sizes: Vec<String> = fix.changes.iter().filter(|change| !change.is_output).map(size).collect();
+        assert!(fix.is_proved && sizes.len() == 2 && sizes[0] != sizes[1], "{names}: {sizes:?}");
+    }
+}
+
+/// A model whose names of sizes are no identifiers, with dots in them.
+fn quoted(graph: &str) -> Model {
+    let mut model = model(17, &graph.replace("D.", "D_"));
+    for value in &mut model.graph.input {
+        let Some(TypeValue::Tensor(tensor)) = value.r#type.as_mut().and_then(|kind| kind.value.as_mut())
+        else {
+            continue;
+        };
+        for dim in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim) {
+            if let Some(Dimension::Name(name)) = &mut dim.value {
+                *name = name.replace('_', ".");
+            }
+        }
+    }
+    model
+}
+
+#[test]
+fn a_size_is_not_pinned_where_a_range_of_it_is_enough() {
+    let found =
+        checked(17, "(float[1, 3, h, w] x, float[4, 3, 9, 9] k) => (float[1, 4, a, b] y) { y = Conv(x, k) }");
+    let specs = found.fixes.iter().filter(|fix| fix.spec.is_some()).count();
+    assert_eq!((found.fixes.len(), specs), (1, 1), "{:?}", found.fixes);
 }
