@@ -68,9 +68,9 @@ impl Check<'_> {
         let both = both.filter(|both| declared.as_ref() != Some(both));
         let opened = if has_spec { None } else { self.opened() };
         self.report.fixes = opened.into_iter().chain(declared).chain(both).chain(narrowed).collect();
-        // A number loses nearly all sizes that a range keeps.
-        if self.report.fixes.iter().any(|fix| is_best(fix) && fix.is_proved) {
-            self.report.fixes.retain(|fix| is_best(fix) || numbers(fix, known) == 0);
+        // A number is of no use where a range keeps all sizes.
+        if self.report.fixes.iter().any(is_best) {
+            self.report.fixes.retain(is_good);
         }
         // Numbers come last: most sizes are lost there. Equal sizes lose more than ranges.
         self.report.fixes.sort_by_key(|fix| {

@@ -78,8 +78,8 @@ impl Check<'_> {
         place.filter(|name| !is_taken(name)).unwrap_or_else(|| format!("k{}", at.unwrap_or_default()))
     }
 
-    /// How a condition on one size or two may come to hold: by one name for two sizes, or by the number that a size has
-    /// in the example.
+    /// How a condition on one size or two may come to hold: by one name for two sizes, or, if it says what a size is, by
+    /// the number that it has in the example.
     pub(super) fn remedy(&self, condition: Expr) -> Option<Remedy> {
         let mut places = Vec::new();
         for symbol in &self.walk.env.pool.free_symbols(&[condition]) {
@@ -103,7 +103,8 @@ impl Check<'_> {
                 let (name, kept, replaced) = pairs.into_iter().next()?;
                 (Size::Name(name), pool.symbol_expr(kept), replaced)
             }
-            [only] => {
+            // Those who have other sizes than the example have no use for its number where a bound is asked for.
+            [only] if self.is_equation(condition) => {
                 let number = self.symbolic.hint(only)?;
                 (Size::Number(number), pool.int(number), only)
             }
