@@ -259,8 +259,12 @@ impl Session<'_> {
             if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
                 return self.repair(draft, examined, first, budget).map(Some);
             }
+            // What is open may hold in narrower ranges.
+            if examined.report.verdict == Outcome::Unknown {
+                examined.roots = std::mem::take(&mut examined.open);
+            }
             match self.proposals(&mut examined).into_iter().next() {
-                Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
+                Some(further) if !examined.roots.is_empty() => changes = further,
                 _ => return Ok(None),
             }
         }
