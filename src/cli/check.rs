@@ -115,6 +115,10 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
     let programs = match options.paths.as_slice() {
         [path] if path.as_os_str() == "-" => {
             let bytes = files::read(path).map_err(Failure::program)?;
+            if bytes.trim_ascii().is_empty() {
+                let expected = "expected a program, or a list of paths, one a line";
+                return Err(Failure::program(format!("standard input is empty: {expected}")));
+            }
             match fleet::is_list(&bytes) {
                 true => listed(&options.paths, &bytes)?,
                 false => return one(&options, &Loaded::of(path, bytes, &options.choice, &options.given)),

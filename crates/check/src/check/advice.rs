@@ -55,8 +55,8 @@ fn read_as_numbers(report: &Report) -> Option<String> {
         [sizes @ .., last] => (format!("{} and {last}", sizes.join(", ")), "them", "are"),
     };
     Some(format!(
-        "{names} {is} fixed because the code reads {them} as a number while it is traced (int(), range(), a check against a number); \
-         where the code uses {them} as a size only, an export keeps {them} dynamic"
+        "{names} {is} fixed because the code, or a library that it calls, reads {them} as a number while it is traced (int(), \
+         range(), a check against a number); where {them} is used as a size only, an export keeps {them} dynamic"
     ))
 }
 

@@ -6,6 +6,7 @@ use super::inferred::{self, Inferred};
 use super::pipeline::Examined;
 use super::repair::{self, Changes};
 use super::session::Session;
+use super::simpler::simpler;
 use super::summary;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Containers, Reason, Refused, Spec, refused};
@@ -201,6 +202,12 @@ impl Session<'_> {
             // What is known of the other sizes may leave a condition on the named ones.
             if pool.free_symbols(&[*condition]).iter().any(|symbol| !dims.contains_key(symbol)) {
                 *condition = simplify(pool, &mut facts.clone(), *condition, &Budget::small());
+            }
+        }
+        // Of several sizes one may decide alone, and can then be written as a multiple.
+        for condition in &mut broken {
+            if pool.free_symbols(&[*condition]).len() == 2 {
+                *condition = simpler(pool, facts, &[], *condition).unwrap_or(*condition);
             }
         }
         repair::equations_of_opposites(pool, &mut broken);

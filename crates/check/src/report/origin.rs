@@ -18,6 +18,9 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
         n => format!(", and {}", plural(n, "more node", "more nodes")),
     };
     match (guard.traced, node) {
+        (_, Some((node, "aten._assert_scalar.default"))) if guard.kind == ConditionKind::Assertion => {
+            ("because", format!("the program asserts it when it runs ({node}{more})"))
+        }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
         (Traced::Asked, _) => ("because", asked_by(guard.cause).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
@@ -53,7 +56,7 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
     match guard.cause {
         Cause::Forgotten => "the program takes both as one size",
         Cause::Specialisation => {
-            "torch.export takes a size of 0 or 1 for a constant, and guards that this is none"
+            "torch.export takes a dynamic size, and what is computed of it, to be 2 or more; 0 and 1 are constants to it"
         }
         Cause::Branch => {
             "the code, or torch itself, compares this size; the export keeps only what the example answers"
@@ -67,13 +70,13 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
             "the example has this size, and torch.export makes sizes 0 and 1 static"
         }
         Cause::Record if is_number(&guard.shown) => {
-            "the code reads this size as a number while it is traced (int(), range(), len(), a comparison)"
+            "the code, or a library that it calls, reads this size as a number while it is traced (int(), range(), len(), a comparison)"
         }
         Cause::Record if guard.shown.contains("==") => {
             "an operator needs these sizes to agree, or the code compares them"
         }
         Cause::Record if guard.shown.contains(">=") => {
-            "torch.export recorded this range: an `if` or an index needs it, or torch took sizes to be 2 or more"
+            "torch.export recorded this range: an `if`, an index or a slice needs it"
         }
         _ => "torch.export recorded this range",
     }
