@@ -329,6 +329,17 @@ fn findings_are_selected_by_code() {
 }
 
 #[test]
+fn notes_are_left_out_of_a_whole_report() {
+    let folder = Folder::new(&[("b.pt2", BERT)], &[]);
+    let whole = folder.check(&["b.pt2"]);
+    has(&whole.out, &["note[index-values]", "outputs: contiguous"]);
+    let left_out = folder.check(&["b.pt2", "--ignore", "index-values"]);
+    has(&left_out.out, &["outputs: contiguous"]);
+    assert!(!left_out.out.contains("index-values"), "{}", left_out.out);
+    assert_eq!(left_out.status, whole.status);
+}
+
+#[test]
 fn a_file_of_the_project_has_options() {
     let folder = Folder::new(
         &[("m/a.pt2", AREA), ("m/c.onnx", MODEL)],

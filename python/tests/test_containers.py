@@ -1,10 +1,10 @@
 """Specs and checkers of programs whose arguments are containers."""
 
-from __future__ import json
-import annotations
+from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import logging
 from collections import OrderedDict
 from typing import Any, NamedTuple

@@ -67,7 +67,7 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
 
 /// Whether a text looks like a code rather than the name of a file.
 fn is_like_a_code(text: &str) -> bool {
-    let is_word = |c: char| c.is_ascii_lowercase() || c == '-' || c == '/';
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '/';
     text.len() > 1 && !text.starts_with('/') && text.chars().all(is_word)
 }
 

@@ -287,6 +287,7 @@ impl Session<'_> {
         let (allowed, proved) = (examined.allowed(), examined.report.verdict == Outcome::Ok);
         let mut notes: Vec<String> = small_examples(&examined, first).into_iter().collect();
         let kept = draft.kept(first);
+        let mut changes = draft.changes();
         let mut cost = Cost::new(kept.map(|kept| self.lost(kept, first, budget)), draft.left().to_vec());
         let refused = refused(&mut examined.assumptions, self.contract(), &draft.spec);
         if let Some(one) = refused.first() {
@@ -299,6 +300,9 @@ impl Session<'_> {
                         Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
                 }
                 notes = vec![unproved(&examined, one)];
+                // Where the ranges are those that are proved, what is needed is known though torch is not told.
+                let is_known = !is_whole && changes.iter().all(|change| !change.needs.contains(" _"));
+                changes = if is_known { changes } else { automatic.changes() };
                 draft = automatic;
             }
         }
@@ -310,7 +314,7 @@ impl Session<'_> {
             proved,
             cost: cost.text(),
             loses: cost.loses(),
-            changes: draft.changes(),
+            changes,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             assumptions: Vec::new(),
             declarations: Vec::new(),

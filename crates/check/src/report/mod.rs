@@ -30,7 +30,7 @@ mod words;
 
 pub use change::{Changed, DimensionReport, Fix};
 pub use codes::CODES;
-pub use counted::{Findings, Known, is_code, known_codes};
+pub use counted::{Findings, Known, is_code, is_of_remarks, known_codes};
 pub use dimensions::dimensions;
 pub use explanation::{Condition, Explanation};
 pub use form::ReportForm;
