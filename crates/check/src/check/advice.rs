@@ -60,7 +60,7 @@ fn read_as_numbers(report: &Report) -> Option<String> {
     // An operator that needs the number has it of a weight, or of what was read before.
     let where_not = if is_needed { "where no weight, buffer or constant asks for that, " } else { "" };
     Some(format!(
-        "{names} {are} in the program; {where_not}the code, or a library that it calls, reads {they} while it is traced \
+        "{names} {are} in the program; {where_not}the code, or a library that it calls, reads or compares {they} while it is traced \
          (int(), range(), a layer that loops over steps): an export keeps dynamic what is used as a size only"
     ))
 }

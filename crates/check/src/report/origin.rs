@@ -80,7 +80,7 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
             "an operator needs these sizes to agree, or the code compares them"
         }
         Cause::Record if guard.shown.contains(['<', '>']) => {
-            "torch.export recorded this range: an `if`, an index, a slice or a size computed of it (2 or more to torch) needs it"
+            "torch.export recorded this range for an `if`, an index, a slice, or a computed size that it takes to be 2 or more"
         }
         _ => "torch.export recorded this range",
     }
