@@ -187,7 +187,8 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
                     .to_owned()
             }
             _ if own.iter().any(|condition| !condition.on_sizes) => {
-                "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
+                "no fix: a node refuses some sizes, and no condition is known that says which; `--spec` with the sizes that you use \
+                 says whether these run"
                     .to_owned()
             }
             true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),

@@ -104,7 +104,8 @@ impl Spatial {
         cx.require(fine, "Conv.C8", |_| "the kernel is empty".to_owned())
     }
 
-    /// As [`Spatial::counts`]. (C4) onnxruntime keeps no size of 0, and none with dilations.
+    /// As [`Spatial::counts`]. (C4) The kernel fits into the padded input; with `auto_pad`, onnxruntime keeps no size of 0, and none
+    /// with dilations.
     fn counts_of_images(&self, cx: &mut Cx, sizes: &[Expr]) -> Result<Vec<Expr>, KernelError> {
         let mut counts = self.counts(cx, sizes, "Conv.C4")?;
         if !cx.on_cpu() || !matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
