@@ -1,9 +1,10 @@
 //! Operators outside the core ATen set become core ones, with shapes that hold for all sizes.
-use sizewise::check::{Contract, Evaluator, Shape, Shapes};
+use sizewise::check::{Evaluator, Shapes};
 use sizewise::expr::Int;
 use sizewise::ir::{Dialect, Graph, Program, text};
 use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, PassError, Pipeline, decompose, decomposed_operators, lower_to_edge};
+use sizewise::spec::{Contract, Shape};
 use sizewise::verify::is_core_or_excepted;
 
 /// A program of one call: inputs as text annotates them, the call, and the shape of its result.
