@@ -143,6 +143,10 @@ fn settled_by(report: &Report, guard: &GuardReport) -> Option<String> {
     if ran_out {
         return Some(format!("a larger budget (--budget 10), or {}", narrower(report, guard, true)));
     }
+    if reason.contains("takes the inputs of the counterexample") {
+        let narrower = narrower(report, guard, false);
+        return Some(format!("{narrower} under which it holds; where it does not, the program was seen to run"));
+    }
     if guard.witness.is_some() || reason.contains("counterexample") {
         return Some(format!("{} that leaves out where it is false", narrower(report, guard, false)));
     }
