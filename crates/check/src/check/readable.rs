@@ -41,7 +41,8 @@ impl Reader<'_> {
                 self.open_cases(func, &parts)
             }
             (Func::NotPositive, &[p]) => {
-                let simpler = self.divisible(p).or_else(|| self.of_quotient(p));
+                let simpler =
+                    self.divisible(p).or_else(|| self.indivisible(p)).or_else(|| self.of_quotient(p));
                 simpler.unwrap_or(e)
             }
             (Func::IsZero, &[p]) => {
@@ -202,6 +203,16 @@ impl Reader<'_> {
         if neutral { self.pool.and(&open) } else { self.pool.or(&open) }
     }
 
+    /// For a remainder that is at least 1: `a % k != 0`.
+    fn indivisible(&mut self, p: Expr) -> Option<Expr> {
+        let poly = self.pool.poly(p);
+        let [(remainder, factor)] = poly.terms.as_slice() else { return None };
+        let is_at_least_1 = factor.is_negative() && poly.constant == factor.abs();
+        let remainder = *remainder;
+        let divisible = self.divisible(remainder).filter(|_| is_at_least_1)?;
+        Some(self.pool.not(divisible))
+    }
+
     /// For a remainder that is at most 0: `a % k == 0`, without a sign before `a`, or `a % k == r` for a sum with a number.
     fn divisible(&mut self, p: Expr) -> Option<Expr> {
         let &[a, k] = self.pool.as_func(p, Func::Mod)? else { return None };
@@ -230,6 +241,9 @@ mod tests {
             ("Mod(-a, 4) <= 0", "Eq(Mod(a, 4), 0)"),
             ("Eq(Mod(-a, 4), 0)", "Eq(Mod(a, 4), 0)"),
             ("Mod(-a, b) <= 0", "Mod(-a, b) <= 0"),
+            ("Mod(-a, 8) >= 1", "Ne(Mod(a, 8), 0)"),
+            ("Mod(a + 1, 4) >= 1", "Ne(Mod(a, 4), 3)"),
+            ("Mod(a, 4) >= 2", "Mod(a, 4) >= 2"),
             ("Eq(Mod(a + 1, 2), 0)", "Eq(Mod(a, 2), 1)"),
             ("Eq(Mod(a + 2*b - 3, 8), 0)", "Eq(Mod(a + 2*b, 8), 3)"),
             ("Eq(Mod(5 - a, 8), 0)", "Eq(Mod(a, 8), 5)"),
