@@ -73,6 +73,8 @@ pub const RULES: &[(&str, Function)] = &[
         let found = b.one("diagonal.default", &[call.argument("self")])?;
         b.one("sum.default", &[found.into()]).map(one)
     }),
+    ("embedding_bag.default", bags),
+    ("embedding_bag.padding_idx", bags),
     ("max_pool1d_with_indices.default", max_pool1d),
     ("max_unpool2d.default", unpooled),
 ];
@@ -193,6 +195,25 @@ fn embedded(
         b.one("where.self", &[on_diagonal.into(), lying.into(), zero.into()])?
     };
     if b.is_contiguous(made)? { Ok(made) } else { copied(b, made) }
+}
+
+/// Bags as training makes them, which is the form of the core set.
+fn bags(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let names =
+        ["weight", "indices", "offsets", "scale_grad_by_freq", "mode", "sparse", "per_sample_weights"];
+    let mut given: Vec<Argument> = names.map(|name| call.argument(name)).into();
+    given.push(call.argument("include_last_offset"));
+    if call.has("padding_idx") && !matches!(call.argument("padding_idx"), Argument::None) {
+        let mut row = call.int("padding_idx")?;
+        if row < 0 {
+            let Operand::Literal(rows) = b.size(call.tensor("weight")?, 0)? else {
+                return Err(refused("a row counted from the end of a table of any size is left"));
+            };
+            row += rows;
+        }
+        given.push(Argument::Int(row));
+    }
+    b.call_with("_embedding_bag.default", &given, &[])
 }
 
 /// As the pool of an image of one row.
