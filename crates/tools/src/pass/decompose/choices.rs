@@ -51,7 +51,6 @@ pub const RULES: &[(&str, Function)] = &[
         index_fill(b, call, value)
     }),
     ("take_along_dim.default", take_along),
-    ("argwhere.default", |b, call| b.one("nonzero.default", &[call.argument("self")]).map(one)),
     ("diag_embed.default", |b, call| {
         let x = call.tensor("self")?;
         let dims = (call.int("dim1")?, call.int("dim2")?);
