@@ -404,10 +404,17 @@ fn indexed(b: &mut Builder<'_, '_>, call: &Call<'_>, source: Argument, accumulat
 
 fn diff(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let mut x = call.tensor("self")?;
-    if call.optional_tensor("prepend").is_some() || call.optional_tensor("append").is_some() {
-        return Err(refused("`prepend` and `append` are left"));
-    }
     let dim = axis(b, call, x)?;
+    let beside = [call.optional_tensor("prepend"), Some(x), call.optional_tensor("append")];
+    let parts: Vec<Proxy> = beside.into_iter().flatten().collect();
+    for part in &parts {
+        if b.rank(*part)? != b.rank(x)? || b.dtype(*part)? != b.dtype(x)? {
+            return Err(refused("what is put beside it has another rank or dtype"));
+        }
+    }
+    if parts.len() > 1 {
+        x = concatenated(b, parts, dim as i64)?;
+    }
     let (boolean, times) = (b.dtype(x)?.is_bool(), call.int("n")?);
     if !(1..=64).contains(&times) {
         return Err(refused("differences of this order are left"));
