@@ -35,8 +35,11 @@ pub const RULES: &[(&str, Function)] = &[
         let x = call.tensor("self")?;
         let shape = b.sizes(x)?;
         let flat = reshaped(b, x, &[Operand::Literal(-1)])?;
-        let index = Argument::OptionalTensors(vec![Some(call.tensor("index")?.id())]);
-        let given = [flat.into(), index, call.argument("source"), call.argument("accumulate")];
+        // As many elements as places, in whatever shapes.
+        let places = reshaped(b, call.tensor("index")?, &[Operand::Literal(-1)])?;
+        let source = reshaped(b, call.tensor("source")?, &[Operand::Literal(-1)])?;
+        let index = Argument::OptionalTensors(vec![Some(places.id())]);
+        let given = [flat.into(), index, source.into(), call.argument("accumulate")];
         let put = b.one("index_put.default", &given)?;
         viewed(b, put, &shape).map(one)
     }),
