@@ -320,6 +320,30 @@ fn a_training_program_becomes_a_core_program() {
 }
 
 #[test]
+fn what_is_written_into_a_tensor_of_the_same_sizes_is_the_result() {
+    let source = |sizes: &str| {
+        format!(
+            "class M(torch.nn.Module):
+    def forward(self, x: \"f32[s0 + s1, 3]\", y: \"f32[{sizes}, 3]\"):
+        e: \"f32[{sizes}, 3]\" = torch.ops.aten.empty_like.default(y)
+        r: \"f32[{sizes}, 3]\" = torch.ops.aten.exp.out(x, out = e)
+        return (r,)
+"
+        )
+    };
+    let passes = || ["functionalize", "decompose"].into_iter().filter_map(Pass::find);
+    let run = |sizes: &str| {
+        let before = text::read(&source(sizes)).expect("a program");
+        passes().fold(Pipeline::new(), Pipeline::then).run(&before, &Operators::new())
+    };
+    // Written otherwise, the sizes are the same.
+    let made = run("s1 + s0").expect("a program");
+    assert_eq!(operators(&made.graph).join(" "), "exp.default");
+    let refused = run("s1 + 2").expect_err("other sizes").to_string();
+    assert!(refused.contains("changes the sizes"), "{refused}");
+}
+
+#[test]
 fn the_documentation_lists_every_decomposition() {
     let page = include_str!("../docs/decompositions.md");
     let listed: Vec<&str> =
