@@ -327,7 +327,7 @@ fn what_is_written_into_a_tensor_of_the_same_sizes_is_the_result() {
     def forward(self, x: \"f32[s0 + s1, 3]\", y: \"f32[{sizes}, 3]\"):
         e: \"f32[{sizes}, 3]\" = torch.ops.aten.empty_like.default(y)
         w: \"f32[{sizes}, 3]\" = torch.ops.aten.relu_.default(y)
-        r: \"f32[{sizes}, 3]\" = torch.ops.aten.maximum.out(x, x, out = e)
+        r: \"f32[{sizes}, 3]\" = torch.ops.aten.maximum.out(self = x, other = x, out = e)
         return (r,)
 "
         )
