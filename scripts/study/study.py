@@ -53,7 +53,14 @@ def alone(work: Callable[[], dict[str, Any]], seconds: int, result: Path) -> Non
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         late = os.WTERMSIG(status) == signal.SIGALRM
-        _write(result, {"stage": "late" if late else "killed", "error": f"signal {os.WTERMSIG(status)}", "seconds": round(time.time() - began, 2)})
+        _write(
+            result,
+            {
+                "stage": "late" if late else "killed",
+                "error": f"signal {os.WTERMSIG(status)}",
+                "seconds": round(time.time() - began, 2),
+            },
+        )
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
@@ -84,11 +91,16 @@ def export_one(folder: Path, form: str, kind: str, classes: list[str]) -> dict[s
             program = torch.export.export(small.module, (), small.inputs, dynamic_shapes=spec)
     except Exception as error:
         return {**data, "stage": "export", "error": f"{type(error).__name__}: {error}"[:2000]}
-    program_path = folder / form / f"{kind}.pt2"
-    torch.export.save(program, program_path.with_suffix(".part.pt2"))
-    program_path.with_suffix(".part.pt2").rename(program_path)
+    # Hidden until it is whole: `sizewise check` leaves such files out.
+    part = folder / form / f".{kind}.pt2"
+    torch.export.save(program, part)
+    part.rename(folder / form / f"{kind}.pt2")
     write_specs(folder, kind, small.names)
-    return {**data, "stage": "exported", "ranges": {str(symbol): str(found) for symbol, found in program.range_constraints.items()}}
+    return {
+        **data,
+        "stage": "exported",
+        "ranges": {str(symbol): str(found) for symbol, found in program.range_constraints.items()},
+    }
 
 
 def write_specs(folder: Path, kind: str, names: dict[str, dict[int, str]]) -> None:
@@ -122,9 +134,11 @@ def prepare() -> None:
     known = architectures()
     for kind in ("bert", "t5", "clip", "wav2vec2"):
         small = make(kind, known[kind])
+
     class Doubled(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x * 2
+
     torch.export.export(Doubled(), (torch.ones(2),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
     del small
 
@@ -148,16 +162,32 @@ def check(folder: Path, form: str, sizewise: str) -> None:
     """The fleet command, under the programs' own ranges and under the specs."""
     from witnesses import large
 
-    for path in (folder / form).glob("*.pt2"):
+    for path in (folder / form).glob("[!.]*.pt2"):
         names = json.loads(path.with_suffix(".json").read_text())["names"]
-        write_specs(folder, path.stem, {name: {int(dim): size for dim, size in sizes.items()} for name, sizes in names.items()})
+        write_specs(
+            folder, path.stem, {name: {int(dim): size for dim, size in sizes.items()} for name, sizes in names.items()}
+        )
     for spec in ("own", "named"):
         output = folder / f"{form}.{spec}.jsonl"
         more = [] if spec == "own" else ["--specs", str(folder / spec)]
         began = time.time()
-        command = [sizewise, "check", str(folder / form), *more, "--jobs", "2", "--format", "jsonl", "--output", str(output)]
+        command = [
+            sizewise,
+            "check",
+            str(folder / form),
+            *more,
+            "--jobs",
+            "2",
+            "--format",
+            "jsonl",
+            "--output",
+            str(output),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
-        print(f"{form}, {spec}: status {done.returncode}, {time.time() - began:.1f} s: {done.stderr.strip()[-600:]}", flush=True)
+        print(
+            f"{form}, {spec}: status {done.returncode}, {time.time() - began:.1f} s: {done.stderr.strip()[-600:]}",
+            flush=True,
+        )
         # Where a witness is too large for this machine, a smaller one is asked for.
         lines = []
         for path in large(output):

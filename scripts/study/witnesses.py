@@ -25,7 +25,11 @@ def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, A
         chosen = []
         for guard in _violated(report):
             if not _small(guard["inputs"]):
-                same = [other for other in smaller if (other["expr"], other["node"]) == (guard["expr"], guard["node"]) and _small(other["inputs"])]
+                same = [
+                    other
+                    for other in smaller
+                    if (other["expr"], other["node"]) == (guard["expr"], guard["node"]) and _small(other["inputs"])
+                ]
                 guard = same[0] if same else guard
             chosen.append(guard)
         found[Path(report["path"]).stem] = chosen
@@ -34,7 +38,11 @@ def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, A
 
 def large(path: Path) -> list[Path]:
     """The programs of which a witness is too large to be run."""
-    return [Path(report["path"]) for report in _reports(path) if not all(_small(guard["inputs"]) for guard in _violated(report))]
+    return [
+        Path(report["path"])
+        for report in _reports(path)
+        if not all(_small(guard["inputs"]) for guard in _violated(report))
+    ]
 
 
 def _reports(path: Path) -> list[dict[str, Any]]:
@@ -46,7 +54,9 @@ def _violated(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _small(inputs: dict[str, list[int]] | None) -> bool:
-    return inputs is not None and all(isinstance(shape, list) and prod(shape) <= MOST_ELEMENTS for shape in inputs.values())
+    return inputs is not None and all(
+        isinstance(shape, list) and prod(shape) <= MOST_ELEMENTS for shape in inputs.values()
+    )
 
 
 def run(folder: Path, form: str, seconds: int, alone: Callable[..., None]) -> None:
@@ -78,7 +88,10 @@ def run_one(folder: Path, form: str, kind: str, asked: dict[str, list[dict[str, 
     known: dict[str, tuple[str, str]] = {}
     for spec, guards in asked.items():
         for guard in guards:
-            one = {"spec": spec, **{name: guard[name] for name in ("shown", "cause", "consequence", "inputs", "works", "location")}}
+            one = {
+                "spec": spec,
+                **{name: guard[name] for name in ("shown", "cause", "consequence", "inputs", "works", "location")},
+            }
             one["program"] = one["module"] = "not run: too large" if guard["inputs"] else "not run: no witness"
             if _small(guard["inputs"]):
                 one["program"], one["module"] = _both(program, module, guard["inputs"], known)
@@ -88,7 +101,9 @@ def run_one(folder: Path, form: str, kind: str, asked: dict[str, list[dict[str, 
     return {"stage": "run", "runs": runs}
 
 
-def _both(program: Any, module: Any, shapes: dict[str, list[int]], known: dict[str, tuple[str, str]]) -> tuple[str, str]:
+def _both(
+    program: Any, module: Any, shapes: dict[str, list[int]], known: dict[str, tuple[str, str]]
+) -> tuple[str, str]:
     key = json.dumps(shapes)
     if key not in known:
         known[key] = (outcome(program, module, shapes), outcome(module, module, shapes))
