@@ -31,10 +31,20 @@ from typing import Any
 NAMED = ("batch", "sequence", "target", "frames")
 
 #: Sizes that a machine can run.
-MOST = {"batch": 8, "sequence": 4200, "target": 4200, "frames": 20000, "height": 512, "width": 512}
+MOST = {"batch": 8, "sequence": 4200, "target": 4200, "frames": 40000, "height": 512, "width": 512}
 
-#: The folders of specs: whether sizes have names, and whether they are bounded.
-SPECS = [("named", True, False), ("own_bounded", False, True), ("named_bounded", True, True)]
+#: Of sound, a machine can run more.
+LONG = {**MOST, "batch": 2, "frames": 1_400_000}
+
+#: The folders of specs: whether sizes have names, and their greatest sizes.
+SPECS: list[tuple[str, bool, dict[str, int]]] = [
+    ("named", True, {}),
+    *(
+        (f"{spec}_{kind}", spec == "named", most)
+        for spec in ("own", "named")
+        for kind, most in (("bounded", MOST), ("long", LONG))
+    ),
+]
 
 
 def alone(work: Callable[[], dict[str, Any]], seconds: int, result: Path) -> None:
@@ -105,18 +115,18 @@ def export_one(folder: Path, form: str, kind: str, classes: list[str]) -> dict[s
 
 def write_specs(folder: Path, kind: str, names: dict[str, dict[int, str]]) -> None:
     """The specs of `check`: what a user would write, and sizes that a machine can run."""
-    for spec, named, bounded in SPECS:
+    for spec, named, most in SPECS:
         (folder / spec).mkdir(exist_ok=True)
-        (folder / spec / f"{kind}.spec.py").write_text(spec_text(names, named, bounded))
+        (folder / spec / f"{kind}.spec.py").write_text(spec_text(names, named, most))
 
 
-def spec_text(names: dict[str, dict[int, str]], named: bool, bounded: bool) -> str:
+def spec_text(names: dict[str, dict[int, str]], named: bool, most: dict[str, int]) -> str:
     """A spec in which sizes of one kind have one name, or all are `Dim.AUTO`."""
     used = sorted({size for sizes in names.values() for size in sizes.values() if named and size in NAMED})
-    most = {size: f", max={MOST[size]}" if bounded else "" for size in MOST}
-    lines = [f'{size} = Dim("{size}", min=1{most[size]})' for size in used] + ["dynamic_shapes = {"]
+    lines = [f'{size} = Dim("{size}", min=1{f", max={most[size]}" if most else ""})' for size in used]
+    lines.append("dynamic_shapes = {")
     for name, sizes in names.items():
-        auto = {size: f"Dim.AUTO(max={MOST[size]})" if bounded else "Dim.AUTO" for size in MOST}
+        auto = {size: f"Dim.AUTO(max={most[size]})" if most else "Dim.AUTO" for size in MOST}
         dims = ", ".join(f"{dim}: {size if size in used else auto[size]}" for dim, size in sizes.items())
         lines.append(f'    "{name}": {{{dims}}},')
     return "\n".join([*lines, "}", ""])
@@ -191,8 +201,11 @@ def check(folder: Path, form: str, sizewise: str) -> None:
         # Where a witness is too large for this machine, a smaller one is asked for.
         lines = []
         for path in large(output):
-            asked = ["--spec", str(folder / f"{spec}_bounded" / f"{path.stem}.spec.py"), "--format", "jsonl"]
-            lines.append(subprocess.run([sizewise, "check", str(path), *asked], capture_output=True, text=True).stdout)
+            for kind in ("bounded", "long"):
+                asked = ["--spec", str(folder / f"{spec}_{kind}" / f"{path.stem}.spec.py"), "--format", "jsonl"]
+                lines.append(
+                    subprocess.run([sizewise, "check", str(path), *asked], capture_output=True, text=True).stdout
+                )
         (folder / f"{form}.{spec}_bounded.jsonl").write_text("".join(lines))
 
 

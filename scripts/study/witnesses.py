@@ -9,8 +9,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-#: Elements of an input above which it is not made, and the memory of a run, in bytes.
-MOST_ELEMENTS, MEMORY = 1 << 20, 8 << 30
+#: Elements of an input above which it is not made, tokens and others, and the memory of a run, in bytes.
+MOST_TOKENS, MOST_ELEMENTS, MEMORY = 1 << 16, 1 << 23, 8 << 30
 
 #: How the checks begin that an exported module makes before it runs.
 REFUSALS = ("Guard failed", "Expected input", "Expected shape")
@@ -18,10 +18,12 @@ REFUSALS = ("Guard failed", "Expected input", "Expected shape")
 
 def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, Any]]]:
     """The violations of each program, with sizes that can be run where there are such."""
-    bounded = {report["path"]: report for report in _reports(folder / f"{form}.{spec}_bounded.jsonl")}
+    bounded: dict[str, list[dict[str, Any]]] = {}
+    for report in _reports(folder / f"{form}.{spec}_bounded.jsonl"):
+        bounded.setdefault(report["path"], []).extend(_violated(report))
     found = {}
     for report in _reports(folder / f"{form}.{spec}.jsonl"):
-        smaller = _violated(bounded[report["path"]]) if report["path"] in bounded else []
+        smaller = bounded.get(report["path"], [])
         chosen = []
         for guard in _violated(report):
             if not _small(guard["inputs"]):
@@ -54,9 +56,10 @@ def _violated(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _small(inputs: dict[str, list[int]] | None) -> bool:
-    return inputs is not None and all(
-        isinstance(shape, list) and prod(shape) <= MOST_ELEMENTS for shape in inputs.values()
-    )
+    def fits(name: str, shape: Any) -> bool:
+        return isinstance(shape, list) and prod(shape) <= (MOST_TOKENS if "input_ids" in name else MOST_ELEMENTS)
+
+    return inputs is not None and all(fits(*one) for one in inputs.items())
 
 
 def run(folder: Path, form: str, seconds: int, alone: Callable[..., None]) -> None:
