@@ -199,3 +199,19 @@ fn a_size_is_not_pinned_where_a_range_of_it_is_enough() {
     let specs = found.fixes.iter().filter(|fix| fix.spec.is_some()).count();
     assert_eq!((found.fixes.len(), specs), (1, 1), "{:?}", found.fixes);
 }
+
+#[test]
+fn a_branch_by_size_that_changes_the_rank_is_the_one_that_the_example_takes() {
+    // A squeeze of the last dimension where it is 1, before what wants one rank.
+    let graph = "(float[N, 8, w] x, float[1, 16, 8] k, float[1, 16, 4] r) => (y) \
+                 <int64 two = {2}, int64 n = {1}> { p = MaxPool<kernel_shape = [64], strides = [64]>(x) s = Shape(p) \
+                 d = Gather<axis = 0>(s, two) c = Equal(d, n) \
+                 f = If<then_branch = t () => (a) <int64[1] ax = {2}> { a = Squeeze(p, ax) }, \
+                 else_branch = e () => (b) { b = Identity(p) }>(c) \
+                 z = Constant<value_ints = [0]>() u = Unsqueeze(f, z) y = LSTM<hidden_size = 4>(u, k, r) }";
+    let found = checked(17, graph);
+    assert_eq!(found.verdict, Verdict::Violated, "{:?}", found.undecided);
+    let fix = found.fixes.iter().find_map(|fix| fix.spec.as_ref().filter(|_| fix.is_proved)).expect("a spec");
+    let width = &fix["x"][2];
+    assert_eq!((width["min"].as_i64(), width["max"].as_i64()), (Some(64), Some(127)), "{fix}");
+}
