@@ -22,7 +22,7 @@ frames, or batch, height and width, are `Dim.AUTO`. `sizewise check FOLDER` judg
   at least 1. A violation is an input that this spec allows, and that the archive refuses or on which it fails.
 
 Every violation has a witness. All of them were run in torch: in the loaded archive (`.module()`), and in the eager module that was
-exported. *refuses* is one of the checks that an exported module makes first; *fails* is an error while it runs.
+exported (two of the modules took too much time or memory). *refuses* is one of the checks that an exported module makes first; *fails* is an error while it runs.
 """
 
 FOOT = """
@@ -103,7 +103,7 @@ def verdicts(reports: dict[str, dict[str, Any]], runs: dict[str, list[dict[str, 
         lines.append(
             f"| the archive {says} {'at the witness' if says != 'not run' else '(too large for the machine)'} | {counts[0]} | {counts[1]} |"
         )
-    for says in ("works", "fails"):
+    for says in ("works", "fails", "not run"):
         counts = [sum(outcomes(one)[1] == says for one in every[spec]) for spec in ("own", "named")]
         lines.append(f"| the module {says} there | {counts[0]} | {counts[1]} |")
     for says in ("works", "fails", "refuses"):
