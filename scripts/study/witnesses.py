@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
@@ -11,6 +12,9 @@ from typing import Any
 
 #: Elements of an input above which it is not made, tokens and others, and the memory of a run, in bytes.
 MOST_TOKENS, MOST_ELEMENTS, MEMORY = 1 << 16, 1 << 23, 8 << 30
+
+#: The seconds of a run.
+SECONDS = 60
 
 #: How the checks begin that an exported module makes before it runs.
 REFUSALS = ("Guard failed", "Expected input", "Expected shape")
@@ -118,12 +122,22 @@ def outcome(runs: Any, module: Any, shapes: dict[str, list[int]]) -> str:
     import torch
     from architectures import inputs_of
 
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(SECONDS)
     try:
         with torch.no_grad():
             runs(**inputs_of(module, shapes))
+    except TimeoutError:
+        return "not run: time"
     except Exception as error:
         text = " ".join(str(error).split())
         if "can't allocate memory" in text or isinstance(error, MemoryError):
             return "not run: memory"
         return f"{'refuses' if text.startswith(REFUSALS) else 'fails'}: {type(error).__name__}: {text[:200]}"
+    finally:
+        signal.alarm(0)
     return "works"
+
+
+def _late(number: int, frame: Any) -> None:
+    raise TimeoutError
