@@ -124,8 +124,12 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
     let own = inputs(model);
     let (mut sizes, mut filled) = shapes_of(model, &own, request)?;
     values_of(model, &own, request, (&mut sizes, &mut filled))?;
-    let is_given = |input: &&Input| !sizes.contains_key(&input.name) && !filled.contains_key(&input.name);
-    if let Some(input) = own.iter().find(is_given) {
+    let is_missing = |input: &&Input| {
+        let takes_more = input.is_sequence || input.held.is_some();
+        !sizes.contains_key(&input.name)
+            && (input.is_tensor || takes_more && !filled.contains_key(&input.name))
+    };
+    if let Some(input) = own.iter().find(is_missing) {
         return Err(Refusal::invalid(format!("no sizes are given for the input `{}`", input.name)));
     }
     let mut fields = Fields::new();
