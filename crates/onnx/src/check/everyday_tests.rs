@@ -208,5 +208,5 @@ fn a_branch_by_size_that_changes_the_rank_is_the_one_that_the_example_takes() {
     assert_eq!(found.verdict, Verdict::Violated, "{:?}", found.undecided);
     let fix = found.fixes.iter().find_map(|fix| fix.spec.as_ref().filter(|_| fix.is_proved)).expect("a spec");
     let width = &fix["x"][2];
-    assert_eq!((width["min"].as_i64(), width["max"].as_i64()), (Some(64), Some(127)), "{fix}");
+    assert_eq!((width["min"].as_i64(), width["max"].as_i64()), (Some(1), Some(127)), "{fix}");
 }
