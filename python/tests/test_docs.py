@@ -14,7 +14,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.mark.parametrize(
     ("page", "torch"),
-    [("python/README.md", False), ("docs/python.md", True), ("docs/torch.md", True), ("docs/failed_exports.md", True)],
+    [
+        ("README.md", True),
+        ("python/README.md", False),
+        ("docs/contract.md", False),
+        ("docs/data_dependent.md", True),
+        ("docs/failed_exports.md", True),
+        ("docs/first_check.md", True),
+        ("docs/python.md", True),
+        ("docs/torch.md", True),
+    ],
 )
 def test_pages(page: str, torch: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     if torch:
