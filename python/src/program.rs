@@ -42,6 +42,7 @@ impl From<CheckError> for Refusal {
             CheckError::Contract(_)
             | CheckError::Records(_)
             | CheckError::OtherTrace(_)
+            | CheckError::Refuses { .. }
             | CheckError::Cancelled => Kind::Program,
         };
         Refusal(kind, error.to_string())

@@ -52,7 +52,7 @@ pub fn run(options: &GuardsOptions) -> Result<ExitCode> {
     let subject = loaded.subject(options.operators.backend, &["emit", "backend", "output"])?;
     let operators = operators::load_on(&options.operators)?;
     let (code, not_followed) = written(options, &subject, &operators)?;
-    if not_followed > 0 && matches!(subject, Subject::Model(_)) {
+    if not_followed > 0 {
         files::complain(&incomplete(not_followed));
     }
     files::write_bytes(options.output.as_deref(), &code)?;
@@ -87,7 +87,5 @@ fn written(options: &GuardsOptions, subject: &Subject, operators: &Operators) ->
 /// That a checker may accept inputs that the model refuses.
 fn incomplete(nodes: usize) -> String {
     let nodes = if nodes == 1 { "1 node is".to_owned() } else { format!("{nodes} nodes are") };
-    format!(
-        "the guards are incomplete: {nodes} not fully followed, and the model may refuse what they accept"
-    )
+    format!("the guards are incomplete: {nodes} not fully followed, and what they accept may be refused")
 }

@@ -187,7 +187,8 @@ fn help(found: &Findings, has_spec: bool) -> Vec<String> {
                     .to_owned()
             }
             _ if own.iter().any(|condition| !condition.on_sizes) => {
-                "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
+                "no fix: a node refuses some sizes, and no condition is known that says which; `--spec` with the sizes that you use \
+                 says whether these run"
                     .to_owned()
             }
             true => format!("no fix: no narrower spec was found; the model runs only where {named}{more}"),
@@ -364,7 +365,18 @@ fn diagnostics(found: &Findings, has_spec: bool) -> Vec<Diagnostic> {
         );
         Diagnostic { node: Some(node.clone()), ..Diagnostic::new("nothing-works", Level::Note, message) }
     });
-    stated(found).into_iter().chain(incomplete(found)).chain(by_example(found)).chain(nowhere).collect()
+    let notes = stated(found).into_iter().chain(precise(found)).chain(incomplete(found));
+    notes.chain(by_example(found)).chain(nowhere).collect()
+}
+
+/// That sizes are assumed to be such that floats count them exactly.
+fn precise(found: &Findings) -> Option<Diagnostic> {
+    let shown: Vec<String> = found.precise.iter().map(|condition| format!("`{}`", condition.shown)).collect();
+    let message = format!(
+        "assumed: {}; the model counts sizes in floating point, which is exact up to there",
+        shown.join(", ")
+    );
+    (!shown.is_empty()).then(|| Diagnostic::new("sizes-in-floats", Level::Note, message))
 }
 
 /// What the file states of itself, where that is not what the model needs.

@@ -15,6 +15,7 @@ mod nearby;
 mod nowhere;
 mod opened;
 mod outputs;
+mod precise;
 mod quotients;
 mod rejected;
 mod remedies;
@@ -282,9 +283,9 @@ impl Check<'_> {
                 let condition = self.condition_on(guard.origin.0 as usize, simple, because);
                 if is_branch(&guard) {
                     self.decide_branch(condition, simple);
-                    continue;
+                } else if !self.is_assumed_precise(&condition, simple) {
+                    self.decide(condition, simple);
                 }
-                self.decide(condition, simple);
             }
         }
     }

@@ -130,6 +130,8 @@ pub struct Findings {
     pub by_example: Vec<String>,
     /// Conditions that the values of inputs decide when the model runs.
     pub run_time: Vec<LeftToRunTime>,
+    /// Conditions that are assumed: up to sizes that no one has, floats count exactly.
+    pub precise: Vec<Condition>,
     /// The conditions that the file states, which are not assumed, and whether the model needs them.
     pub stated: Vec<(String, Stated)>,
     /// Whether the conditions of the model follow from those that the file states; `None` if it states none.

@@ -68,6 +68,10 @@ impl Check<'_> {
         let both = both.filter(|both| declared.as_ref() != Some(both));
         let opened = if has_spec { None } else { self.opened() };
         self.report.fixes = opened.into_iter().chain(declared).chain(both).chain(narrowed).collect();
+        // A number is of no use where a range keeps all sizes.
+        if self.report.fixes.iter().any(is_best) {
+            self.report.fixes.retain(is_good);
+        }
         // Numbers come last: most sizes are lost there. Equal sizes lose more than ranges.
         self.report.fixes.sort_by_key(|fix| {
             let rejects = fix.rejects != Rejects::Nothing;

@@ -55,8 +55,7 @@ impl Check<'_> {
 
     /// The text of a size that is a multiple of a new name.
     pub(super) fn multiple_of(&self, symbol: Symbol, factor: i64, offset: i64) -> String {
-        let name = self.declared_name(symbol).filter(|name| is_identifier(name));
-        let root = self.new_name(&name.unwrap_or_else(|| "k".to_owned()));
+        let root = self.new_name(&self.identifier(symbol));
         // Where there are no smaller multiples, the offset is what is left over.
         let is_first = offset - factor < self.range(symbol).0;
         let offset = if is_first { offset.rem_euclid(factor) } else { offset };
@@ -64,8 +63,23 @@ impl Check<'_> {
         format!("{factor}*{root}{plus}")
     }
 
-    /// How a condition on one size or two may come to hold: by one name for two sizes, or by the number that a size has
-    /// in the example.
+    /// An identifier for a size, which no other size has: its name, or its place.
+    fn identifier(&self, symbol: Symbol) -> String {
+        if let Some(name) = self.declared_name(symbol).filter(|name| is_identifier(name)) {
+            return name;
+        }
+        let at = self.symbolic.symbols.iter().position(|(known, _)| *known == symbol);
+        let place = at.and_then(|at| self.symbolic.symbols[at].1.source.as_ref());
+        let place =
+            place.filter(|(input, _)| is_identifier(input)).map(|(input, dim)| format!("{input}_{dim}"));
+        let is_taken = |name: &String| {
+            self.symbolic.symbols.iter().any(|(_, named)| named.declared.as_ref() == Some(name))
+        };
+        place.filter(|name| !is_taken(name)).unwrap_or_else(|| format!("k{}", at.unwrap_or_default()))
+    }
+
+    /// How a condition on one size or two may come to hold: by one name for two sizes, or, if it says what a size is, by
+    /// the number that it has in the example.
     pub(super) fn remedy(&self, condition: Expr) -> Option<Remedy> {
         let mut places = Vec::new();
         for symbol in &self.walk.env.pool.free_symbols(&[condition]) {
@@ -89,7 +103,8 @@ impl Check<'_> {
                 let (name, kept, replaced) = pairs.into_iter().next()?;
                 (Size::Name(name), pool.symbol_expr(kept), replaced)
             }
-            [only] => {
+            // Those who have other sizes than the example have no use for its number where a bound is asked for.
+            [only] if self.is_equation(condition) => {
                 let number = self.symbolic.hint(only)?;
                 (Size::Number(number), pool.int(number), only)
             }
