@@ -8,6 +8,8 @@ mod command;
 mod condition_texts;
 mod conformance;
 mod constants;
+#[cfg(feature = "cli")]
+mod contract_files;
 mod contracts;
 mod costs;
 mod coverage;

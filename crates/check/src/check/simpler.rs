@@ -26,17 +26,12 @@ impl Examination<'_, '_> {
         let violated: Vec<usize> = (0..self.report.guards.len())
             .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
             .collect();
-        let is_bound = |e: Expr| {
-            let sum = base.pool.as_func(e, Func::NotPositive);
-            sum.is_some_and(|sum| {
-                base.pool.poly(sum[0]).terms.iter().all(|(t, _)| base.pool.as_symbol(*t).is_some())
-            })
-        };
         let mut pool = base.pool.clone();
         let mut facts = base.known_facts().clone();
         // Those that are errors of their own: what follows from others is not shown.
         let shown = violated.iter().zip(&self.violated).filter(|(i, _)| !self.report.guards[**i].follows);
-        let bounds: Vec<Expr> = shown.map(|(_, o)| o.condition).filter(|&e| is_bound(e)).collect();
+        let bounds: Vec<Expr> =
+            shown.map(|(_, o)| o.condition).filter(|&e| is_bound(&base.pool, e)).collect();
         for &bound in &bounds {
             facts.assume(&mut pool, bound);
         }
@@ -47,7 +42,7 @@ impl Examination<'_, '_> {
         };
         let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
-        for (i, condition) in open {
+        for &(i, condition) in &open {
             let simple = simpler(&mut pool, &facts, &bounds, condition);
             // A bound says no more than itself under the bounds.
             let shorter = |pool: &mut Pool| match bounds.contains(&condition) {
@@ -55,15 +50,40 @@ impl Examination<'_, '_> {
                 false => simplify(pool, &mut facts.clone(), condition, &Budget::small()),
             };
             let simple = simple.unwrap_or_else(|| shorter(&mut pool));
-            if self.holds_in_example(&pool, i, simple) {
-                // The other errors' bounds exclude this example, so that it says nothing of the simple form.
-                continue;
+            self.put(&pool, &facts, i, simple);
+        }
+        // Where some sizes are multiples, the other conditions speak of multiples: `d != 4` is `d >= 8` then.
+        let is_congruence = |e: &Expr| {
+            let parts = pool.reachable(&[*e]);
+            parts.into_iter().any(|part| pool.as_func(part, Func::Mod).is_some())
+        };
+        let (multiples, others): (Vec<_>, Vec<_>) =
+            self.simple.iter().copied().partition(|(_, e)| is_congruence(e));
+        let known: Vec<Expr> = bounds.iter().copied().chain(multiples.iter().map(|(_, e)| *e)).collect();
+        for &(_, multiple) in &multiples {
+            facts.assume(&mut pool, multiple);
+        }
+        let is_other = |(i, _): &&(usize, Expr)| multiples.iter().all(|(at, _)| at != i);
+        for &(i, condition) in open.iter().filter(is_other).filter(|_| !multiples.is_empty()) {
+            let simple = others.iter().find(|(at, _)| *at == i).map_or(condition, |(_, simple)| *simple);
+            if let Some(simple) = simpler(&mut pool, &facts, &known, simple) {
+                self.simple.retain(|(at, _)| *at != i);
+                self.put(&pool, &facts, i, simple);
             }
-            let shown = summary::shown_in(self.assumptions, &pool, readable(&pool, &facts, simple));
-            if shown.chars().count() < self.report.guards[i].shown.chars().count() || is_bound(simple) {
-                self.report.guards[i].shown = shown;
-                self.simple.push((i, simple));
-            }
+        }
+    }
+
+    /// Shows a condition in a simpler form, if its example breaks that as well.
+    fn put(&mut self, pool: &Pool, facts: &Facts, at: usize, simple: Expr) {
+        if self.holds_in_example(pool, at, simple) {
+            // The other errors' bounds exclude this example, so that it says nothing of the simple form.
+            return;
+        }
+        let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, simple));
+        let before = self.report.guards[at].shown.chars().count();
+        if shown.chars().count() < before || is_bound(pool, simple) {
+            self.report.guards[at].shown = shown;
+            self.simple.push((at, simple));
         }
     }
 
@@ -138,6 +158,12 @@ pub(super) fn simpler(pool: &mut Pool, facts: &Facts, bounds: &[Expr], condition
     (same(condition, guess) && same(guess, condition)).then_some(guess)
 }
 
+/// Whether a condition bounds a sum of sizes.
+fn is_bound(pool: &Pool, e: Expr) -> bool {
+    let sum = pool.as_func(e, Func::NotPositive);
+    sum.is_some_and(|sum| pool.poly(sum[0]).terms.iter().all(|(t, _)| pool.as_symbol(*t).is_some()))
+}
+
 /// The least sizes that a symbol may have.
 fn sizes(facts: &Facts, symbol: Symbol, count: i64) -> Option<Vec<i64>> {
     let range = facts.range(symbol)?;
@@ -157,6 +183,12 @@ fn product(sizes: &[Vec<i64>]) -> Vec<Vec<i64>> {
 
 /// What the sizes at which a condition holds have in common, and those at which it fails have not.
 fn guess(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[Vec<i64>]) -> Option<Expr> {
+    if let ([symbol], [only]) = (symbols, holds)
+        && fails.len() > 1
+    {
+        let (e, size) = (pool.symbol_expr(*symbol), pool.int(only[0]));
+        return Some(pool.eq(e, size));
+    }
     if fails.is_empty() || holds.len() < 2 {
         return None;
     }
@@ -225,6 +257,8 @@ mod tests {
             ("Eq(2*b*(t//2), b*t)", Some("t % 2 == 0")),
             ("Ne(2*(t//2), t)", Some("t % 2 != 0")),
             ("t//5 >= 7", Some("t >= 35")),
+            ("Eq(6*(t//6), 6)", None),
+            ("And(Eq(t//2, 6), Eq(Mod(t, 2), 0))", Some("t == 12")),
             ("Ne(b*(t//2) + b, 5*(t//2) + 5)", Some("b != 5")),
             ("Eq(16*(h//4)*(t//4), h*t)", Some("h % 4 == 0 and t % 4 == 0")),
             // It holds of no multiples alone, and of no range.
