@@ -55,6 +55,8 @@ mod queries;
 mod reading;
 mod readings;
 mod recorded;
+#[cfg(feature = "cli")]
+mod reference;
 mod replay;
 mod report_schema;
 mod reports;
