@@ -49,6 +49,6 @@ pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
 pub use explain::Dimension;
 pub use outline::outline;
 pub use own_spec::Widest;
-pub use readable::readable;
+pub use readable::{readable, simplest};
 pub use session::Session;
 pub use summary::{hash, tool};

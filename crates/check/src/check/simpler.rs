@@ -73,7 +73,7 @@ impl Examination<'_, '_> {
 }
 
 /// A simpler condition that is the same under the facts, of which these are bounds.
-fn simpler(pool: &mut Pool, facts: &Facts, bounds: &[Expr], condition: Expr) -> Option<Expr> {
+pub(super) fn simpler(pool: &mut Pool, facts: &Facts, bounds: &[Expr], condition: Expr) -> Option<Expr> {
     let symbols = pool.free_symbols(&[condition]);
     let count = *TRIED.get(symbols.len().checked_sub(1)?)?;
     let sizes: Vec<Vec<i64>> = symbols.iter().map(|&s| sizes(facts, s, count)).collect::<Option<_>>()?;

@@ -5,7 +5,6 @@ mod broadcast;
 mod contract;
 mod data;
 mod declare;
-mod factors;
 mod fixes;
 mod integers;
 mod multiples;
@@ -15,12 +14,10 @@ mod nearby;
 mod nowhere;
 mod opened;
 mod outputs;
-mod quotients;
 mod rejected;
 mod remedies;
 mod run_time;
 mod samples;
-mod simple;
 mod smaller;
 mod value_info;
 
@@ -40,7 +37,7 @@ use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
 use crate::walk::{NOT_FOLLOWED, Walk};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::readable;
+use sizewise_check::check::{readable, simplest};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Func, Int, Symbol};
@@ -258,9 +255,11 @@ impl Check<'_> {
             if !seen.insert(guard.condition) {
                 continue;
             }
-            let simple = self.symbolic.simplified(&mut before, guard.condition);
+            let simple = {
+                let (pool, facts) = before.facts();
+                simplest(pool, facts, guard.condition)
+            };
             let wide = self.with_ones(guard.clause.name(), simple);
-            let simple = self.symbolic.with_multiples(&mut before, simple);
             before.assume(guard.condition);
             // What has to hold together is asked for one by one.
             let parts = match before.pool.as_func(simple, Func::And) {

@@ -7,7 +7,7 @@ use super::ways::is_branch;
 use crate::read::Model;
 use crate::shape::RunTime;
 use crate::walk::{Given, Step, Walk, inputs};
-use sizewise_check::check::readable;
+use sizewise_check::check::{readable, simplest};
 use sizewise_check::report::{Cause, Condition, Explanation};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -106,8 +106,10 @@ fn simple_guards(symbolic: &Symbolic, walk: &Walk) -> Vec<Option<Expr>> {
         if declared.statically(guard.condition) == Some(true) {
             return None;
         }
-        let simple = symbolic.simplified(&mut before, guard.condition);
-        let simple = symbolic.with_multiples(&mut before, simple);
+        let simple = {
+            let (pool, facts) = before.facts();
+            simplest(pool, facts, guard.condition)
+        };
         before.assume(guard.condition);
         Some(simple)
     });

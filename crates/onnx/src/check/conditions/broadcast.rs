@@ -1,7 +1,7 @@
 //! Broadcasts that the example decides: a size of 1 on the other side would do as well.
 use super::{Check, Condition};
 use rustc_hash::FxHashMap;
-use sizewise_check::check::readable;
+use sizewise_check::check::{readable, simplest};
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Func, Node, Value};
 
@@ -54,8 +54,8 @@ impl Check<'_> {
         }
         let wide = env.pool.or(&ways);
         (wide != condition).then(|| {
-            let wide = self.symbolic.simplified(&mut env, wide);
-            self.symbolic.with_multiples(&mut env, wide)
+            let (pool, facts) = env.facts();
+            simplest(pool, facts, wide)
         })
     }
 

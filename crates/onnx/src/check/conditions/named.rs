@@ -1,6 +1,5 @@
 //! How conditions come to hold by what the model declares: names, expressions over names, and numbers.
 use super::Check;
-use super::simple::without_common_factors;
 use crate::check::names;
 use crate::walk::{Given, declared};
 use sizewise_expr::escape::is_identifier;
@@ -116,9 +115,8 @@ impl Check<'_> {
 
     /// What one symbol is by names of others, where a difference is 0: a sum of them.
     fn solved(&self, difference: Expr) -> Option<(String, Symbol)> {
-        // A clone is a handle of the same pool.
-        let mut pool = self.walk.env.pool.clone();
-        let (poly, _) = without_common_factors(&mut pool, difference);
+        let pool = &self.walk.env.pool;
+        let poly = pool.poly(difference);
         let name = |symbol| self.declared_name(symbol).filter(|name| is_identifier(name));
         let solved = |at: usize| {
             let replaced = pool.as_symbol(poly.terms[at].0)?;
@@ -133,7 +131,7 @@ impl Check<'_> {
                 name(pool.as_symbol(*term)?).filter(|_| factor.is_positive())?;
             }
             let rest = pool.clone().from_poly(&rest);
-            let text = print::python(&pool, rest, &|symbol| name(symbol).unwrap_or_default());
+            let text = print::python(pool, rest, &|symbol| name(symbol).unwrap_or_default());
             Some((text, replaced))
         };
         // A size without a name is the first to get one.
