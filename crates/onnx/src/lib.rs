@@ -10,7 +10,6 @@ pub mod proto;
 pub mod query;
 pub mod read;
 pub mod redeclare;
-pub mod report;
 pub mod shape;
 pub mod subject;
 pub mod text;

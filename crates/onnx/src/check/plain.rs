@@ -5,7 +5,8 @@ use sizewise_solve::{Budget, simplify};
 
 /// The size without cases that what is known excludes.
 pub(super) fn plain(env: &mut ShapeEnv, e: Expr) -> Expr {
-    let is_case = |part: &Expr| matches!(env.pool.as_call(*part), Some((Func::Max | Func::Min | Func::Ite, _)));
+    let is_case =
+        |part: &Expr| matches!(env.pool.as_call(*part), Some((Func::Max | Func::Min | Func::Ite, _)));
     if !env.pool.reachable(&[e]).iter().any(is_case) {
         return e;
     }
