@@ -28,13 +28,13 @@ pub fn readable(pool: &Pool, facts: &Facts, condition: Expr) -> Expr {
 }
 
 /// The simplest condition that was found which is the same wherever the facts hold: `n == 2` for `n*m == 2*m`, `h % 4 == 0`
-/// for `4*(h//4) == h`.
+/// for `4*(h//4) == h`. True, if the facts imply it.
 pub fn simplest(pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Expr {
     let simple = simplify(pool, facts, condition, &Budget::small());
     let is_quotient = |e: &Expr| pool.as_func(*e, Func::FloorDiv).is_some();
     let of_quotients = pool.reachable(&[simple]).iter().any(is_quotient);
     let simple = of_quotients.then(|| simpler(pool, facts, &[], simple)).flatten().unwrap_or(simple);
-    if pool.as_bool(simple).is_some() { condition } else { simple }
+    if pool.as_bool(simple) == Some(false) { condition } else { simple }
 }
 
 struct Reader<'a> {

@@ -28,10 +28,9 @@ use super::evaluate::evaluate;
 use super::examples::{Walked, walked};
 use super::integers::assume_existing;
 use super::limits::Limits;
-use super::sources::SIZES_DECIDE;
 use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
-use crate::walk::{NOT_FOLLOWED, Walk};
+use crate::walk::Walk;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::{consequences, readable, shown_premise, simplest};
 use sizewise_check::report::{
@@ -306,7 +305,13 @@ impl Check<'_> {
                 let (pool, facts) = before.facts();
                 simplest(pool, facts, guard.condition)
             };
-            let wide = self.with_ones(guard.clause.name(), simple);
+            let (step, clause) = (guard.origin.0 as usize, guard.clause.name());
+            if simple.as_literal_bool() == Some(true) {
+                let implied = self.guard_on(step, guard.condition, clause);
+                self.proved.push(GuardReport { verdict: GuardVerdict::Implied, ..implied });
+                continue;
+            }
+            let wide = self.with_ones(clause, simple);
             before.assume(guard.condition);
             // What has to hold together is asked for one by one.
             let parts = match before.pool.as_func(simple, Func::And) {
@@ -324,7 +329,7 @@ impl Check<'_> {
                     self.wide.insert(simple, wide);
                     self.written.entry(wide).or_insert(guard.condition);
                 }
-                let report = self.guard_on(guard.origin.0 as usize, simple, guard.clause.name());
+                let report = self.guard_on(step, simple, clause);
                 if is_branch(&guard) {
                     self.decide_branch(report, simple);
                 } else {
@@ -398,7 +403,7 @@ impl Check<'_> {
         let shown = data.map(|data| data.elements(self.model));
         let guard = GuardReport {
             verdict: GuardVerdict::Violated,
-            witness: Some(self.symbolic.named_sizes(&inputs)),
+            witness: Some(self.named_sizes(&inputs)),
             inputs: Some(report::shapes_json(&inputs)),
             consequence: Some(format!(
                 "the model refuses it{}: {message}",
@@ -441,56 +446,6 @@ impl Check<'_> {
     /// Whether the model accepts sizes, with the elements of `eval`.
     fn accepts(&self, sizes: &Given) -> bool {
         evaluate(self.model, sizes, &FxHashMap::default()).is_ok()
-    }
-
-    /// What is not known keeps a model from being right for sure.
-    fn open(&mut self) {
-        let unknown = std::mem::take(&mut self.walk.unknown);
-        let of_sizes: FxHashSet<usize> = unknown
-            .iter()
-            .filter(|(_, reason)| reason.ends_with(NOT_FOLLOWED))
-            .map(|(step, _)| *step)
-            .collect();
-        for (step, reason) in unknown {
-            let step = self.walk.steps.get(step);
-            let (node, op) = step.map_or_else(Default::default, |step| (step.node().to_owned(), step.op()));
-            let reason = super::evaluate::without_operator(&reason, &op).to_owned();
-            self.unsupported.push(UnsupportedReport { node, op, reason, stack: Vec::new() });
-            self.lower(Outcome::Unknown);
-        }
-        if self.walk.env.runtime_asserts().is_empty() {
-            return;
-        }
-        let places = self.places_of_data();
-        for assert in self.walk.env.runtime_asserts().to_vec() {
-            let guard = self.guard_on(assert.origin.0 as usize, assert.condition, assert.clause.name());
-            let pool = &self.walk.env.pool;
-            let name = |symbol| match places.get(&symbol) {
-                Some(place) => place.clone(),
-                None => self.symbolic.shown_name(pool, symbol),
-            };
-            let guard = GuardReport { shown: print::python(pool, assert.condition, &name), ..guard };
-            let is_of_sizes = of_sizes.contains(&(assert.origin.0 as usize));
-            self.leave_open(guard, if is_of_sizes { SIZES_DECIDE } else { DATA_DECIDE });
-        }
-    }
-
-    /// Where the sizes stand first that data decide: `nonzero.shape[1]`.
-    fn places_of_data(&self) -> FxHashMap<Symbol, String> {
-        let mut places = FxHashMap::default();
-        for (name, number) in self.model.all_values() {
-            let value = self.walk.values.get(number).and_then(Option::as_ref);
-            let tensor = value.and_then(|value| value.tensor());
-            let sizes = tensor.and_then(|tensor| tensor.shape.as_ref());
-            for (dim, &size) in sizes.into_iter().flatten().enumerate() {
-                if let Some(symbol) = self.walk.env.pool.as_symbol(size)
-                    && self.symbolic.position(symbol).is_none()
-                {
-                    places.entry(symbol).or_insert_with(|| format!("{name}.shape[{dim}]"));
-                }
-            }
-        }
-        places
     }
 }
 

@@ -111,7 +111,8 @@ fn simple_guards(symbolic: &Symbolic, walk: &Walk) -> Vec<Option<Expr>> {
             simplest(pool, facts, guard.condition)
         };
         before.assume(guard.condition);
-        Some(simple)
+        // One that follows from those before restricts no more.
+        (simple.as_literal_bool() != Some(true)).then_some(simple)
     });
     guards.collect()
 }

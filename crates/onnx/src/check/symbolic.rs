@@ -1,14 +1,11 @@
 //! The sizes of a model's inputs as symbols.
-use super::Sizes;
 use super::existing::can_exist;
 use super::limits::{Allowed, Bounds, LEAST, Limits};
 use super::names;
 use crate::read::Model;
 use crate::shape::{Dtype, Value};
 use crate::walk::{Given, Input, inputs, value};
-use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
-use serde_json::Value as Json;
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
@@ -430,15 +427,6 @@ impl Symbolic {
             can_exist(input, &sizes).then(|| (input.name.clone(), sizes))
         };
         self.sizes.iter().enumerate().filter(|(_, (input, _))| input.shape.is_some()).map(of).collect()
-    }
-
-    /// The values of symbols that sizes of inputs give.
-    pub fn named_sizes(&self, inputs: &Sizes) -> IndexMap<String, Json> {
-        let value = |(_, named): &(Symbol, Named)| {
-            let (input, dim) = named.source.as_ref()?;
-            Some((named.name.clone(), Json::from(*inputs.get(input)?.get(*dim)?)))
-        };
-        self.symbols.iter().filter_map(value).collect()
     }
 
     /// What is assumed of the sizes, as conditions: their ranges, and those of sizes that are expressions.

@@ -19,6 +19,7 @@ use sizewise_check::report::{
 };
 use sizewise_check::spec::Spec;
 use sizewise_env::GuardKind;
+use sizewise_expr::Symbol;
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
@@ -101,6 +102,15 @@ impl Check<'_> {
             ..report
         };
         Report { dimensions: dimensions(&report), ..report }
+    }
+
+    /// The values of symbols that sizes of inputs give.
+    pub(super) fn named_sizes(&self, inputs: &Sizes) -> IndexMap<String, Json> {
+        let value = |(_, named): &(Symbol, Named)| {
+            let (input, dim) = named.source.as_ref()?;
+            Some((named.name.clone(), Json::from(*inputs.get(input)?.get(*dim)?)))
+        };
+        self.symbolic.symbols.iter().filter_map(value).collect()
     }
 
     /// Whether the model is known to run wherever all conditions hold, with values that suit its operators.
