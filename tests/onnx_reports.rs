@@ -1,8 +1,8 @@
 //! What `sizewise check` says of ONNX models, in every form of the report.
 use assert_cmd::Command;
 use serde_json::Value;
+use sizewise::onnx::check::report;
 use sizewise::onnx::read::Model;
-use sizewise::onnx::report::report;
 use sizewise::report::{Assumed, GuardReport, GuardVerdict, Style, to_text};
 use sizewise::solve::Budget;
 use std::path::PathBuf;

@@ -311,7 +311,8 @@ impl Check<'_> {
                 self.proved.push(GuardReport { verdict: GuardVerdict::Implied, ..implied });
                 continue;
             }
-            let wide = self.with_ones(clause, simple);
+            // Either size of a broadcast is as the walk has written it.
+            let wide = self.with_ones(clause, guard.condition).filter(|&wide| wide != simple);
             before.assume(guard.condition);
             // What has to hold together is asked for one by one.
             let parts = match before.pool.as_func(simple, Func::And) {

@@ -324,7 +324,7 @@ fn a_size_is_declared_as_it_is_computed_of_others() {
                   k = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>() u = Resize<mode = \"nearest\">(v, , k) \
                   y = Concat<axis = 1>(u, s) }";
     for (body, expected) in [
-        (part, "declare z.shape[1] as max(0, n // 2 - 1)"),
+        (part, "declare z.shape[1] as max(1, n // 2) - 1"),
         (pooled, "declare s.shape[2] as 2*max(1, h // 2)"),
     ] {
         let found = check(&read(body));

@@ -301,7 +301,7 @@ fn data_that_decide_how_many_parts_there_are_decide_positions() {
                  o = SequenceAt(q, z) }";
     let report = checked(graph);
     let positions: Vec<_> =
-        report.runtime_asserts.iter().filter(|left| left.message.contains("Sequence.C2")).collect();
+        report.runtime_asserts.iter().filter(|left| left.message.ends_with("(Sequence.C2)")).collect();
     assert!(matches!(positions[..], [left] if left.inputs == ["d"]), "{report:?}");
 }
 

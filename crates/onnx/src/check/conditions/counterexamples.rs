@@ -117,8 +117,9 @@ impl Check<'_> {
         let is_alone = near.first().is_some_and(|(broken, _)| *broken == 0);
         let mut all: Vec<(Witness, bool)> =
             near.into_iter().map(|(broken, witness)| (witness, broken == 0)).collect();
-        if !is_alone {
-            all.splice(0..0, self.breaking_alone(condition).map(|witness| (witness, true)));
+        if !is_alone && let Some(witness) = self.breaking_alone(condition) {
+            let is_small = witness.iter().all(|(_, size)| *size <= Int::from(LARGE));
+            all.insert(if is_small { 0 } else { all.len() }, (witness, true));
         }
         if let Some(found) = found {
             // First with the example's sizes in the place of those that the condition does not speak of.

@@ -28,10 +28,10 @@ const MAX_VISITED: usize = 200_000;
 const MAX_PAIRED: usize = 4;
 /// The most choices of dimensions that get a name.
 const MAX_OPENED: usize = 8;
-/// Sizes around which conditions are looked at: of first dimensions, which are batches and rarely have to be multiples, and of
-/// others, of which they are.
-const BATCHES: [i64; 5] = [7, 11, 13, 2, 1];
-const OTHERS: [i64; 8] = [64, 48, 16, 8, 24, 4, 2, 1];
+/// Sizes around which conditions are looked at. Of several sizes that a condition ties, those that need not be multiples are
+/// none: first dimensions, which are batches, before others.
+const ODD: [i64; 3] = [7, 11, 13];
+const EVEN: [i64; 8] = [64, 48, 16, 8, 24, 4, 2, 1];
 /// The most choices of them.
 const MAX_TRIED: usize = 4_096;
 
@@ -74,7 +74,7 @@ pub(super) struct Fix {
 
 impl Fix {
     /// What makes it worse than others: that it loses sizes or leaves something open, numbers, ends of ranges, and its length.
-    fn rank(&self) -> (bool, bool, usize, usize, usize) {
+    fn rank(&self) -> (bool, bool, usize, bool, usize, usize) {
         let declared = self.changes.iter().filter(|change| !change.is_output && change.is_number()).count();
         let count = |spec: &Option<Json>, is: fn(&Json) -> bool| {
             let inputs =
@@ -84,7 +84,9 @@ impl Fix {
         let more = |is: fn(&Json) -> bool| count(&self.spec, is).saturating_sub(count(&self.before, is));
         let numbers = declared + more(Json::is_number);
         let ends = more(|entry| entry.get("max").is_some_and(Json::is_number));
-        (self.rejects != Rejects::Nothing, !self.is_proved, numbers, ends, self.changes.len())
+        // A change of the model's own declarations is simpler than a spec.
+        let needs_spec = self.spec.is_some();
+        (self.rejects != Rejects::Nothing, !self.is_proved, numbers, needs_spec, ends, self.changes.len())
     }
 
     fn is_best(&self) -> bool {
@@ -325,12 +327,15 @@ impl Check<'_> {
             let named = self.symbolic.position(*symbol).map(|at| &self.symbolic.symbols[at].1);
             named.and_then(|named| named.source.as_ref()).is_some_and(|(_, dim)| *dim == 0)
         };
-        let symbols = pool.free_symbols(conditions);
+        let mut symbols = pool.free_symbols(conditions);
+        symbols.sort_by_key(|symbol| (!is_batch(symbol), self.symbolic.position(*symbol)));
+        let own = conditions.iter().map(|&condition| pool.free_symbols(&[condition]));
+        let tied: FxHashSet<Symbol> = own.filter(|own| own.len() > 1).flatten().collect();
         let of = |symbol: &Symbol| {
             let (min, max) = self.range(*symbol);
-            let sizes: &[i64] = if is_batch(symbol) && symbols.len() > 1 { &BATCHES } else { &OTHERS };
-            let inside =
-                sizes.iter().copied().filter(|&size| size >= min && max.is_none_or(|max| size <= max));
+            let odd: &[i64] = if tied.contains(symbol) { &ODD } else { &[] };
+            let sizes = odd.iter().chain(&EVEN).copied();
+            let inside = sizes.filter(|&size| size >= min && max.is_none_or(|max| size <= max));
             inside.chain(self.near.get(symbol).and_then(Int::to_i64)).collect::<Vec<i64>>()
         };
         let choices: Vec<Vec<i64>> = symbols.iter().map(of).collect();
