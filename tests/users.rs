@@ -264,6 +264,27 @@ fn a_spec_that_allows_too_much_gets_counterexamples_and_a_fix_that_works() {
     }
 }
 
+/// torch looks an assumption up when the module asks: it finds `n % 2 == 0` in it, but not one question in another.
+#[test]
+fn an_exact_fix_assumes_what_torch_finds_in_it() {
+    for (program, expected) in [
+        ("odd_thirds", vec!["(n // 3) % 2 == 1"]),
+        ("parity", vec!["n % 2 == 0"]),
+        ("remainder_1_of_3", vec!["n % 3 == 1"]),
+        ("not_one_fifth", vec!["n // 5 != 1"]),
+        ("sizes_differ", vec!["a != b"]),
+        ("three_causes", vec!["n >= 10", "n % 4 == 0", "n % 3 == 0"]),
+    ] {
+        let any = json!({"min": 0, "max": null});
+        let spec = match program {
+            "sizes_differ" => json!({"vars": {"a": any, "b": any}, "params": {"x": ["a"], "y": ["b"]}}),
+            _ => json!({"vars": {"n": any}, "params": {"x": ["n"]}}),
+        };
+        let report = check(program, &spec);
+        assert_eq!(report.fixes[0].assumptions, expected, "{program}");
+    }
+}
+
 #[test]
 fn a_spec_that_is_right_is_accepted() {
     for (need, program, spec) in [

@@ -149,17 +149,17 @@ class Writer:
         said = [f"strides = {strides}"]
         if op in ("MaxPool", "AveragePool", "LpPool"):
             said.append(f"kernel_shape = {kernel}")
-            if rng.random() < 0.75:
+            if rng.random() < 0.6:
                 pads = [rng.randint(0, max(k - 1, 0)) for k in kernel + kernel]
                 said.append(f"pads = {pads}")
-            elif rng.random() < 0.5:
+            elif rng.random() < 0.7:
                 said.append(f'auto_pad = "{rng.choice(["SAME_UPPER", "SAME_LOWER", "VALID"])}"')
             least = {"MaxPool": 10, "AveragePool": 10, "LpPool": 18}[op]
             if self.version >= least and rng.random() < 0.7:
                 said.append("ceil_mode = 1")
             dilated = {"MaxPool": 10, "AveragePool": 19, "LpPool": 18}[op]
-            if self.version >= dilated and rng.random() < 0.2:
-                said.append("dilations = [2, 1]")
+            if self.version >= dilated and rng.random() < 0.3:
+                said.append(f"dilations = {[rng.randint(1, 3) for _ in range(2)]}")
             self.node(op, attributes=f"<{', '.join(said)}>")
         else:
             channels = self.sizes[1]
@@ -173,7 +173,7 @@ class Writer:
     def behind(self):
         """A node that asks for sizes."""
         rng = self.rng
-        kind = rng.choice("squeeze squeeze reshape flatten add matmul concat unsqueeze split global gemm".split())
+        kind = rng.choice("squeeze squeeze reshape flatten add matmul concat unsqueeze split global gemm branch".split())
         if kind == "squeeze":
             axes = rng.choice([[2], [3], [2, 3], [0], [1], [-1], []])
             if self.version < 13:
@@ -206,6 +206,25 @@ class Writer:
             self.lines.append(f"{self.last} = Add({first}, {second})")
         elif kind == "global":
             self.node("GlobalAveragePool")
+        elif kind == "branch":
+            self.branch()
+
+    def branch(self):
+        """An `If` on a size, with a branch that may never run and that may not fit."""
+        rng = self.rng
+        shape, size, condition, name = (self.name() for _ in range(4))
+        at, number = self.weight([], [rng.randint(0, 3)], "int64"), self.weight([], [rng.randint(1, 4)], "int64")
+        self.lines.append(f"{shape} = Shape({self.last})")
+        self.lines.append(f"{size} = Gather({shape}, {at})")
+        self.lines.append(f"{condition} = {rng.choice(['Equal', 'Greater', 'Less'])}({size}, {number})")
+        branches = []
+        for side in ("then", "else"):
+            targets = [[3, 0, -1], [4, 0, 0, 0, -1], [0, 0, -1], [-1], [5, -1], [0, 2, -1]]
+            target, result = self.ints(rng.choice(targets)), f"r{self.count}{side}"
+            made = rng.choice([f"Reshape({self.last}, {target})", f"Neg({self.last})"])
+            branches.append(f"{side}_branch = b{result} () => ({result}) {{ {result} = {made} }}")
+        self.lines.append(f"{name} = If({condition}) <{', '.join(branches)}>")
+        self.last = name
 
     def text(self):
         rng = self.rng

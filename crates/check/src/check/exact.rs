@@ -14,7 +14,7 @@ use crate::spec::shapes::{Shapes, bound, declaration, in_python};
 use crate::spec::{Assumptions, Spec};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::read;
-use sizewise_expr::{Expr, Pool, Symbol, is_cancelled};
+use sizewise_expr::{Expr, Func, Pool, Symbol, is_cancelled};
 use sizewise_solve::{Budget, Verdict, decide, minimize, requirements, simplify};
 
 /// What is said of a fix of a Dim spec in the other language.
@@ -139,12 +139,23 @@ fn needed(examined: &mut Examined, budget: &Budget) -> Option<Vec<String>> {
         let simple = simplify(pool, &mut facts.clone(), condition, &Budget { rlimit: 0, ..budget.clone() });
         // What never holds is shown as the program has it.
         let simple = if pool.as_bool(simple).is_some() { condition } else { readable(pool, facts, simple) };
+        let simple = if torch_uses(pool, simple) { simple } else { condition };
         let text = text(pool, simple, &names).or_else(|| text(pool, condition, &names))?;
         if !texts.contains(&text) {
             texts.push(text);
         }
     }
     (!texts.is_empty()).then_some(texts)
+}
+
+/// Whether torch knows more of an assumption than that this very condition holds: it does of bounds, equations and
+/// multiples of a number. Any other remainder or quotient is of use only in the form in which the program asks for it:
+/// torch 2.15 does not see `(n // 3) % 2 == 1` in `n % 6 >= 3`.
+fn torch_uses(pool: &Pool, condition: Expr) -> bool {
+    let divides = |e: &Expr| matches!(pool.as_call(*e), Some((Func::Mod | Func::FloorDiv, _)));
+    let is_zero = pool.as_func(condition, Func::IsZero);
+    let is_multiple = is_zero.is_some_and(|operands| pool.as_func(operands[0], Func::Mod).is_some());
+    is_multiple || !pool.reachable(&[condition]).iter().any(divides)
 }
 
 /// Conditions over the variables in the environment's own symbols.
@@ -187,7 +198,10 @@ fn smallest(assumptions: &mut Assumptions, conditions: &[Expr], budget: &Budget)
             Verdict::Implied { .. } => drop(kept.remove(i)),
             _ => {
                 let simple = simplify(pool, &mut others, kept[i], budget);
-                kept[i] = readable(pool, facts, simple);
+                let simple = readable(pool, facts, simple);
+                if torch_uses(pool, simple) {
+                    kept[i] = simple;
+                }
             }
         }
     }

@@ -132,6 +132,13 @@ fn branches_are_merged_before_version_11() {
         ("[3,m]", "r = Transpose(x)", Verdict::Ok, Verdict::Ok),
         ("[n,m]", "r = Flatten<axis = 1>(x)", Verdict::Ok, Verdict::Ok),
         ("[n,m]", "s = Constant<value = int64[1] {-1}>() r = Reshape(x, s)", Verdict::Violated, Verdict::Ok),
+        // The branch that refuses the example is inferred all the same.
+        (
+            "[2,m]",
+            "s = Constant<value = int64[3] {5, -1, 1}>() r = Reshape(x, s)",
+            Verdict::Unknown,
+            Verdict::Violated,
+        ),
         ("[n,m]", "r = Constant<value = float[2] {5, 5}>()", Verdict::Violated, Verdict::Ok),
         ("[n,m]", "r = Constant<value = float[1,2] {5, 5}>()", Verdict::Ok, Verdict::Ok),
         ("[2,m]", "r = Constant<value = float[1,2] {5, 5}>()", Verdict::Violated, Verdict::Ok),

@@ -77,13 +77,13 @@ fn symbol(env: &mut ShapeEnv, count: &mut usize) -> Expr {
     env.declare(&name, ValueRange::at_least(Int::from(1)), info)
 }
 
-/// The refusal among failures that does not depend on the sizes of inputs.
-fn lasting(failures: &[Failure]) -> Option<KernelError> {
+/// The refusal among failures that does not depend on the sizes of inputs: its condition holds for none of them.
+fn lasting(env: &mut ShapeEnv, failures: &[Failure]) -> Option<KernelError> {
     let mut found = None;
     for Failure { error, .. } in failures {
         match error {
             KernelError::Invalid { condition, clause, .. }
-                if condition.is_none_or(|e| e.as_literal_bool() == Some(false)) =>
+                if condition.is_none_or(|condition| env.statically_known(condition) == Some(false)) =>
             {
                 // Types are looked at in all graphs; some other conditions only when a node runs.
                 if clause.name().starts_with("schema.") {
@@ -143,10 +143,10 @@ impl<'m> Walk<'m> {
         let (outside, failures) = (self.env.clone(), self.failures.len());
         let unsupported = self.unsupported.take();
         let results = self.graph(graph, inputs, scope, frame)?;
+        // They are refusals of the graphs around as well.
+        let refused = lasting(&mut self.env, &self.failures[failures..]);
         let inside = std::mem::replace(&mut self.env, outside);
         self.declare_sizes_of(&inside);
-        // They are refusals of the graphs around as well.
-        let refused = lasting(&self.failures[failures..]);
         let open = self.unsupported.as_ref().map(|(_, message)| KernelError::Unsupported(message.clone()));
         let refused = refused.or(open);
         self.unsupported = unsupported.or(self.unsupported.take());

@@ -30,7 +30,12 @@ fn united(a: &[Option<i64>], b: &[Option<i64>]) -> Vec<Option<i64>> {
 fn merged(output: &ValueInfoProto, value: &Value) -> (Row, bool) {
     let stated = stated_row(output);
     let Some(Tensor { shape: Some(shape), .. }) = value.tensor() else {
-        return (stated, true);
+        let is_inferred = match value {
+            // A node that refuses the sizes of the example makes nothing here; it may at other sizes.
+            Value::Unknown => Known::Maybe,
+            value => value.tensor().map_or(Known::No, |tensor| tensor.at_load.rank),
+        };
+        return (stated, is_inferred == Known::No);
     };
     let made: Vec<Option<i64>> = shape.iter().map(|size| size.as_inline()).collect();
     (declared_and_made(stated, made), value.is_ranked_at_load())
@@ -132,17 +137,27 @@ impl Walk<'_> {
             let has = |(graph, results): (&GraphProto, &[Value])| {
                 Some(merged(graph.output.get(at)?, results.get(at)?))
             };
-            let [Some((Some(a), is_sure)), Some((Some(b), is_other_sure))] = branches.map(has) else {
-                continue;
-            };
-            if agree(&a, &b) {
-                continue;
-            }
-            let message = format!("If: one of its branches makes {}, the other {}", shown(&a), shown(&b));
-            let error = if is_sure && is_other_sure {
-                KernelError::invalid("If.C3", message)
-            } else {
-                KernelError::Unsupported(format!("{message}; whether onnxruntime infers that is not known"))
+            let [Some((a, is_sure)), Some((b, is_other_sure))] = branches.map(has) else { continue };
+            let error = match (&a, &b) {
+                (None, None) => continue,
+                (None, Some(_)) if is_sure => continue,
+                (Some(_), None) if is_other_sure => continue,
+                (Some(a), Some(b)) if agree(a, b) => continue,
+                (Some(a), Some(b)) => {
+                    let message =
+                        format!("If: one of its branches makes {}, the other {}", shown(a), shown(b));
+                    if is_sure && is_other_sure {
+                        KernelError::invalid("If.C3", message)
+                    } else {
+                        KernelError::Unsupported(format!(
+                            "{message}; whether onnxruntime infers that is not known"
+                        ))
+                    }
+                }
+                _ => KernelError::Unsupported(
+                    "If: what onnxruntime infers of one of its branches when it loads the model is not known"
+                        .to_owned(),
+                ),
             };
             if let Some(found) = &mut self.finding {
                 found.merges.insert(place(node), error.clone());

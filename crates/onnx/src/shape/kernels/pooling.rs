@@ -97,21 +97,21 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
         let (before, both) = padding(cx, call, &spatial, (i, size))?;
         let padded = cx.add(size, both);
-        if !ceil {
-            shape.push(truncated(cx, (padded, spatial.kernel[i], stride, dilation))?);
-            continue;
-        }
-        let less = cx.int(spatial.strides[i] - 1);
-        let padded = cx.add(padded, less);
-        let upwards = windows(cx, padded, spatial.kernel[i], stride, dilation);
-        // A window that begins in the padding behind is none.
-        let inside = cx.add(size, before);
-        let inside = cx.sub(inside, 1);
-        let inside = cx.floor_div(inside, stride);
-        let inside = cx.add(inside, 1);
-        let count = cx.min(upwards, inside);
-        // The inference of shapes counts such a window.
-        let differ = upwards.as_inline().zip(count.as_inline()).is_some_and(|(a, b)| a != b);
+        let count = if ceil {
+            let less = cx.int(spatial.strides[i] - 1);
+            let padded = cx.add(padded, less);
+            let upwards = windows(cx, padded, spatial.kernel[i], stride, dilation);
+            // A window that begins in the padding behind is none.
+            let inside = cx.add(size, before);
+            let inside = cx.sub(inside, 1);
+            let inside = cx.floor_div(inside, stride);
+            let inside = cx.add(inside, 1);
+            cx.min(upwards, inside)
+        } else {
+            truncated(cx, (padded, spatial.kernel[i], stride, dilation))?
+        };
+        let inferred = windows_at_load(&spatial, (i, size), ceil);
+        let differ = inferred.zip(count.as_inline()).is_some_and(|(inferred, count)| inferred != count);
         if differ && call.size_at_load(0, if is_last { i + 1 } else { i + 2 }) != Known::No {
             call.misinferred(cx);
         }
@@ -123,6 +123,23 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
         shape[1..].rotate_left(1);
     }
     Ok(shape)
+}
+
+/// The number of windows that the inference of shapes of the ONNX specification counts along dimension `i`, of this size:
+/// padding to the same size fits the dilated window, and a window that begins in the padding behind counts.
+fn windows_at_load(spatial: &Spatial, (i, size): (usize, Expr), ceil: bool) -> Option<i64> {
+    let (size, kernel, stride) = (size.as_inline()?, spatial.kernel[i].as_inline()?, spatial.strides[i]);
+    let reach = (kernel - 1).checked_mul(spatial.dilations[i])?.checked_add(1)?;
+    let padding = match (spatial.auto_pad, spatial.pads[i]) {
+        (AutoPad::SameUpper | AutoPad::SameLower, _) => match size % stride {
+            0 => (reach - stride).max(0),
+            rest => (reach - rest).max(0),
+        },
+        (_, (before, after)) => before.checked_add(after)?,
+    };
+    let room =
+        size.checked_add(padding)?.checked_sub(reach)?.checked_add(if ceil { stride - 1 } else { 0 })?;
+    Some(room.div_euclid(stride) + 1)
 }
 
 /// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) of [`pool`]: it
