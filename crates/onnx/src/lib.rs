@@ -1,6 +1,5 @@
 //! ONNX models: written from exported programs, read, and checked with the shapes of their operators.
 
-mod changed;
 pub mod check;
 pub mod dot;
 pub mod fill;

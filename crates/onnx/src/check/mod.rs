@@ -1,4 +1,5 @@
 //! What models do with inputs: for given sizes, and for all.
+mod changed;
 mod conditions;
 #[cfg(test)]
 mod data_tests;

@@ -4,10 +4,10 @@
 //! numbers, and expressions over names; ranges are a spec.
 use super::declare::Changed;
 use super::named::Solved;
-use super::rejected::Rejects;
+use super::rejected::{Rejects, limits};
 use super::{Check, MAX_VIOLATIONS, Outcome, checked};
 use crate::check::declaration::{Declaration, Declared, differences};
-use crate::check::limits::{LEAST, Limits};
+use crate::check::limits::LEAST;
 use crate::check::symbolic::Symbolic;
 use crate::check::written::{dimension_names, written};
 use crate::read::Model;
@@ -16,7 +16,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 use sizewise_check::check::{as_equal_sizes, propose};
-use sizewise_check::spec::{Change, Spec};
+use sizewise_check::spec::Change;
 use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
 use sizewise_solve::Budget;
 
@@ -474,11 +474,6 @@ impl Check<'_> {
             })
         })
     }
-}
-
-/// What a spec allows of a model, if it fits.
-pub(super) fn limits(model: &Model, spec: &Json) -> Option<Limits> {
-    Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok()
 }
 
 /// What a model declares of its inputs, as a spec: names, numbers, and sizes of at least 1.

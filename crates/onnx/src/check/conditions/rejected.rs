@@ -1,12 +1,13 @@
 //! Whether a fix rejects sizes at which a model runs.
-use super::fixes::limits;
 use super::{Check, Decided, Given, Sizes, decide};
 use crate::check::examples::{SAMPLES, sampled};
+use crate::check::limits::Limits;
 use crate::check::names;
 use crate::check::symbolic::Symbolic;
 use crate::read::Model;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
+use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
 
@@ -144,4 +145,9 @@ impl Check<'_> {
         relations.dedup();
         Some(relations)
     }
+}
+
+/// What a spec allows of a model, if it fits.
+pub(super) fn limits(model: &Model, spec: &Json) -> Option<Limits> {
+    Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok()
 }

@@ -2,7 +2,7 @@
 use super::fixes::Fix;
 use super::rejected::Rejects;
 use super::{Check, DATA_DECIDE, EVAL_DATA_BREAK, GuardReport, Outcome, Violation, checked, decide};
-use crate::changed::changed;
+use crate::check::changed::changed;
 use crate::check::declaration::Declaration;
 use crate::check::limits::Limits;
 use crate::check::shapes::{info, shapes_of};

@@ -1,5 +1,5 @@
 //! What becomes of each size that a fix changes, in words.
-use crate::check::{Declaration, Declared};
+use super::declaration::{Declaration, Declared};
 use crate::read::Model;
 use crate::walk::{Given, inputs};
 use serde_json::Value as Json;
@@ -7,7 +7,7 @@ use sizewise_check::report::Changed;
 use sizewise_check::spec::range_in_words;
 
 /// The sizes of inputs that declarations, and a spec after another one, change. Of dimensions to which the model gives one name, the first stands for all.
-pub(crate) fn changed(
+pub(super) fn changed(
     changes: &[Declaration],
     spec: Option<(&Json, Option<&Json>)>,
     model: &Model,
