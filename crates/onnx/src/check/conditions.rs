@@ -28,11 +28,12 @@ use super::evaluate::evaluate;
 use super::examples::{Walked, walked};
 use super::integers::assume_existing;
 use super::limits::Limits;
+use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
 use crate::read::Model;
 use crate::walk::Walk;
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::{consequences, readable, shown_premise, simplest};
+use sizewise_check::check::{consequences, readable, shown_premise};
 use sizewise_check::report::{
     AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, MismatchReport, Needed, Outcome,
     UnsupportedReport,
@@ -295,16 +296,13 @@ impl Check<'_> {
     fn guards(&mut self) {
         let mut seen = FxHashSet::default();
         let guards = self.walk.env.guards().to_vec();
-        // A condition is put simply where those before it hold.
-        let mut before = self.symbolic.env.clone();
-        for guard in guards {
+        let conditions: Vec<Expr> = guards.iter().map(|guard| guard.condition).collect();
+        let simple = simple_in_turn(&self.symbolic.env, &conditions);
+        let pool = self.symbolic.env.pool.clone();
+        for (guard, simple) in guards.into_iter().zip(simple) {
             if !seen.insert(guard.condition) {
                 continue;
             }
-            let simple = {
-                let (pool, facts) = before.facts();
-                simplest(pool, facts, guard.condition)
-            };
             let (step, clause) = (guard.origin.0 as usize, guard.clause.name());
             if simple.as_literal_bool() == Some(true) {
                 let implied = self.guard_on(step, guard.condition, clause);
@@ -313,9 +311,8 @@ impl Check<'_> {
             }
             // Either size of a broadcast is as the walk has written it.
             let wide = self.with_ones(clause, guard.condition).filter(|&wide| wide != simple);
-            before.assume(guard.condition);
             // What has to hold together is asked for one by one.
-            let parts = match before.pool.as_func(simple, Func::And) {
+            let parts = match pool.as_func(simple, Func::And) {
                 Some(parts) if simple != guard.condition && wide.is_none() => parts.to_vec(),
                 _ => vec![simple],
             };

@@ -1,5 +1,6 @@
 //! Broadcasts that the example decides: a size of 1 on the other side would do as well.
-use super::{Check, GuardReport, Witness, simplest};
+use super::{Check, GuardReport, Witness};
+use sizewise_check::check::simplest;
 use sizewise_expr::{Expr, Func, Node};
 
 /// The clauses of operators whose operands broadcast.

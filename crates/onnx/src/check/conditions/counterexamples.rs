@@ -36,8 +36,8 @@ impl Check<'_> {
             return hints;
         }
         let mut env = self.symbolic.env.clone();
-        let guards = self.walk.env.guards().iter().filter(|guard| !is_branch(guard));
-        guards.for_each(|guard| env.assume(guard.condition));
+        // There the walk goes the same way.
+        self.walk.env.guards().iter().for_each(|guard| env.assume(guard.condition));
         let symbols: Vec<Symbol> = self.symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
         let (pool, facts) = env.facts();
         let found = usual_sizes(pool, facts, &symbols, &FxHashMap::default(), &self.budget);
