@@ -161,7 +161,7 @@ fn specs_are_written() {
             0,
             "h = Dim('h', min=5)\nw = Dim('w', min=5)",
         ),
-        (ROWS, &["spec", "widen", "model.onnx", "--as", "python"], 0, "    'x': [8*_batch, seq],"),
+        (ROWS, &["spec", "widen", "model.onnx", "--as", "python"], 0, "    'x': [batch, 8*_seq],"),
         (KERNEL, &["spec", "init", "model.onnx"], 0, "\"dim\": \"batch\""),
         (RANK, &["spec", "widen", "model.onnx"], 4, ""),
         (JOIN, &["spec", "init", "model.onnx", "--example", "{\"x\": [3, 4]}"], 2, ""),

@@ -3,10 +3,9 @@
 //! The program records a condition in normal form: `(-h) % 4 <= 0`, or with cases that no size can be in. Reports show
 //! `h % 4 == 0`, and only the cases that the ranges of the sizes leave open. It is the same condition for all sizes
 //! that are allowed.
-use super::simpler::simpler;
 use sizewise_expr::range::{Domain, DomainTable};
 use sizewise_expr::{Expr, Func, Int, Pool};
-use sizewise_solve::{Budget, Facts, simplify};
+use sizewise_solve::Facts;
 
 /// Of more parts it is not asked which follow from others.
 const MAX_COMPARED: usize = 16;
@@ -25,16 +24,6 @@ pub fn readable(pool: &Pool, facts: &Facts, condition: Expr) -> Expr {
     let rewritten = Reader { pool: &mut pool, table }.rewritten(condition);
     // Where the ranges decide all of it, the condition is shown as it is.
     if pool.as_bool(rewritten).is_some() { condition } else { rewritten }
-}
-
-/// The simplest condition that was found which is the same wherever the facts hold: `n == 2` for `n*m == 2*m`, `h % 4 == 0`
-/// for `4*(h//4) == h`. True, if the facts imply it.
-pub fn simplest(pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Expr {
-    let simple = simplify(pool, facts, condition, &Budget::small());
-    let is_quotient = |e: &Expr| pool.as_func(*e, Func::FloorDiv).is_some();
-    let of_quotients = pool.reachable(&[simple]).iter().any(is_quotient);
-    let simple = of_quotients.then(|| simpler(pool, facts, &[], simple)).flatten().unwrap_or(simple);
-    if pool.as_bool(simple) == Some(false) { condition } else { simple }
 }
 
 struct Reader<'a> {

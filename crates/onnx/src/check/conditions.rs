@@ -10,6 +10,7 @@ mod fixes;
 mod integers;
 mod named;
 mod outputs;
+mod redeclared;
 mod rejected;
 mod report;
 mod run_time;

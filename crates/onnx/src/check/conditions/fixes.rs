@@ -6,28 +6,23 @@ use super::declare::Changed;
 use super::named::Solved;
 use super::rejected::{Rejects, limits};
 use super::{Check, MAX_VIOLATIONS, Outcome, checked};
-use crate::check::declaration::{Declaration, Declared, differences};
+use crate::check::declaration::{Declaration, differences};
 use crate::check::limits::LEAST;
 use crate::check::symbolic::Symbolic;
 use crate::check::written::{dimension_names, written};
 use crate::read::Model;
-use crate::walk::{Given, inputs};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 use sizewise_check::check::{as_equal_sizes, propose};
 use sizewise_check::spec::Change;
-use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
+use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 use sizewise_solve::Budget;
 
 /// The most rounds of changes that follow each other, and the most checks for one fix; the nodes that may be visited in them.
 const MAX_ROUNDS: usize = 8;
 const MAX_CHECKED: usize = 24;
 const MAX_VISITED: usize = 200_000;
-/// Of more sizes it is not tried which of them have to be equal.
-const MAX_PAIRED: usize = 4;
-/// The most choices of dimensions that get a name.
-const MAX_OPENED: usize = 8;
 /// Sizes around which conditions are looked at. Of several sizes that a condition ties, those that need not be multiples are
 /// none: first dimensions, which are batches, before others.
 const ODD: [i64; 3] = [7, 11, 13];
@@ -37,7 +32,7 @@ const MAX_TRIED: usize = 4_096;
 
 /// How changes of sizes are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Way {
+pub(super) enum Way {
     /// As declarations: sizes that have to be in a range become those of the example.
     Declared,
     /// As declarations where these can say it, and as a spec.
@@ -48,13 +43,13 @@ enum Way {
 
 /// A model with other declarations, and a spec for it.
 #[derive(Clone)]
-struct Draft {
-    model: Model,
-    spec: Option<Json>,
+pub(super) struct Draft {
+    pub model: Model,
+    pub spec: Option<Json>,
     /// What the model with these declarations allows, if there is a spec.
-    before: Option<Json>,
+    pub before: Option<Json>,
     /// Whether it may reject sizes at which the conditions hold.
-    rejects: bool,
+    pub rejects: bool,
 }
 
 /// Declarations and a spec under which a check of the model comes out ok.
@@ -75,18 +70,27 @@ pub(super) struct Fix {
 impl Fix {
     /// What makes it worse than others: that it loses sizes or leaves something open, numbers, ends of ranges, and its length.
     fn rank(&self) -> (bool, bool, usize, bool, usize, usize) {
+        let ends = self.more(|entry| entry.get("max").is_some_and(Json::is_number));
+        // A change of the model's own declarations is simpler than a spec.
+        let needs_spec = self.spec.is_some();
+        let loses = self.rejects != Rejects::Nothing;
+        (loses, !self.is_proved, self.numbers(), needs_spec, ends, self.changes.len())
+    }
+
+    /// How many sizes it fixes to numbers.
+    fn numbers(&self) -> usize {
         let declared = self.changes.iter().filter(|change| !change.is_output && change.is_number()).count();
-        let count = |spec: &Option<Json>, is: fn(&Json) -> bool| {
+        declared + self.more(Json::is_number)
+    }
+
+    /// How many more entries of its spec are so than of what the model allows.
+    fn more(&self, is: fn(&Json) -> bool) -> usize {
+        let count = |spec: &Option<Json>| {
             let inputs =
                 spec.as_ref().and_then(Json::as_object).into_iter().flat_map(|inputs| inputs.values());
             inputs.filter_map(Json::as_array).flatten().filter(|entry| is(entry)).count()
         };
-        let more = |is: fn(&Json) -> bool| count(&self.spec, is).saturating_sub(count(&self.before, is));
-        let numbers = declared + more(Json::is_number);
-        let ends = more(|entry| entry.get("max").is_some_and(Json::is_number));
-        // A change of the model's own declarations is simpler than a spec.
-        let needs_spec = self.spec.is_some();
-        (self.rejects != Rejects::Nothing, !self.is_proved, numbers, needs_spec, ends, self.changes.len())
+        count(&self.spec).saturating_sub(count(&self.before))
     }
 
     fn is_best(&self) -> bool {
@@ -97,17 +101,24 @@ impl Fix {
 impl Check<'_> {
     /// Other declarations, or a narrower spec, under which the model is right, the best first.
     pub(super) fn fixes(&self) -> Vec<Fix> {
-        let ways: &[Way] = match self.symbolic.has_spec {
-            // Under a spec it is the spec that is to change.
-            true => &[Way::Spec],
-            false => &[Way::Declared, Way::Both, Way::Spec],
-        };
-        let mut found: Vec<Fix> =
-            if self.symbolic.has_spec { None } else { self.opened() }.into_iter().collect();
-        for &way in ways {
+        let mut found: Vec<Fix> = Vec::new();
+        // Under a spec it is the spec that is to change.
+        if !self.symbolic.has_spec {
+            found.extend(self.opened());
             if !found.iter().any(Fix::is_best) {
-                found.extend(self.best(way));
+                found.extend(self.best(Way::Declared));
             }
+        }
+        if !found.iter().any(Fix::is_best) {
+            // A change of the model's own declarations is simpler, if it keeps them dynamic.
+            let is_simpler = |known: &Fix, fix: &Fix| known.is_proved && known.numbers() <= fix.numbers();
+            let narrowed = self.best(Way::Spec);
+            let narrowed =
+                narrowed.filter(|fix| fix.is_best() || !found.iter().any(|known| is_simpler(known, fix)));
+            found.extend(narrowed);
+        }
+        if !self.symbolic.has_spec && found.iter().all(|fix| !fix.is_best() && fix.numbers() > 0) {
+            found.extend(self.best(Way::Both));
         }
         found.sort_by_key(Fix::rank);
         let mut seen: Vec<(Vec<Declaration>, Option<Json>)> = Vec::new();
@@ -141,12 +152,12 @@ impl Check<'_> {
         found.into_iter().min_by_key(Fix::rank)
     }
 
-    fn checks_left(&self) -> usize {
+    pub(super) fn checks_left(&self) -> usize {
         (MAX_VISITED / self.model.graph.node.len().max(1)).clamp(1, MAX_CHECKED)
     }
 
     /// Checks a draft, and changes it further until a check comes out ok.
-    fn pursued(&self, mut draft: Draft, way: Way, rounds: usize, left: &mut usize) -> Option<Fix> {
+    pub(super) fn pursued(&self, mut draft: Draft, way: Way, rounds: usize, left: &mut usize) -> Option<Fix> {
         for _ in 0..rounds {
             *left = left.checked_sub(1)?;
             let next = {
@@ -365,114 +376,6 @@ impl Check<'_> {
         let mut sizes = self.near.clone();
         sizes.extend(symbols.iter().zip(found).map(|(symbol, size)| (*symbol, Int::from(size))));
         sizes
-    }
-
-    /// The model with outputs that are declared as they are computed.
-    fn outputs_as_computed(&self) -> Option<Draft> {
-        let mut model = self.model.clone();
-        for wrong in &self.wrong_outputs {
-            let output = model.graph.output.iter_mut().find(|output| output.name == wrong.output);
-            output.into_iter().for_each(|output| wrong.right.write(output));
-        }
-        let is_changed = !differences(&self.model.graph, &model.graph).is_empty();
-        is_changed.then_some(Draft { model, spec: None, before: None, rejects: false })
-    }
-
-    /// The model with other declarations of sizes.
-    fn redeclared(&self, changed: &Changed) -> Draft {
-        let mut model = self.model.clone();
-        self.declare(&mut model, changed);
-        Draft { model, spec: None, before: None, rejects: true }
-    }
-
-    /// The model with numbers for sizes of inputs that outputs, too, have by name, and that are computed as these
-    /// numbers, where a condition on such a size is violated: a batch that a reshape has as a number.
-    fn numbers_of_outputs(&self) -> Option<Draft> {
-        let mut changed = Changed::default();
-        let pool = &self.walk.env.pool;
-        let broken: Vec<Expr> = self.violations.iter().filter_map(|violation| violation.condition).collect();
-        let broken = pool.free_symbols(&broken);
-        for wrong in &self.wrong_outputs {
-            let Declared::Size(_, Some(text)) = &wrong.right else { continue };
-            if text.parse::<i64>().is_err() {
-                continue;
-            }
-            let named = self.symbolic.symbols.iter().filter(|(symbol, named)| {
-                let is_it = named.source.is_some() && named.declared.as_ref() == Some(&wrong.report.recorded);
-                is_it && broken.contains(symbol)
-            });
-            changed.extend(named.map(|(symbol, _)| (*symbol, text.clone())));
-        }
-        (!changed.is_empty()).then(|| self.redeclared(&changed))
-    }
-
-    /// Where a node refuses sizes and no condition says which: the model with one name for two of its sizes, each two
-    /// in turn, and with one for all.
-    fn paired(&self) -> Vec<Draft> {
-        let is_blind = |v: &super::Violation| !v.guard.follows && v.condition.is_none();
-        let named = self.symbolic.symbols.iter().filter(|(_, named)| named.source.is_some());
-        let named: Vec<(Symbol, &String)> =
-            named.filter_map(|(symbol, named)| Some((*symbol, named.declared.as_ref()?))).collect();
-        if named.len() > MAX_PAIRED || !self.violations.iter().any(is_blind) {
-            return Vec::new();
-        }
-        let one_name = |at: usize, others: &[(Symbol, &String)]| {
-            self.redeclared(&others.iter().map(|(symbol, _)| (*symbol, named[at].1.clone())).collect())
-        };
-        let pairs = (0..named.len()).flat_map(|at| (at + 1..named.len()).map(move |other| (at, other)));
-        let mut pairs: Vec<(usize, usize)> = pairs.collect();
-        // Batches, which come first among several dimensions, are rarely equal to something else.
-        let is_batch = |at: usize| {
-            let source = self
-                .symbolic
-                .position(named[at].0)
-                .and_then(|at| self.symbolic.symbols[at].1.source.as_ref());
-            let several = |name: &str| {
-                let input = self.symbolic.sizes.iter().find(|(input, _)| input.name == name);
-                input.is_some_and(|(_, sizes)| sizes.len() > 1)
-            };
-            source.is_some_and(|(name, dim)| *dim == 0 && several(name))
-        };
-        pairs.sort_by_key(|&(at, other)| usize::from(is_batch(at)) + usize::from(is_batch(other)));
-        let pairs = pairs.into_iter().map(|(at, other)| one_name(at, &named[other..=other]));
-        let all = (named.len() > 2).then(|| one_name(0, &named[1..]));
-        pairs.chain(all).collect()
-    }
-
-    /// Declares numbers by the name of a size that a condition wants to be this number, if the model is right then, as the state
-    /// of a recurrent network for a batch of one size: all of these numbers, or those of one dimension.
-    fn opened(&self) -> Option<Fix> {
-        let pool = &self.walk.env.pool;
-        let wanted = self.roots().into_iter().filter_map(|condition| {
-            let &[difference] = pool.as_func(condition, Func::IsZero)? else { return None };
-            let poly = pool.poly(difference);
-            let [(term, _)] = poly.terms.as_slice() else { return None };
-            let number = poly.solved_for(0)?.constant.to_i64()?;
-            Some((self.declared_name(pool.as_symbol(*term)?)?, number))
-        });
-        let mut left = self.checks_left().min(MAX_OPENED);
-        wanted.into_iter().find_map(|(name, number)| {
-            let mut places: Vec<(String, usize)> = Vec::new();
-            for input in inputs(self.model) {
-                let sizes = input.shape.iter().flatten().enumerate();
-                let are_it = sizes.filter(|(_, size)| matches!(size, Given::Size(size) if *size == number));
-                places.extend(are_it.map(|(dim, _)| (input.name.clone(), dim)));
-            }
-            let most = places.iter().map(|(_, dim)| dim + 1).max()?;
-            let along = |dim: usize| places.iter().filter(|place| place.1 == dim).cloned().collect();
-            let mut choices: Vec<Vec<(String, usize)>> = vec![places.clone()];
-            choices.extend((0..most).map(along));
-            choices.dedup();
-            choices.into_iter().filter(|choice| !choice.is_empty()).find_map(|choice| {
-                let mut model = self.model.clone();
-                for (input, dim) in choice {
-                    let input = model.graph.input.iter_mut().find(|own| own.name == input)?;
-                    Declared::Size(dim, Some(name.clone())).write(input);
-                }
-                let draft = Draft { model, spec: None, before: None, rejects: false };
-                self.pursued(draft, Way::Declared, 1, &mut left).filter(|fix| fix.is_proved)
-            })
-        })
     }
 }
 
