@@ -28,12 +28,12 @@ const LINEAR: [(i64, i64); 4] = [(1, 0), (2, 1), (3, -1), (1, 0)];
 const BATCH: usize = 100;
 
 /// Inputs of one call: the sizes of a tensor and a number.
-type Inputs = ([i64; 4], i64);
+pub(crate) type Inputs = ([i64; 4], i64);
 
 /// One checker, and what it is called with.
-struct Case {
-    set: GuardSet,
-    calls: Vec<Inputs>,
+pub(crate) struct Case {
+    pub set: GuardSet,
+    pub calls: Vec<Inputs>,
 }
 
 /// A comparison that goes through doubles, as text.
@@ -67,7 +67,7 @@ fn through_doubles() -> impl Strategy<Value = String> {
     )
 }
 
-fn drawn(runner: &mut TestRunner) -> Case {
+pub(crate) fn drawn(runner: &mut TestRunner) -> Case {
     let mut pool = Pool::new();
     let symbols: Vec<Symbol> = SYMBOLS
         .iter()
@@ -137,15 +137,15 @@ fn call(pool: &Pool, last: Expr, i: usize, at: &[BigInt; 4]) -> Option<Inputs> {
 }
 
 /// What the evaluator says of a call, and what a checker may refuse nevertheless.
-struct Verdict {
-    holds: bool,
+pub(crate) struct Verdict {
+    pub holds: bool,
     /// A part has no value there.
-    undefined: bool,
+    pub undefined: bool,
     /// A part is so large that 128 bits may not do for it.
-    large: bool,
+    pub large: bool,
 }
 
-fn expected(set: &GuardSet, (sizes, number): &Inputs) -> Verdict {
+pub(crate) fn expected(set: &GuardSet, (sizes, number): &Inputs) -> Verdict {
     let given = |input: usize, dim: Option<usize>| match (input, dim) {
         (0, Some(dim)) => Int::from(sizes[dim]),
         _ => Int::from(*number),
@@ -171,7 +171,7 @@ fn expected(set: &GuardSet, (sizes, number): &Inputs) -> Verdict {
     }
 }
 
-fn output(command: &mut Command) -> Vec<bool> {
+pub(crate) fn output(command: &mut Command) -> Vec<bool> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(
         output.status.success(),
@@ -182,7 +182,7 @@ fn output(command: &mut Command) -> Vec<bool> {
     String::from_utf8_lossy(&output.stdout).lines().map(|line| line == "1").collect()
 }
 
-fn compile(command: &mut Command) {
+pub(crate) fn compile(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

@@ -1,6 +1,7 @@
 //! Laws: what holds of whatever the generators draw, topic by topic.
 mod campaign;
 mod components;
+mod contracts;
 mod data_sizes;
 mod decide_laws;
 mod dim_specs;

@@ -42,6 +42,9 @@ const BODIES: &[&str] = &[
     "s = Shape(y)  out = Expand(x, s)",
     "s = Shape(y)  out = Reshape(x, s)",
     "i = Constant<value_ints = [3]>()  out = Gather<axis = 0>(x, i)",
+    "s = Shape<start = 1, end = 2>(x)  n = Squeeze(s)  f = Cast<to = 1>(n)  z = Constant<value_float = 0.0>()  o = Constant<value_float = 1.0>()  r = Range(z, f, o)  out = Add(y, r)",
+    "s = Shape<start = 1, end = 2>(x)  f = Cast<to = 1>(s)  o = Constant<value_floats = [2.0]>()  q = Div(f, o)  g = Ceil(q)  t = Cast<to = 7>(g)  c = Constant<value_ints = [-1]>()  d = Concat<axis = 0>(c, t)  r = Reshape(x, d)  out = Add(r, y)",
+    "s = Shape<start = 0, end = 1>(x)  f = Cast<to = 1>(s)  o = Constant<value_floats = [0.25]>()  q = Mul(o, f)  g = Floor(q)  t = Cast<to = 7>(g)  c = Constant<value_ints = [-1]>()  d = Concat<axis = 0>(t, c)  out = Reshape(x, d)",
     "f = Constant<value_ints = [1, 0]>()  t = Constant<value_ints = [4, 2]>()  w = Slice(x, f, t)  out = Add(w, y)",
 ];
 

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds the Python package into a virtual environment outside the repository, and runs its tests. Those that need torch
-# are skipped where it is missing; SIZEWISE_WITH_TORCH=1 installs it there first (5 GB), and says so if it cannot.
+# are skipped where it is missing; SIZEWISE_WITH_TORCH=1 (or a version, 2.14.1) installs it there first (5 GB), and says so if it cannot.
 set -euo pipefail
 cd "$(dirname "$0")/../python"
 folder="${SIZEWISE_PYTHON_ENV:-${XDG_CACHE_HOME:-$HOME/.cache}/sizewise/python}"
-torch=2.15.0
+torch="${SIZEWISE_WITH_TORCH:-1}"
+[ "$torch" != 1 ] || torch=2.15.0
 if ! command -v python3 >/dev/null; then
   echo "no python3: the tests of the Python package are skipped" >&2
   exit 0

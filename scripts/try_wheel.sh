@@ -24,3 +24,8 @@ env.symbol("s0", min=2)
 assert env.implies("s0**2 >= 4").verdict == "implied"
 print("the wheel works:", sizewise.__version__)
 PYTHON
+for terms in LICENSE-MIT LICENSE-APACHE LICENSE-THIRD-PARTY; do
+  "$bin/python" -c "import sys, importlib.metadata as m; sys.exit(not any(f.name == '$terms' for f in m.files('sizewise')))" ||
+    { echo "the wheel has no $terms" >&2; exit 1; }
+done
+"$bin/python" "$examples/../scripts/release/try_ci.py" "$wheel"

@@ -41,6 +41,7 @@
 //!
 //! | modules | what they have |
 //! | --- | --- |
+//! | [`contract`](mod@contract) | checkers of contracts, without dependencies |
 //! | [`expr`], [`range`], [`escape`] | expressions over sizes, value ranges, text made safe for a place |
 //! | [`solve`], [`egraph`] | whether facts imply a goal |
 //! | [`env`](mod@env) | symbols, guards and runtime assertions of a program |
@@ -54,6 +55,7 @@ pub use sizewise_check::check::{Checker, Evaluator, Session};
 pub use sizewise_check::report::Report;
 pub use sizewise_check::spec::Spec;
 pub use sizewise_check::{check, propagate, query, records, report, spec};
+pub use sizewise_contract as contract;
 pub use sizewise_env as env;
 pub use sizewise_env::{DimDynamic, Env, ShapeEnv};
 pub use sizewise_expr as expr;

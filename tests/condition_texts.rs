@@ -59,7 +59,7 @@ fn codes(line: &str) -> impl Iterator<Item = (&str, u32)> {
     let texts = line.split('"').skip(1).step_by(2);
     texts.filter_map(|text| {
         let (name, number) = text.rsplit_once(".C")?;
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
         Some((name, number.parse().ok().filter(|_| is_name)?))
     })
 }
@@ -139,7 +139,10 @@ fn conditions() -> BTreeMap<String, String> {
     for path in sources() {
         let functions = functions(&fs::read_to_string(&path).expect("a source file"));
         let said_by = |name: &str, number: &u32| {
-            let named = functions.iter().find(|function| function.name == name)?;
+            let name = name.rsplit("::").next()?;
+            let named = functions
+                .iter()
+                .find(|function| function.name == name && function.says.contains_key(number))?;
             named.says.get(number)
         };
         // What a part of an operator requires is said where the operator is: `Gemm.C1` by `gemm`.
@@ -150,11 +153,26 @@ fn conditions() -> BTreeMap<String, String> {
         for function in &functions {
             for (name, number) in &function.requires {
                 let says = function.says.get(number);
-                let other = says.and_then(|says| says.strip_prefix("of `")?.strip_suffix("`."));
+                let other =
+                    says.and_then(|says| says.strip_prefix("of `")?.trim_end_matches('.').strip_suffix('`'));
                 let says = other.map_or(says, |other| said_by(other, number));
                 let says = says.or_else(|| said_by_operator(name, number));
                 if let Some(says) = says.filter(|says| !refers(says)) {
                     all.entry(format!("{name}.C{number}")).or_insert_with(|| says.clone());
+                }
+            }
+        }
+        // A function that is given a code speaks of it: `matrix_transpose(cx, x, "mT.C1")`.
+        let given = |line: &str, number: &u32| {
+            let is_called = |function: &&Function| {
+                !function.name.is_empty() && line.contains(&format!(" {}(cx", function.name))
+            };
+            functions.iter().filter(is_called).find_map(|function| function.says.get(number).cloned())
+        };
+        for line in fs::read_to_string(&path).expect("a source file").lines() {
+            for (name, number) in codes(line) {
+                if let Some(says) = given(line, &number).filter(|says| !refers(says)) {
+                    all.entry(format!("{name}.C{number}")).or_insert(says);
                 }
             }
         }

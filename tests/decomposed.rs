@@ -1,7 +1,11 @@
 //! Operators outside the core ATen set become core ones, with shapes that hold for all sizes.
+use sizewise::check::{Evaluator, Shapes};
+use sizewise::expr::Int;
 use sizewise::ir::{Dialect, Graph, Program, text};
 use sizewise::kernels::Operators;
 use sizewise::pass::{Pass, PassError, Pipeline, decompose, decomposed_operators, lower_to_edge};
+use sizewise::spec::{Contract, Shape};
+use sizewise::verify::is_core_or_excepted;
 
 /// A program of one call: inputs as text annotates them, the call, and the shape of its result.
 fn program(inputs: &str, call: &str, result: &str) -> Program {
@@ -166,6 +170,77 @@ fn what_is_recorded_is_what_the_kernels_derive() {
         let text = |program: &Program| text::write_readable(program, text::Detail::Full);
         assert_eq!(text(&again), text(&made), "{call}");
     }
+}
+
+/// Inputs as text annotates them, `x: "f32[s0, 3]", y: "i64[s1]"`, at sizes for the symbols.
+fn shapes(inputs: &str, sizes: [i64; 3]) -> Shapes {
+    let size = |text: &str| match text.strip_prefix('s') {
+        Some(symbol) => sizes[symbol.parse::<usize>().expect("a symbol")],
+        None => text.parse().expect("a size"),
+    };
+    let mut parts = inputs.split('"');
+    let mut found = Shapes::default();
+    while let (Some(name), Some(annotation)) = (parts.next(), parts.next()) {
+        let name = name.trim_matches(|c| matches!(c, ':' | ',' | ' '));
+        let list = annotation.split_once('[').map_or("", |(_, list)| list.trim_end_matches(']'));
+        let list = list.split(", ").filter(|size| !size.is_empty());
+        found.insert(name.into(), Shape::Tensor(list.map(|text| Int::from(size(text))).collect()));
+    }
+    found
+}
+
+/// The sizes of the output at given sizes; `None` where the program refuses them.
+fn evaluated(program: &Program, given: &Shapes, known: &Operators) -> Option<Vec<Option<i64>>> {
+    let evaluator = Evaluator::new(Contract::load(program).expect("a contract"), known);
+    let found = evaluator.evaluate(given).ok()?;
+    let sizes = found.outputs.first()?.as_ref()?;
+    Some(sizes.iter().map(|size| found.env.pool.as_int(*size).and_then(|size| size.to_i64())).collect())
+}
+
+#[test]
+fn what_torch_decomposes_wholly_becomes_core_and_gives_the_same_shapes() {
+    let (known, mut wrong, mut count) = (Operators::new(), Vec::new(), 0);
+    let lines = include_str!("data/decomposed.txt").lines().filter(|line| !line.starts_with('#'));
+    for line in lines {
+        let parts: Vec<&str> = line.split("; ").collect();
+        let [inputs, call, result] = parts[..] else { panic!("{line}") };
+        let result = result.trim_matches('"');
+        let before = program(inputs, call, result);
+        let made = match decompose(&before, &known) {
+            Ok(made) => made,
+            Err(error) => {
+                wrong.push(format!("{call}: {error}"));
+                continue;
+            }
+        };
+        let python = ["_operator.", "math.", "torch."];
+        let others: Vec<String> = operators(&made.graph)
+            .into_iter()
+            .filter(|op| !python.iter().any(|module| op.starts_with(module)))
+            .filter(|op| !is_core_or_excepted(&format!("aten.{op}")))
+            .collect();
+        if !others.is_empty() || shape(&made) != result {
+            wrong.push(format!("{call}: {others:?}, {}", shape(&made)));
+        }
+        let mut accepted = 0;
+        for sizes in [[5, 6, 7], [6, 9, 4], [8, 13, 5], [2, 4, 2]] {
+            let given = shapes(inputs, sizes);
+            let expected = evaluated(&before, &given, &known);
+            accepted += usize::from(expected.is_some());
+            if expected.is_some() && evaluated(&made, &given, &known) != expected {
+                wrong.push(format!(
+                    "{call} at {sizes:?}: {:?}, not {expected:?}",
+                    evaluated(&made, &given, &known)
+                ));
+            }
+        }
+        if accepted < 2 {
+            wrong.push(format!("{call}: runs at {accepted} sizes"));
+        }
+        count += 1;
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(count > 60, "{count}");
 }
 
 /// Inputs, call, result, what the refusal names.

@@ -5,9 +5,11 @@ mod names;
 mod workers;
 
 use crate::sarif::keeps_rules;
+use assert_cmd::cargo::cargo_bin;
 use folder::{Folder, Ran};
 use serde_json::{Value as Json, json};
 use std::fs;
+use std::process::{Command, Stdio};
 
 const AREA: &str = "examples/area.pt2";
 const BERT: &str = "examples/bert.pt2";
@@ -326,6 +328,38 @@ fn findings_are_selected_by_code() {
         let ran = folder.check(&[&[path, "--specs", "."], arguments].concat());
         assert_eq!(ran.status, expected, "{path} {arguments:?}\n{}", ran.out);
     }
+}
+
+#[test]
+fn a_check_that_nobody_reads_is_no_success() {
+    let folder = Folder::new(&[("m/a.pt2", BERT), ("m/b.pt2", BERT)], &[]);
+    assert_eq!(folder.check(&["m"]).status, 0);
+    let mut command = Command::new(cargo_bin("sizewise"));
+    command.args(["check", "m"]).current_dir(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().expect("a process");
+    drop(child.stdout.take());
+    assert_eq!(child.wait().expect("an end").code(), Some(141));
+}
+
+#[test]
+fn an_empty_standard_input_is_called_so() {
+    let folder = Folder::new(&[], &[]);
+    for input in ["", "\n\n"] {
+        let ran = folder.check_with(&["-"], input);
+        has(&ran.err, &["standard input is empty: expected a program, or a list of paths, one a line"]);
+        assert_eq!(ran.status, 3);
+    }
+}
+
+#[test]
+fn notes_are_left_out_of_a_whole_report() {
+    let folder = Folder::new(&[("b.pt2", BERT)], &[]);
+    let whole = folder.check(&["b.pt2"]);
+    has(&whole.out, &["note[index-values]", "outputs: contiguous"]);
+    let left_out = folder.check(&["b.pt2", "--ignore", "index-values"]);
+    has(&left_out.out, &["outputs: contiguous"]);
+    assert!(!left_out.out.contains("index-values"), "{}", left_out.out);
+    assert_eq!(left_out.status, whole.status);
 }
 
 #[test]

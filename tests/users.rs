@@ -126,7 +126,7 @@ fn needs() -> Vec<Need> {
             "odd thirds",
             "odd_thirds",
             json!({"x": [dim("n", 0, 100)]}),
-            vec!["(n // 3) % 2 == 1"],
+            vec!["n % 6 >= 3"],
             "_n = Dim('_n', max=16)\nn = 6*_n + 4",
             "also rejects shapes that work, such as x: [3]",
         ),

@@ -13,7 +13,7 @@ use sizewise::kernels::Operators;
 use sizewise::pass::{Proxy, Tracer};
 use sizewise::range::ValueRange;
 use sizewise::report::guard_code::Language;
-use sizewise::report::{ConditionKind, GuardVerdict, Outcome, Report};
+use sizewise::report::{ConditionKind, GuardReport, GuardVerdict, Outcome, Report};
 use sizewise::solve::{Budget, Facts, Feasibility, feasible};
 use sizewise::spec::Shape;
 
@@ -344,6 +344,36 @@ proptest! {
                 let inputs = guard.inputs.as_ref().expect("inputs");
                 let sizes = [inputs["x"][0].as_i64(), inputs["x"][1].as_i64()].map(|v| v.expect("a size"));
                 prop_assert!(!question.passes(sizes), "data passes at {sizes:?}: {question:?}");
+            }
+        }
+    }
+
+    /// What a report says that data need of sizes is needed: where it is false, no data passes.
+    #[test]
+    fn no_condition_is_claimed_that_data_do_not_need(question in questions(true)) {
+        let operators = Operators::new();
+        let Some(program) = program(&operators, &question) else { return Ok(()) };
+        let json = write_json(&program).expect("JSON");
+        let checker = Checker::read("drawn", json.as_bytes()).expect("a program");
+        let report = checker.check(None, &operators, &Budget::default()).expect("a report");
+        let claimed = |guard: &&GuardReport| {
+            guard.kind == ConditionKind::Runtime && guard.verdict == GuardVerdict::Violated
+        };
+        for guard in report.guards.iter().filter(claimed) {
+            let mut pool = Pool::new();
+            let condition = read::closed(&mut pool, &guard.expr).expect("a condition").expr;
+            for sizes in question.sizes() {
+                count(1);
+                let value = |s: Symbol| {
+                    let at = SIZES.iter().position(|name| *name == pool.symbol_name(s))?;
+                    Some(Value::Int(Int::from(sizes[at])))
+                };
+                let is_false = pool.eval(condition, value) == Ok(Value::Bool(false));
+                prop_assert!(
+                    !is_false || !question.passes(sizes),
+                    "`{}` is claimed, and data passes at {sizes:?}: {question:?}",
+                    guard.expr
+                );
             }
         }
     }

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         widest_spec,
     )
     from sizewise._checker import ShapeChecker, shape_checker
+    from sizewise._contract import Contract, ContractError, contract
     from sizewise._cost import Cost, cost
     from sizewise._decider import Stats, decider
     from sizewise._diff import Difference, Example, diff
@@ -55,6 +56,8 @@ __all__ = [
     "Bounds",
     "Branch",
     "Condition",
+    "Contract",
+    "ContractError",
     "Cost",
     "DataDependentError",
     "Difference",
@@ -88,6 +91,7 @@ __all__ = [
     "audit_guards",
     "check",
     "check_many",
+    "contract",
     "cost",
     "decider",
     "diff",
@@ -121,6 +125,9 @@ _PLACES = {
     "widest_spec": "_check",
     "ShapeChecker": "_checker",
     "shape_checker": "_checker",
+    "Contract": "_contract",
+    "ContractError": "_contract",
+    "contract": "_contract",
     "Cost": "_cost",
     "cost": "_cost",
     "Difference": "_diff",

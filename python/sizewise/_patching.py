@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 from sizewise._errors import Unsupported
 
 #: The releases of torch that this was tried with.
-TRIED = ("2.15",)
+TRIED = ("2.14", "2.15")
 
 #: The arguments of the method that is patched, with the values that leave a question to sizewise.
 DEFAULTS = {
@@ -21,6 +22,24 @@ DEFAULTS = {
 }
 
 
+def release() -> str:
+    """The release of torch: "2.15"."""
+    import torch
+
+    return ".".join(torch.__version__.split(".")[:2])
+
+
+def warn_untried(what: str, since: str = TRIED[0]) -> None:
+    """Warns of a release of torch that something was not tried with: older than ``since``, or newer than all that were tried."""
+    if not _order(since) <= _order(release()) <= _order(TRIED[-1]):
+        message = f"{what} was tried with torch {since} to {TRIED[-1]}, not with {release()}"
+        warnings.warn(message, UserWarning, stacklevel=3)
+
+
+def _order(name: str) -> tuple[int, ...]:
+    return tuple(map(int, name.split(".")))
+
+
 def require_tried(any_torch: bool) -> None:
     """Raises `Unsupported` for a release of torch that this was not tried with, or that has other methods."""
     import inspect
@@ -28,10 +47,9 @@ def require_tried(any_torch: bool) -> None:
     import torch
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    release = ".".join(torch.__version__.split(".")[:2])
-    if release not in TRIED and not any_torch:
+    if release() not in TRIED and not any_torch:
         tried = ", ".join(TRIED)
-        raise Unsupported(f"torch {release} was not tried, only {tried}; any_torch=True runs with it all the same")
+        raise Unsupported(f"torch {release()} was not tried, only {tried}; any_torch=True runs with it all the same")
     method = getattr(ShapeEnv, "_maybe_evaluate_static", None)
     expected = ["self", "expr", *DEFAULTS]
     if method is None or list(inspect.signature(method).parameters) != expected:

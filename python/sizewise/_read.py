@@ -8,9 +8,13 @@ from typing import Any, Union
 
 from sizewise import _native
 from sizewise._errors import SpecError, Unsupported
+from sizewise._patching import TRIED, warn_untried
 
 #: Declarations of operators: files, or texts by their names.
 Ops = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], Mapping[str, str], None]
+
+#: The first release of torch whose live programs are read.
+_SINCE = "2.6"
 
 
 def read(program: Any) -> _native.Program:
@@ -44,8 +48,9 @@ def walked(program: Any) -> bytes:
     except (ImportError, AttributeError) as error:
         import torch
 
-        releases = f"live programs are read with torch 2.6 to 2.15, not {torch.__version__} ({error})"
+        releases = f"live programs are read with torch {_SINCE} to {TRIED[-1]}, not {torch.__version__} ({error})"
         raise Unsupported(f"{releases}; archives of torch.export.save are read of any release") from error
+    warn_untried("reading live programs", _SINCE)
     return program_json(program).encode()
 
 

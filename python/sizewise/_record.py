@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from sizewise._asked import asked_of
 from sizewise._events import configured, ends, error_of, place, plain, value_of
-from sizewise._patching import Shared, hide, replace, require_tried
+from sizewise._patching import Shared, hide, replace, warn_untried
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -36,7 +36,8 @@ class record:
     program, mode : str, optional
         How the trace is called. By default after the file.
     any_torch : bool
-        Whether to run with a release of torch that this was not tried with.
+        Whether to keep silent about a release of torch that this was not tried with. A method that such a release
+        lacks is not recorded.
 
     Examples
     --------
@@ -65,7 +66,8 @@ class record:
     def __enter__(self) -> record:
         import torch
 
-        require_tried(self.any_torch)
+        if not self.any_torch:
+            warn_untried("sizewise.record")
         _PATCH.install()
         try:
             compressed = self.path.endswith(".gz")
@@ -400,7 +402,9 @@ _HOOKS: dict[str, Hook] = {
 def _patches() -> list[Callable[[], None]]:
     from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-    return [hide(__file__), *(_patched(ShapeEnv, name, hook) for name, hook in _HOOKS.items())]
+    # Another release may lack a method.
+    known = [(name, hook) for name, hook in _HOOKS.items() if hasattr(ShapeEnv, name)]
+    return [hide(__file__), *(_patched(ShapeEnv, name, hook) for name, hook in known)]
 
 
 def _patched(owner: Any, name: str, hook: Hook) -> Callable[[], None]:

@@ -157,7 +157,7 @@ class Report:
         return report
 
     def add_note(self, code: str, message: str) -> None:
-        """Adds a note to `diagnostics` and to the printed report: what was done with it. The rendered forms stay as they are."""
+        """Adds a note to `diagnostics`, the printed report and its JSON: what was done with it. The other forms stay as they are."""
         self._notes.append({"code": code, "level": "note", "message": message, "node": None, "location": None})
 
     def _render(self, form: str) -> str:
@@ -287,11 +287,12 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """The JSON report as objects."""
         data: dict[str, Any] = json.loads(self._render("json"))
+        data["diagnostics"].extend(dict(note) for note in self._notes)
         return data
 
     def to_json(self) -> str:
         """The JSON report."""
-        return self._render("json")
+        return json.dumps(self.to_dict(), indent=2) + "\n" if self._notes else self._render("json")
 
     def to_html(self) -> str:
         """A page that needs no network."""

@@ -42,6 +42,7 @@ impl From<CheckError> for Refusal {
             CheckError::Contract(_)
             | CheckError::Records(_)
             | CheckError::OtherTrace(_)
+            | CheckError::Refuses { .. }
             | CheckError::Cancelled => Kind::Program,
         };
         Refusal(kind, error.to_string())
@@ -53,9 +54,10 @@ impl From<SubjectError> for Refusal {
         let kind = match error {
             SubjectError::Check(error) => return error.into(),
             SubjectError::Model(_) => Kind::Program,
-            SubjectError::Guards(_) | SubjectError::NotForModels(_) | SubjectError::NotForPrograms(_) => {
-                Kind::Unsupported
-            }
+            SubjectError::Guards(_)
+            | SubjectError::Written(_)
+            | SubjectError::NotForModels(_)
+            | SubjectError::NotForPrograms(_) => Kind::Unsupported,
         };
         Refusal(kind, error.to_string())
     }
@@ -293,22 +295,29 @@ impl Program {
         })
     }
 
-    /// The guards as code: `python`, `c`, `rust` or `json`.
+    /// The guards as code: `python`, `c`, `cpp`, `rust` or `json`; or as a `contract`.
     #[pyo3(signature = (language, operators=vec![]))]
     fn guards(&self, py: Python<'_>, language: String, operators: Declared) -> PyResult<String> {
         let subject = Arc::clone(&self.subject);
         enter(py, move || {
+            let operators = self::operators(&operators)?;
             let language = match language.as_str() {
                 "python" => Language::Python,
                 "c" => Language::C,
                 "rust" => Language::Rust,
                 "json" => Language::Json,
+                "cpp" | "contract" => {
+                    let (contract, guards) = subject.contract(&operators, &Budget::default())?;
+                    return Ok(if language == "cpp" { contract.to_cpp(&guards) } else { contract.to_text() });
+                }
                 other => {
-                    let message = format!("{other:?} is no language; there are python, c, rust and json");
+                    let message = format!(
+                        "{other:?} is no language; there are python, c, cpp, rust, json and contract"
+                    );
                     return Err(Refusal(Kind::Spec, message));
                 }
             };
-            let guards = subject.guard_set(&self::operators(&operators)?)?;
+            let guards = subject.guard_set(&operators)?;
             guards.emit(language).map_err(|error| Refusal(Kind::Unsupported, error.to_string()))
         })
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import json
 import logging
 from collections import OrderedDict
 from typing import Any, NamedTuple
@@ -239,6 +240,7 @@ def test_a_fix_without_loss_is_served() -> None:
     doubled = module(lambda self, x, y: x[: y.shape[0] * 2] + y.repeat(2))
     program, report = sizewise.export(doubled, (randn(12), randn(6)), dynamic_shapes=({0: n}, {0: m}), fix=True)
     [note] = [one for one in report.diagnostics if one["code"] == "fix-applied"]
+    assert note in json.loads(report.to_json())["diagnostics"] and note in report.to_dict()["diagnostics"]
     assert "torch.export infers" in note["message"] and "also rejects" not in note["message"]
     assert program.module()(randn(4), randn(2)).shape == (4,)
     _, report = sizewise.export(module(branch), (randn(16, 3),), dynamic_shapes=({0: n},), fix=True)

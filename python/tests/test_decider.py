@@ -1,7 +1,10 @@
 """`decider`: inside torch.export and torch.compile."""
 
+import contextlib
 import shutil
 import threading
+import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -296,6 +299,30 @@ def test_other_releases_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ShapeEnv, "_maybe_evaluate_static", lambda self, expr, other=None: None)
     with pytest.raises(sizewise.Unsupported, match="another method"), sizewise.decider(any_torch=True):
         pass
+
+
+def test_all_but_the_decider_warn_of_other_releases(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    program = torch.export.export(module(lambda self, x: x * 2), (torch.ones(2),))
+    trace = tmp_path / "trace.jsonl"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert sizewise.check(program).ok
+        with sizewise.record(trace):
+            pass
+    for release, reads in (("2.99.0", False), ("2.13.1", True), ("2.5.1", False)):
+        monkeypatch.setattr(torch, "__version__", release)
+        with pytest.warns(UserWarning, match=f"not with {release[:-2]}"), sizewise.record(trace):
+            pass
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with sizewise.record(trace, any_torch=True):
+                pass
+        with contextlib.nullcontext() if reads else pytest.warns(UserWarning, match="reading live programs was tried"):
+            assert sizewise.check(program).ok
+    monkeypatch.delattr(ShapeEnv, "_add_divisible")
+    with pytest.warns(UserWarning), sizewise.record(trace):
+        torch.export.export(module(lambda self, x: x * 2), (torch.ones(2),))
+    assert trace.read_text()
 
 
 def test_wrong_arguments() -> None:

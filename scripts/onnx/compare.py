@@ -88,11 +88,9 @@ def written(binary, program, module, inputs, tolerance):
         if shown.returncode != 0:
             return "not written", shown.stderr
         try:
-            onnx.checker.check_model(path, full_check=not shown.stderr)
+            onnx.checker.check_model(path, full_check=True)
         except Exception as error:
             return "refused by onnx.checker", str(error)
-        if shown.stderr:
-            return "operators left", shown.stderr
         try:
             session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
         except Exception as error:

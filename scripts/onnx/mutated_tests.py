@@ -19,7 +19,7 @@ from judge import Onnxruntime, Tally, evaluated, outcome
 from onnx import helper, numpy_helper
 
 # The newest version of ai.onnx that onnxruntime loads, and the newest version of the format.
-NEWEST, NEWEST_FORMAT = 26, 13
+NEWEST, NEWEST_FORMAT = 26, 14
 INTEGERS = [-3, -1, 0, 0, 1, 1, 2, 3, 5, 100, 2**31, -(2**63), 2**63 - 1]
 FLOATS = [-1.0, 0.0, 0.5, 1.0, 2.0, 1e9]
 TYPES = ["float32", "float32", "float64", "float16", "int64", "int32", "uint8", "int8", "bool"]

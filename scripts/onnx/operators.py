@@ -316,3 +316,55 @@ for nm, g in dict(
     item=lambda x: x * x.shape[1],
 ).items():
     c("v_" + nm, g, lambda n: (f(n, 3, 4),))
+
+# Windows of images, samples at places, bags of rows, and elements that meet others.
+image = lambda n: (f(2, 3, n, 8),)
+c("unfold_image", lambda x: F.unfold(x, (3, 2), dilation=(1, 2), padding=(2, 1), stride=(1, 2)), image, 2)
+c("fold_image", lambda x: F.fold(x, (8, 10), (3, 2), dilation=(1, 2), padding=(2, 1), stride=(2, 3)), lambda n: (f(n, 18, 20),))
+c("fold_unbatched", lambda x: F.fold(x, (4, 4), 2, stride=2), lambda n: (f(12, 4),))
+for mode in ("bilinear", "nearest", "bicubic"):
+    for outside in ("zeros", "border", "reflection"):
+        for aligned in (False, True):
+            c(
+                f"grid_{mode}_{outside}_{aligned}",
+                (lambda m, o, a: lambda x, g: F.grid_sample(x, g, m, o, align_corners=a))(mode, outside, aligned),
+                lambda n: (f(2, 3, n, 8), f(2, 4, 5, 2)),
+                2,
+            )
+c("grid_3d", lambda x, g: F.grid_sample(x, g, align_corners=False), lambda n: (f(2, 3, n, 4, 5), f(2, 4, 5, 6, 3)), 2)
+c("affine_grid", lambda x, t: F.grid_sample(x, F.affine_grid(t, (2, 3, 4, 5), align_corners=False), align_corners=False), lambda n: (f(2, 3, n, 8), f(2, 2, 3)), 2)
+for mode in ("nearest", "nearest-exact", "bicubic", "bilinear"):
+    c("resize_" + mode, (lambda m: lambda x: F.interpolate(x, size=(9, 5), mode=m))(mode), image, 2)
+    c("resize_by_" + mode, (lambda m: lambda x: F.interpolate(x, scale_factor=1.5, mode=m))(mode), image, 2)
+for mode in ("sum", "mean", "max"):
+    table = nn.EmbeddingBag(10, 4, mode=mode)
+    c("bag_" + mode, table, lambda n: (torch.randint(0, 10, (n, 5)),))
+    c("bag_offsets_" + mode, table, lambda n: (torch.randint(0, 10, (n,)), torch.tensor([0, 1, 1, 3])))
+    c(
+        "bag_padding_" + mode,
+        nn.EmbeddingBag(10, 4, mode=mode, padding_idx=1, include_last_offset=True),
+        lambda n: (torch.randint(0, 3, (n,)), torch.tensor([0, 1, 1, 3])),
+    )
+c(
+    "bag_weights",
+    lambda k, t, w: F.embedding_bag(k, t, per_sample_weights=w, mode="sum"),
+    lambda n: (torch.randint(0, 10, (n, 5)), f(10, 4), f(n, 5)),
+)
+for reduce in ("sum", "prod", "mean", "amax", "amin"):
+    for includes in (True, False):
+        meets = (lambda r, s: lambda x, k, y: x.scatter_reduce(1, k, y, r, include_self=s))(reduce, includes)
+        c(f"meets_{reduce}_{includes}", meets, lambda n: (f(n, 6), torch.randint(0, 6, (n, 4)), f(n, 4)))
+        c(f"meets_int_{reduce}_{includes}", meets, lambda n: (i(n, 6), torch.randint(0, 6, (n, 4)), i(n, 4)))
+        if reduce != "sum":
+            slices = (lambda r, s: lambda x, k, y: x.index_reduce(1, k, y, r, include_self=s))(reduce, includes)
+            c(f"slices_{reduce}_{includes}", slices, lambda n: (f(n, 6), torch.randint(0, 6, (4,)), f(n, 4)))
+# What is made of other operators.
+c("cdist", torch.cdist, lambda n: (f(n, 4), f(5, 4)))
+c("renorm", lambda x: x.renorm(2, 0, 1.0), lambda n: (f(n, 4),))
+c("diag_embed", lambda x: torch.diag_embed(x, 1), lambda n: (f(n, 4),))
+c("isin", torch.isin, lambda n: (i(n, 4), i(3)))
+c("nanmean", lambda x: torch.where(x > 0, x, torch.nan).nanmean(1), lambda n: (f(n, 4),))
+c("linspace", lambda x: torch.linspace(-1, 2, 7) + x.sum(), lambda n: (f(n, 4),))
+c("fftshift", torch.fft.fftshift, lambda n: (f(n, 4),))
+c("cross", lambda x, y: torch.cross(x, y, -1), lambda n: (f(n, 3), f(n, 3)))
+c("unpool", lambda x: F.max_unpool2d(*F.max_pool2d(x, 2, return_indices=True), 2, output_size=(12, 8)), lambda n: (f(n, 3, 12, 8),))

@@ -323,6 +323,16 @@ pub(super) fn shapes(words: &[String], is_tensor: &dyn Fn(&str) -> Option<bool>)
             scalars.insert(name.to_owned(), value);
             continue;
         }
+        // A sequence of a model, by the sizes of its tensors; an optional value that holds nothing.
+        if value.starts_with("[[") || value == "None" {
+            let json = if value == "None" {
+                Json::Null
+            } else {
+                serde_json::from_str(value).map_err(|_| wrong())?
+            };
+            shapes.insert(name.to_owned(), json);
+            continue;
+        }
         let sizes = value.strip_prefix('[').and_then(|inside| inside.strip_suffix(']')).unwrap_or(value);
         // As in Python, a comma may stand behind the last size.
         let sizes = sizes.strip_suffix(',').unwrap_or(sizes);

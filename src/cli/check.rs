@@ -11,7 +11,9 @@ use crate::ir::Traced;
 use crate::kernels::Operators;
 use crate::onnx::subject::Subject;
 use crate::replay;
-use crate::report::{Detail, Findings, Report, ReportForm, Style, to_junit_case, to_junit_of, to_sarif_of};
+use crate::report::{
+    Detail, Diagnostic, Findings, Level, Report, ReportForm, Style, to_junit_case, to_junit_of, to_sarif_of,
+};
 use crate::spec::Spec;
 use clap::Args;
 use std::cell::{Cell, RefCell};
@@ -95,14 +97,15 @@ pub struct CheckOptions {
 
 /// The options that mean something for ONNX models.
 const FOR_MODELS: &[&str] =
-    &["spec", "backend", "budget", "format", "output", "color", "fix", "timings", "all", "quiet"];
+    &["spec", "backend", "budget", "format", "output", "color", "fix", "timings", "all", "quiet", "ignore"];
 
 /// The options that are for one program.
 const FOR_ONE: [&str; 6] = ["spec", "trace", "fix", "emit-smt2", "model", "all"];
 
 /// Runs the command.
 pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
-    let is_many = options.paths.len() > 1 || options.fleet.is_any();
+    let asks_of_many = |fleet: &FleetOptions| fleet.is_any() && !fleet.ignores_notes();
+    let is_many = options.paths.len() > 1 || asks_of_many(&options.fleet);
     if let Some(settings) = Settings::find()? {
         fill(&mut options, &settings)?;
     }
@@ -115,13 +118,19 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
     let programs = match options.paths.as_slice() {
         [path] if path.as_os_str() == "-" => {
             let bytes = files::read(path).map_err(Failure::program)?;
+            if bytes.trim_ascii().is_empty() {
+                let expected = "expected a program, or a list of paths, one a line";
+                return Err(Failure::program(format!("standard input is empty: {expected}")));
+            }
             match fleet::is_list(&bytes) {
                 true => listed(&options.paths, &bytes)?,
                 false => return one(&options, &Loaded::of(path, bytes, &options.choice, &options.given)),
             }
         }
         // What a project's file says of many is not meant for what is asked of one.
-        [path] if !fleet::is_many(path) && !is_many && (for_one.is_some() || !options.fleet.is_any()) => {
+        [path]
+            if !fleet::is_many(path) && !is_many && (for_one.is_some() || !asks_of_many(&options.fleet)) =>
+        {
             let loaded = Loaded::open_at(path, &options.choice, &options.given)?;
             options.spec = options.spec.take().map_or_else(|| spec_beside(path), |spec| Ok(Some(spec)))?;
             return one(&options, &loaded);
@@ -230,6 +239,20 @@ fn many(options: &CheckOptions, programs: &[Program]) -> Result<ExitCode> {
 /// Checks the program or model of a file, or all programs of an archive.
 fn one(options: &CheckOptions, loaded: &Loaded) -> Result<ExitCode> {
     let mut checked = check_all(options, loaded)?;
+    let statuses = checked.iter().map(|(report, _)| {
+        let mut findings = Findings::of(report);
+        if options.fleet.ignores_notes() {
+            findings.retain(|known| !options.fleet.ignore.iter().any(|code| known.has(code)));
+        }
+        status(&findings, None)
+    });
+    let status = statuses.max_by_key(|&status| gravity(status)).unwrap_or(0);
+    if options.fleet.ignores_notes() {
+        let is_left = |note: &Diagnostic| {
+            note.level == Level::Note && options.fleet.ignore.iter().any(|code| *code == note.code)
+        };
+        checked.iter_mut().for_each(|(report, _)| report.diagnostics.retain(|note| !is_left(note)));
+    }
     let relate = match options.format {
         ReportForm::Sarif | ReportForm::Github => sources::relate_to_checkout,
         _ => sources::relate,
@@ -245,8 +268,6 @@ fn one(options: &CheckOptions, loaded: &Loaded) -> Result<ExitCode> {
         None => text(options, &checked)?,
     };
     files::write(options.output.as_deref(), &text)?;
-    let statuses = checked.iter().map(|(report, _)| status(&Findings::of(report), None));
-    let status = statuses.max_by_key(|&status| gravity(status)).unwrap_or(0);
     // The process ends here: freeing the programs first would only take time.
     std::mem::forget(checked);
     Ok(ExitCode::from(status))

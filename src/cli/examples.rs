@@ -49,6 +49,8 @@ examples! {
         "sizewise guards examples/bert.pt2 --emit python"
         "The same in C."
         "sizewise guards examples/area.pt2 --emit c"
+        "A contract, which travels with a deployed model."
+        "sizewise guards examples/area.pt2 --emit contract"
         "A checker for an ONNX model."
         "sizewise guards examples/patches.onnx";
     SHOW:

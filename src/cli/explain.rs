@@ -6,7 +6,7 @@ use super::{files, operators};
 use crate::escape;
 use crate::kernels::{CHOICES, coverage};
 use crate::onnx::shape::condition_text;
-use crate::report::{CODES, Explanation, Style, meaning};
+use crate::report::{CODES, Explanation, Style, explained};
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -54,7 +54,7 @@ pub struct ExplainOptions {
 /// Runs the command.
 pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
     let code = options.program.to_string_lossy();
-    let text = match meaning(&code) {
+    let text = match explained(&code) {
         Some(text) if !options.program.exists() => format!("{code}\n  {text}\n"),
         None if !options.program.exists() && is_like_a_code(&code) => return Err(unknown_code(&code)),
         None if !options.program.exists() && is_like_a_clause(&code) => clause(&code)?,
@@ -67,7 +67,8 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
 
 /// Whether a text looks like a code rather than the name of a file.
 fn is_like_a_code(text: &str) -> bool {
-    text.len() > 1 && text.chars().all(|c| c.is_ascii_lowercase() || c == '-')
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '/';
+    text.len() > 1 && !text.starts_with('/') && text.chars().all(is_word)
 }
 
 /// Whether a text looks like the code of an operator's condition: `pointwise.C1`.

@@ -286,6 +286,6 @@ fn written_element(pool: &Pool, element: &Element) -> Option<Json> {
         },
         Element::Float(value) => serde_json::Number::from_f64(*value)?.into(),
         Element::Text(text) => text.to_string().into(),
-        Element::Open => return None,
+        Element::Quotient(..) | Element::Open => return None,
     })
 }

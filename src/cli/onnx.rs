@@ -7,11 +7,12 @@ use crate::escape;
 use crate::ir::Program;
 use crate::ir::pt2::{ReadOptions, Weights, read_weights};
 use crate::kernels::Operators;
-use crate::onnx::{INLINE_BYTES, Options, model};
-use crate::pass::without_writes;
+use crate::onnx::{INLINE_BYTES, OnnxError, Options, Written, model, refused_at_example};
+use crate::pass::{decompose_these, without_writes};
 use clap::Args;
 use prost::Message;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Options for ONNX models.
 #[derive(Args, Debug)]
@@ -36,7 +37,8 @@ fn inline_bytes(text: &str) -> std::result::Result<usize, String> {
 }
 
 /// Writes the ONNX model of a program, and a file of weights beside it if they are too large. `needed` are the conditions
-/// under which it runs.
+/// under which it runs. The status is 1 where onnxruntime refuses the model: one with operators that have no counterpart is
+/// written all the same, for a runtime that has them; one that it refuses at the sizes of the example is not.
 ///
 /// # Errors
 /// A message that names the file, or says why there is no model.
@@ -46,7 +48,7 @@ pub fn write_onnx(
     options: &OnnxOptions,
     program: &Program,
     needed: Vec<String>,
-) -> Result<()> {
+) -> Result<ExitCode> {
     let weights = weights(source)?;
     let beside = match output {
         _ if weights.total_bytes() <= options.inline_bytes => None,
@@ -61,17 +63,42 @@ pub fn write_onnx(
         beside.as_ref().and_then(|path| path.file_name()).map(|name| name.to_string_lossy().into_owned());
     let (input_names, output_names) = (options.input_names.clone(), options.output_names.clone());
     let options = Options { weights: Some(&weights), external: name, input_names, output_names, needed };
-    let functional = without_writes(program, &Operators::new());
-    let written = model(&functional, &options).map_err(Failure::program)?;
+    let written = standard_model(program, &options).map_err(Failure::program)?;
+    if let Some(refused) = refused_at_example(program, &written) {
+        let at = refused.node.map_or_else(String::new, |node| format!(" at {}", escape::visible(&node)));
+        let message = escape::visible(&refused.message).into_owned();
+        files::complain(&format!(
+            "no model is written: onnxruntime refuses it at the example{at}: {message}"
+        ));
+        return Ok(ExitCode::FAILURE);
+    }
     if let Some(path) = &beside {
         files::write_bytes(Some(path), &written.external)?;
     }
     files::write_bytes(output, &written.model.encode_to_vec())?;
-    if !written.left.is_empty() {
-        let left: Vec<_> = written.left.iter().map(|op| escape::visible(op).into_owned()).collect();
-        files::complain(&format!("warning: no standard operators say what these do: {}", left.join(", ")));
+    if written.left.is_empty() {
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(())
+    let left: Vec<_> = written.left.iter().map(|op| escape::visible(op).into_owned()).collect();
+    let left = left.join(", ");
+    files::complain(&format!(
+        "onnxruntime refuses this model: no standard operators say what these do: {left}"
+    ));
+    Ok(ExitCode::FAILURE)
+}
+
+/// The model of a program: functional, and with operators that have no counterpart made of others, where that leaves fewer
+/// of them.
+fn standard_model(program: &Program, options: &Options<'_>) -> std::result::Result<Written, OnnxError> {
+    let operators = Operators::new();
+    let functional = without_writes(program, &operators);
+    let written = model(&functional, options)?;
+    if written.left.is_empty() {
+        return Ok(written);
+    }
+    let Ok(made) = decompose_these(&functional, &operators, &written.left) else { return Ok(written) };
+    let other = model(&made, options)?;
+    Ok(if other.left.len() < written.left.len() { other } else { written })
 }
 
 /// The values in a program's archive; none for text and from standard input, which has been read.

@@ -75,8 +75,7 @@ pub fn run(options: &ShowOptions) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Form::Onnx => {
-            write_onnx(&options.program, output, &options.onnx, &program, loaded.needed())?;
-            return Ok(ExitCode::SUCCESS);
+            return write_onnx(&options.program, output, &options.onnx, &program, loaded.needed());
         }
         Form::Shapes => return Err(Failure::usage("shapes are shown of ONNX models")),
         Form::Readable => text::write_readable(&program, detail),

@@ -196,7 +196,7 @@ impl Args<'_> {
 
 /// What a kernel says of None where it needs a tensor.
 ///
-/// (C1) of every kernel: a tensor that it reads is given.
+/// (C1) A tensor that the kernel reads is given.
 pub(super) fn undefined(name: &str) -> KernelError {
     KernelError::invalid("arguments.C1", format!("`{name}` is None, a tensor is needed"))
 }

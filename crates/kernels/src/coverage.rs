@@ -44,9 +44,9 @@ pub const CHOICES: [&str; 6] = [
 ];
 
 /// Each overload with its clauses, one a line.
-const CLAUSES: &str = include_str!("../../../data/clauses.txt");
+const CLAUSES: &str = include_str!("../data/clauses.txt");
 /// What the conditions of operators say: a code and its text in each line.
-const CONDITIONS: &str = include_str!("../../../data/conditions.txt");
+const CONDITIONS: &str = include_str!("../data/conditions.txt");
 
 /// What a condition of operators says, as a sentence; `None` for a code that is not known.
 pub fn condition_text(code: &str) -> Option<&'static str> {

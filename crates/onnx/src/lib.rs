@@ -15,7 +15,7 @@ pub mod text;
 pub mod walk;
 mod write;
 
-pub use write::{INLINE_BYTES, Options, Written, model, write};
+pub use write::{INLINE_BYTES, Options, Written, model, refused_at_example, write};
 
 /// Why a program has no ONNX form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,10 +1,12 @@
 //! Requests about models, as of `sizewise eval`.
 use crate::check::{Filled, ShownSize, evaluate_fully};
 use crate::read::Model;
-use crate::walk::inputs;
+use crate::shape::Dtype;
+use crate::walk::{Input, inputs};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_check::query::{Fields, Refusal, only};
+use std::sync::Arc;
 
 /// Requires as many values of an input as it has elements.
 fn fits(name: &str, count: usize, sizes: &[i64]) -> Result<(), Refusal> {
@@ -13,6 +15,11 @@ fn fits(name: &str, count: usize, sizes: &[i64]) -> Result<(), Refusal> {
         return Ok(());
     }
     Err(Refusal::invalid(format!("{count} values are given for `{name}`, which has the sizes {sizes:?}")))
+}
+
+/// A list of sizes.
+fn sizes_in(json: &Json) -> Option<Vec<i64>> {
+    json.as_array()?.iter().map(Json::as_i64).collect()
 }
 
 /// Requires that the model has an input of this name, with an initializer or without.
@@ -35,13 +42,29 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
     let wrong = |what: &str| Refusal::invalid(format!("expected {what}"));
     let given = request.get("shapes").and_then(Json::as_object);
     let given = given.ok_or_else(|| wrong("`shapes`, an object of lists of sizes"))?;
-    let mut sizes: FxHashMap<String, Vec<i64>> = FxHashMap::default();
-    for (name, list) in given {
+    let (mut sizes, mut filled): (FxHashMap<_, _>, FxHashMap<String, Filled>) = Default::default();
+    let own = inputs(model);
+    for (name, json) in given {
         is_known(model, name)?;
-        let list = list.as_array().and_then(|list| list.iter().map(Json::as_i64).collect());
-        sizes.insert(name.clone(), list.ok_or_else(|| wrong("a list of sizes for each input"))?);
+        let input = own.iter().find(|input| input.name == *name);
+        let input = input.map(|input| input.held.as_deref().filter(|_| !json.is_null()).unwrap_or(input));
+        match input {
+            Some(input) if input.held.is_some() => filled.insert(name.clone(), Filled::Nothing),
+            Some(input) if input.is_sequence => {
+                let lists = json.as_array().and_then(|items| items.iter().map(sizes_in).collect());
+                let lists = lists.ok_or_else(|| {
+                    let what = "a list of lists, the sizes of the tensors of each sequence";
+                    Refusal::invalid(format!("expected {what}, not {json} for `{name}`"))
+                })?;
+                filled.insert(name.clone(), Filled::Items(lists))
+            }
+            _ => {
+                let list = sizes_in(json).ok_or_else(|| wrong("a list of sizes for each input"))?;
+                sizes.insert(name.clone(), list);
+                None
+            }
+        };
     }
-    let mut filled: FxHashMap<String, Filled> = FxHashMap::default();
     let number = |json: &Json| json.as_f64().or_else(|| json.as_bool().map(|b| f64::from(u8::from(b))));
     let values = |field: &str| request.get(field).and_then(Json::as_object).into_iter().flatten();
     for (name, value) in values("scalars") {
@@ -54,20 +77,30 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
         }
     }
     for (name, value) in values("values") {
+        let text = |json: &Json| json.as_str().map(Arc::from);
+        let is_text = own.iter().any(|input| input.name == *name && input.dtype == Some(Dtype::Str));
         let value = match value {
+            Json::Array(items) if is_text => items.iter().map(text).collect::<Option<_>>().map(Filled::Texts),
+            value if is_text => text(value).map(|text| Filled::Texts(vec![text])),
             Json::Array(items) => items.iter().map(number).collect::<Option<_>>().map(Filled::List),
             Json::String(text) if text == "zeros" => Some(Filled::All(0.0)),
             value => number(value).map(Filled::All),
         };
-        let value = value.ok_or_else(|| wrong("numbers as `values`"))?;
-        if let (Filled::List(list), Some(sizes)) = (&value, sizes.get(name)) {
-            fits(name, list.len(), sizes)?;
+        let value =
+            value.ok_or_else(|| wrong("numbers as `values`, or texts where these are the elements"))?;
+        let is_list = request["values"][name].is_array();
+        let count = match &value {
+            Filled::List(list) => list.len(),
+            Filled::Texts(list) => list.len(),
+            _ => 0,
+        };
+        if let Some(sizes) = sizes.get(name).filter(|_| is_list) {
+            fits(name, count, sizes)?;
         }
         filled.insert(name.clone(), value);
     }
-    if let Some(input) =
-        inputs(model).iter().find(|input| input.is_tensor && !sizes.contains_key(&input.name))
-    {
+    let is_given = |input: &&Input| !sizes.contains_key(&input.name) && !filled.contains_key(&input.name);
+    if let Some(input) = own.iter().find(is_given) {
         return Err(Refusal::invalid(format!("no sizes are given for the input `{}`", input.name)));
     }
     let mut fields = Fields::new();
@@ -138,5 +171,51 @@ mod tests {
         assert_eq!(answered(request(json!([1, 0, 1]))), Ok(json!({"ok": true, "outputs": [[1, 2]]})));
         let message = "2 values are given for `s`, which has the sizes [3]";
         assert_eq!(answered(request(json!([1, 0]))), Err(message.to_owned()));
+    }
+
+    fn asked(graph: &str, request: Json) -> Result<Json, String> {
+        let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\ng {graph}");
+        let model = Model::read(text.into_bytes()).expect(graph);
+        let Json::Object(request) = request else { panic!("an object") };
+        answer(&model, &request).map(Json::Object).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn sequences_are_given_by_the_sizes_of_their_tensors() {
+        let graph = "(seq(float[N, 3]) s) => (float[M, 3] y) { y = ConcatFromSequence<axis = 0>(s) }";
+        let found = asked(graph, json!({"shapes": {"s": [[2, 3], [4, 3]]}}));
+        assert_eq!(found, Ok(json!({"ok": true, "outputs": [[6, 3]]})));
+        let found = asked(graph, json!({"shapes": {"s": [[2, 3], [4, 5]]}})).expect("an answer");
+        assert_eq!(found["ok"], json!(false));
+        let message = "expected a list of lists, the sizes of the tensors of each sequence, not [2] for `s`";
+        assert_eq!(asked(graph, json!({"shapes": {"s": [2]}})), Err(message.to_owned()));
+        let message = "no sizes are given for the input `s`";
+        assert_eq!(asked(graph, json!({"shapes": {}})), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn optional_inputs_hold_a_value_or_nothing() {
+        let graph = "(optional(float[N, 3]) s) => (float[N, 3] y, bool[] h) \
+                     { y = OptionalGetElement(s) h = OptionalHasElement(s) }";
+        let found = asked(graph, json!({"shapes": {"s": [2, 3]}}));
+        assert_eq!(found, Ok(json!({"ok": true, "outputs": [[2, 3], []]})));
+        let found = asked(graph, json!({"shapes": {"s": null}})).expect("an answer");
+        assert_eq!(found["ok"], json!(false), "{found}");
+        let message = "no sizes are given for the input `s`";
+        assert_eq!(asked(graph, json!({"shapes": {}})), Err(message.to_owned()));
+    }
+
+    #[test]
+    fn texts_are_values() {
+        let graph = "(string[n] s) => (double[n] y) { y = Cast<to = 11>(s) }";
+        let request = |values: Json| json!({"shapes": {"s": [2]}, "values": {"s": values}});
+        for (values, runs) in [(json!(["1", "2.5"]), true), (json!("7"), true), (json!(["1", "x"]), false)] {
+            let found = asked(graph, request(values.clone())).expect("an answer");
+            assert_eq!(found["ok"], json!(runs), "{values}: {found}");
+        }
+        let message = "1 values are given for `s`, which has the sizes [2]";
+        assert_eq!(asked(graph, request(json!(["1"]))), Err(message.to_owned()));
+        let message = "expected numbers as `values`, or texts where these are the elements";
+        assert_eq!(asked(graph, request(json!([1, 2]))), Err(message.to_owned()));
     }
 }

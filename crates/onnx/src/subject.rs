@@ -11,7 +11,7 @@ use crate::walk::{Input, inputs};
 use prost::bytes::Bytes;
 use sizewise_check::check::{CheckError, Checker, Evaluator, Widest, outline};
 use sizewise_check::query::{Fields, Refusal, eval};
-use sizewise_check::report::guard_code::GuardSet;
+use sizewise_check::report::guard_code::{Contract, GuardSet, NotExpressible};
 use sizewise_check::report::{Explanation, GraphView, Report, ReportForm, Style};
 use sizewise_check::spec::{Containers, Language, Spec};
 use sizewise_ir::pt2::ReadOptions;
@@ -66,6 +66,9 @@ pub enum SubjectError {
     /// The model has no guards.
     #[error(transparent)]
     Guards(#[from] NoGuards),
+    /// A guard cannot be written.
+    #[error(transparent)]
+    Written(#[from] NotExpressible),
     /// It is asked of exported programs only.
     #[error("{0} is not supported for an ONNX model")]
     NotForModels(String),
@@ -233,6 +236,15 @@ impl Subject {
             Subject::Program(checker) => Ok(checker.session(operators)?.guard_set()?),
             Subject::Model(file) => Ok(guard_set(&file.undeclared(operators)?.model, &file.name)?),
         }
+    }
+
+    /// Which inputs it serves, as a document that small checkers evaluate, and the guards that it is made of.
+    ///
+    /// # Errors
+    /// When the guards are not known, or have no counterpart in a contract.
+    pub fn contract(&self, operators: &Operators, budget: &Budget) -> Result<(Contract, GuardSet)> {
+        let (guards, report) = (self.guard_set(operators)?, self.check(None, operators, budget)?);
+        Ok((Contract::new(&guards, &report.inputs, &report.outputs)?, guards))
     }
 
     /// Why dimensions are what they are: those that are named (`x.shape[0]`, `x.0`), or all.

@@ -7,6 +7,10 @@
 //! if it equals it: it is at least `1/(2*d)` away from every other one, which is more than the rounding error
 //! `n/d * 2^-53`.
 //!
+//! A product with a constant such as 0.1, which is the double next to a fraction `p/q`, is rounded twice. Where `n*p/q` is
+//! an integer or halfway between two, it is that, if the constant is within `2^-54` of the fraction: half the distance to
+//! the next double. Elsewhere it is `1/(2*q)` away from them, which is more than both errors for `n*p` of up to 50 bits.
+//!
 //! Rounding keeps an order: of numbers that are rounded once, the lesser does not become the greater.
 //!
 //! A minimum of an integer and a double, or a choice between them, is the integer itself where that is taken, and may lie
@@ -21,6 +25,10 @@ const EXACT_BITS: u64 = 53;
 /// The exponents of doubles: the least positive double is `2^-1074`, the greatest ones are integers of 53
 /// bits times `2^971`.
 const EXPONENTS: std::ops::RangeInclusive<i32> = -1074..=971;
+/// Products with fractions of this many bits round as if they were exact.
+const FRACTION_BITS: u64 = 50;
+/// The most bits of the denominator of a fraction that a constant stands for.
+const DENOMINATOR_BITS: u64 = 24;
 /// How deep roundings may nest.
 const MAX_ROUNDS: usize = 4;
 
@@ -46,7 +54,7 @@ enum Real {
 /// integers. A divisor that is zero in `e` is zero in the result, unless the ranges exclude it.
 pub(super) fn exact(pool: &mut Pool, table: &mut DomainTable, mut e: Expr) -> Expr {
     for _ in 0..MAX_ROUNDS {
-        let mut reading = Reading { pool, table, known: FxHashMap::default(), mixed: FxHashSet::default() };
+        let mut reading = Reading::new(pool, table);
         let replaced = reading.replacements(e);
         if replaced.is_empty() {
             break;
@@ -65,11 +73,18 @@ struct Reading<'a> {
     pool: &'a mut Pool,
     table: &'a mut DomainTable,
     known: FxHashMap<Expr, Real>,
+    /// Doubles that become integers, and numbers halfway between two, as fractions do.
+    near: FxHashMap<Expr, (Expr, Expr)>,
     /// Among the expressions that count as doubles, those that may be an integer which is none.
     mixed: FxHashSet<Expr>,
 }
 
-impl Reading<'_> {
+impl<'a> Reading<'a> {
+    fn new(pool: &'a mut Pool, table: &'a mut DomainTable) -> Reading<'a> {
+        let (known, near, mixed) = Default::default();
+        Reading { pool, table, known, near, mixed }
+    }
+
     fn replacements(&mut self, root: Expr) -> FxHashMap<Expr, Expr> {
         let mut replaced = FxHashMap::default();
         for part in self.pool.reachable(&[root]) {
@@ -101,6 +116,13 @@ impl Reading<'_> {
                 };
                 if !is_double {
                     self.mixed.insert(part);
+                }
+                match value {
+                    Some(Real::Rounded { .. }) => {
+                        let near = self.fraction_near(func, &args);
+                        self.near.extend(near.map(|near| (part, near)));
+                    }
+                    _ => {}
                 }
                 if let Some(value) = value {
                     self.known.insert(part, value);
@@ -256,6 +278,28 @@ impl Reading<'_> {
         }
     }
 
+    /// The fraction with small denominators for which the product with a constant stands, where both are as good for
+    /// roundings to integers.
+    fn fraction_near(&mut self, func: Func, args: &[Expr]) -> Option<(Expr, Expr)> {
+        let (Func::FloatMul, &[a, b]) = (func, args) else { return None };
+        let (a, b) = (self.operand(a)?, self.operand(b)?);
+        let (number, constant) = if self.pool.as_int(a.numerator).is_some() { (b, a) } else { (a, b) };
+        let mantissa = self.pool.as_int(constant.numerator)?;
+        let power = |exponent: i32| {
+            (exponent.unsigned_abs() <= 64).then(|| Int::power_of_two(exponent.unsigned_abs()))
+        };
+        let (above, below) = match power(constant.exponent)? {
+            power if constant.exponent < 0 => (mantissa, power),
+            power => (&mantissa * &power, Int::ONE),
+        };
+        let (p, q) = simplest(&above, &below)?;
+        let (p, q) = (self.pool.int(p), self.pool.int(q));
+        let (n, scale) = self.fraction_of(number);
+        power(number.exponent)?;
+        let (numerator, denominator) = (self.pool.mul(n, p), self.pool.mul(scale, q));
+        self.fits(numerator, FRACTION_BITS).then_some((numerator, denominator))
+    }
+
     /// The double next to `n / d`.
     fn quotient(&mut self, mut n: Expr, mut d: Expr) -> Option<Real> {
         if self.pool.as_int(d).is_some_and(|d| d.is_negative()) {
@@ -289,6 +333,7 @@ impl Reading<'_> {
     fn rounded(&mut self, func: Func, e: Expr) -> Option<Expr> {
         let (n, d) = match self.known.get(&e).copied() {
             Some(Real::Quotient { numerator, denominator }) => (numerator, denominator),
+            _ if self.near.contains_key(&e) => self.near[&e],
             _ => {
                 let Dyadic { numerator, exponent } = self.exactly(e)?;
                 self.fraction_of(Dyadic { numerator, exponent })
@@ -349,6 +394,24 @@ impl Reading<'_> {
         };
         (self.table.decide(self.pool, condition) == Some(true)).then(|| self.pool.bool(truth))
     }
+}
+
+/// The first fraction `p/q`, by continued fractions, within `2^-54` of `above/below`, of its size.
+fn simplest(above: &Int, below: &Int) -> Option<(Int, Int)> {
+    let (mut p, mut q) = ((Int::ZERO, Int::ONE), (Int::ONE, Int::ZERO));
+    let (mut rest, mut divisor) = (above.clone(), below.clone());
+    while !divisor.is_zero() && q.1.bits() <= DENOMINATOR_BITS {
+        let whole = rest.floor_div(&divisor)?;
+        p = (p.1.clone(), &(&whole * &p.1) + &p.0);
+        q = (q.1.clone(), &(&whole * &q.1) + &q.0);
+        let error = &(above * &q.1) - &(&p.1 * below);
+        if &error.abs() * &Int::power_of_two(54) <= (&p.1 * below).abs() && q.1.bits() <= DENOMINATOR_BITS {
+            return Some((p.1, q.1));
+        }
+        let remainder = rest.modulo(&divisor)?;
+        (rest, divisor) = (divisor, remainder);
+    }
+    None
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ pub fn minimize_traced(
     let mut minimizer = Minimizer::new(pool, ranges, given, budget, trace);
     let equations = minimizer.equations(pool, &guards);
     guards.extend(&equations);
-    let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, ORDERS) else {
+    let orders = if given <= GUARDS_PER_ALLOWANCE { ORDERS } else { 1 };
+    let Some(Smallest { alive, simple }) = minimizer.smallest(pool, &guards, orders) else {
         return Minimized { kept: vec![pool.bool(false)], ..Minimized::default() };
     };
     let forms = guards.iter().zip(&simple).zip(&alive);
@@ -111,7 +112,7 @@ pub fn without_redundant(
     kept
 }
 
-/// In how many orders guards are left out, because the result depends on the order.
+/// In how many orders guards are left out, because the result depends on the order. Of many, one order has to do.
 const ORDERS: usize = 3;
 
 /// At most this many guards are few.

@@ -29,6 +29,8 @@ use std::time::Instant;
 use summary::Summary;
 use worker::Entry;
 
+/// The exit status of what ends because nobody reads its output, as of programs that SIGPIPE ends.
+const CUT_SHORT: u8 = 141;
 /// Of larger files, one at a time is held in memory.
 const LARGE_FILE: u64 = 64 << 20;
 
@@ -47,6 +49,7 @@ pub fn run(
         baseline: job.options.write_baseline.as_deref().map(Baseline::empty),
         ..Outcome::default()
     };
+    let mut is_cut = false;
     files::write_anew(output, |out| {
         let mut out: Box<dyn Write> = match out {
             files::Out::File(file) => Box::new(file),
@@ -54,7 +57,10 @@ pub fn run(
         };
         match all(job, programs, jobs, style, &mut *out, &mut outcome) {
             // Whoever reads the document has seen enough.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                is_cut = true;
+                Ok(())
+            }
             result => result,
         }
     })?;
@@ -64,7 +70,9 @@ pub fn run(
     if let (Some(baseline), Some(path)) = (outcome.baseline, &job.options.write_baseline) {
         baseline.write(path)?;
     }
-    Ok(ExitCode::from(outcome.status))
+    // Not all were checked: nothing is known of the others.
+    let status = if is_cut && outcome.status == 0 { CUT_SHORT } else { outcome.status };
+    Ok(ExitCode::from(status))
 }
 
 /// What is known when all programs are checked.

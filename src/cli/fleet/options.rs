@@ -4,7 +4,7 @@ use crate::cli::failure::{Failure, Result};
 use crate::cli::files;
 use crate::escape::visible;
 use crate::keys::nearest;
-use crate::report::{Findings, Known, is_code, known_codes};
+use crate::report::{Findings, Known, is_code, is_of_remarks, known_codes};
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -51,6 +51,12 @@ impl FleetOptions {
         let files = [&self.specs, &self.baseline, &self.write_baseline];
         let has_codes = !self.select.is_empty() || !self.ignore.is_empty();
         files.into_iter().any(Option::is_some) || has_codes || self.fail_on.is_some()
+    }
+
+    /// Whether all that is asked is to leave out notes, which a whole report can do.
+    pub fn ignores_notes(&self) -> bool {
+        let others = FleetOptions { ignore: Vec::new(), ..self.clone() };
+        !self.ignore.is_empty() && !others.is_any() && self.ignore.iter().all(|code| is_of_remarks(code))
     }
 
     /// Refuses codes that no finding has, and a folder of specs that is none.

@@ -23,6 +23,14 @@ pub enum CheckError {
     /// A guard or a range that the program enforces cannot be read, so that what it takes is not known.
     #[error("what the program takes is not known: {0}")]
     UnreadableContract(String),
+    /// It refuses the very sizes that it was traced with: no guards say which inputs it takes.
+    #[error("no sizes are known that the program accepts: {node}: {message}")]
+    Refuses {
+        /// The node.
+        node: String,
+        /// Why it refuses them.
+        message: String,
+    },
     /// The trace that is to name its lines is of another program; why it is.
     #[error("the trace is of another program, or of another example: {0}")]
     OtherTrace(String),

@@ -36,6 +36,8 @@ pub(super) struct Examination<'a, 'p> {
     pub violated: Vec<Obligation>,
     /// For conditions that only say that no data passes at some sizes: the stronger one that was tried for a spec to imply.
     pub sufficient: Vec<(Expr, Expr)>,
+    /// The simplest form of violated conditions, by their place among the report's conditions.
+    pub simple: Vec<(usize, Expr)>,
     /// The conditions that were left open, branches aside.
     pub open: Vec<Expr>,
     /// A callback for progress: how many conditions are decided, and how many there are.

@@ -6,6 +6,7 @@ use super::inferred::{self, Inferred};
 use super::pipeline::Examined;
 use super::repair::{self, Changes};
 use super::session::Session;
+use super::simpler::simpler;
 use super::summary;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Containers, Reason, Refused, Spec, refused};
@@ -203,6 +204,12 @@ impl Session<'_> {
                 *condition = simplify(pool, &mut facts.clone(), *condition, &Budget::small());
             }
         }
+        // Of several sizes one may decide alone, and can then be written as a multiple.
+        for condition in &mut broken {
+            if pool.free_symbols(&[*condition]).len() == 2 {
+                *condition = simpler(pool, facts, &[], *condition).unwrap_or(*condition);
+            }
+        }
         repair::equations_of_opposites(pool, &mut broken);
         let mut proposals = repair::propose(pool, facts, &dims, &broken);
         // One of two sizes that may not be greater than another is often meant to be the same.
@@ -259,8 +266,12 @@ impl Session<'_> {
             if examined.report.verdict == Outcome::Ok || only_skips(&examined.report) {
                 return self.repair(draft, examined, first, budget).map(Some);
             }
+            // What is open may hold in narrower ranges.
+            if examined.report.verdict == Outcome::Unknown {
+                examined.roots = std::mem::take(&mut examined.open);
+            }
             match self.proposals(&mut examined).into_iter().next() {
-                Some(further) if examined.report.verdict == Outcome::Violated => changes = further,
+                Some(further) if !examined.roots.is_empty() => changes = further,
                 _ => return Ok(None),
             }
         }
@@ -280,6 +291,7 @@ impl Session<'_> {
         let (allowed, proved) = (examined.allowed(), examined.report.verdict == Outcome::Ok);
         let mut notes: Vec<String> = small_examples(&examined, first).into_iter().collect();
         let kept = draft.kept(first);
+        let mut changes = draft.changes();
         let mut cost = Cost::new(kept.map(|kept| self.lost(kept, first, budget)), draft.left().to_vec());
         let refused = refused(&mut examined.assumptions, self.contract(), &draft.spec);
         if let Some(one) = refused.first() {
@@ -292,6 +304,9 @@ impl Session<'_> {
                         Cost::new(kept.map(|kept| self.lost(kept, first, budget)), automatic.left().to_vec());
                 }
                 notes = vec![unproved(&examined, one)];
+                // Where the ranges are those that are proved, what is needed is known though torch is not told.
+                let is_known = !is_whole && changes.iter().all(|change| !change.needs.contains(" _"));
+                changes = if is_known { changes } else { automatic.changes() };
                 draft = automatic;
             }
         }
@@ -303,7 +318,7 @@ impl Session<'_> {
             proved,
             cost: cost.text(),
             loses: cost.loses(),
-            changes: draft.changes(),
+            changes,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
             assumptions: Vec::new(),
             declarations: Vec::new(),

@@ -6,7 +6,7 @@ use super::session::Session;
 use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
-use crate::propagate::{Run, Step, propagate};
+use crate::propagate::{FailureKind, Run, Step, propagate};
 use crate::report::guard_code::{GuardSet, GuardedInput};
 use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
 use sizewise_env::{GuardKind, Origin};
@@ -28,8 +28,8 @@ impl<'c> Session<'c> {
     /// checks, and what its operators need.
     ///
     /// # Errors
-    /// When the program cannot be propagated, sizes do not determine its symbols, or something that it enforces cannot
-    /// be read.
+    /// When the program cannot be propagated, sizes do not determine its symbols, something that it enforces cannot be
+    /// read, or it refuses the sizes of its trace.
     pub fn guard_set(&self) -> Result<GuardSet, CheckError> {
         build(self, self.followed(None)?)
     }
@@ -102,7 +102,12 @@ pub(super) fn of_inputs(session: &Session, pool: &Pool) -> Result<GuardSet, Chec
 
 fn build(session: &Session, followed: Followed) -> Result<GuardSet, CheckError> {
     let Followed { assumptions, mut run, unchecked } = followed;
+    if let Some(failure) = run.failures.iter().find(|failure| failure.kind == FailureKind::Invalid) {
+        let node = run.step(failure.origin).map_or_else(String::new, |step| step.node().to_owned());
+        return Err(CheckError::Refuses { node, message: failure.message.clone() });
+    }
     let mut set = of_inputs(session, &run.env.pool)?;
+    set.not_followed = run.unsupported.len() + run.failures.len();
     let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
     let demanded = conditions(session.contract(), &mut run, &symbols, unchecked);
     let mut conditions: Vec<Expr> = demanded.iter().map(|demanded| demanded.condition).collect();

@@ -7,7 +7,7 @@ use sizewise_expr::{Expr, Pool};
 /// Conditions longer than this are not repeated with numbers.
 pub(super) const MAX_INSTANCE: usize = 60;
 
-/// `, here 33 % 2 == 0` for `w % 2 == 0`; nothing for long conditions.
+/// `, and `33 % 2 == 0` is false` for `w % 2 == 0`; nothing for long conditions.
 pub(super) fn instance(
     assumptions: &Assumptions,
     pool: &Pool,
@@ -44,5 +44,5 @@ pub(super) fn instance(
         last = rest[..taken].chars().next_back();
         rest = &rest[taken..];
     }
-    format!(", here `{text}`")
+    format!(", and `{text}` is false")
 }

@@ -151,7 +151,8 @@ impl<'p> Examination<'_, 'p> {
             _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
-            _ => format!("`{shown}` is false{instance}"),
+            _ if instance.is_empty() => format!("`{shown}` is false"),
+            _ => format!("it needs `{shown}`{instance}"),
         });
     }
 }

@@ -86,6 +86,9 @@ impl Obligation {
             (Source::Demand(DemandKind::Guard), _) if sets_apart_0_or_1(pool, self.condition) => {
                 Cause::Specialisation
             }
+            (Source::Demand(DemandKind::Contract), _) if holds_from_2_on(pool, self.condition) => {
+                Cause::Specialisation
+            }
             (_, ConditionKind::Guard) => Cause::Branch,
             (_, ConditionKind::Contract) => Cause::Record,
             (_, ConditionKind::Precondition) => Cause::Operator,
@@ -111,6 +114,16 @@ fn sets_apart_0_or_1(pool: &Pool, condition: Expr) -> bool {
     let constant = poly.constant.abs();
     let one_sided = poly.terms.iter().all(|(_, c)| c.is_positive() != poly.constant.is_positive());
     constant <= Int::from(at_most) && (one_sided || poly.constant.is_zero()) && poly.terms.len() == 1
+}
+
+/// Whether a condition is a least value of a sum that sizes of 2 or more always reach: torch records `a + b >= 4` for no
+/// other reason than that it takes `a` and `b` to be so.
+fn holds_from_2_on(pool: &Pool, condition: Expr) -> bool {
+    let Some(&[p]) = pool.as_func(condition, Func::NotPositive) else { return false };
+    let poly = pool.poly(p);
+    let is_size = |(term, factor): &(Expr, Int)| pool.as_symbol(*term).is_some() && factor.is_negative();
+    let least = poly.terms.iter().fold(Int::ZERO, |sum, (_, factor)| &sum - &(factor * &Int::from(2)));
+    !poly.terms.is_empty() && poly.terms.iter().all(is_size) && poly.constant <= least
 }
 
 /// Everything to be proved, each condition once: the demands, then what the steps need in their order.

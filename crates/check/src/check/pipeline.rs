@@ -134,6 +134,7 @@ impl Checker {
             report: &mut report,
             violated: Vec::new(),
             sufficient: Vec::new(),
+            simple: Vec::new(),
             open: Vec::new(),
             emit: task.emit,
             asked: &asked,
@@ -152,6 +153,7 @@ impl Checker {
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
         let (roots, open) = (examination.roots(), std::mem::take(&mut examination.open));
+        examination.weaker_bounds();
         let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
         let of_records = of_records.map(|o| o.condition).collect();
         clock.lap("decide");

@@ -1,10 +1,12 @@
 //! Violated conditions in their simplest form.
 use super::examine::Examination;
+use super::readable::readable;
 use super::simpler::simpler;
 use super::summary;
-use crate::report::GuardVerdict;
+use crate::report::{ConditionKind, GuardVerdict};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
+use sizewise_solve::{Budget, quickly, simplify};
 
 /// Shorter conditions without quotients are simple enough.
 const MAX_SIMPLE: usize = 16;
@@ -33,21 +35,56 @@ impl Examination<'_, '_> {
         }
         let long = |i: &usize| {
             let guard = &self.report.guards[*i];
-            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(']);
-            !guard.follows && (is_long || guard.shown.contains('/'))
+            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(', '*']);
+            !guard.follows && (is_long || guard.shown.contains('/') || guard.shown.contains("!="))
         };
         let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
         for (i, condition) in open {
-            let Some(simple) = simpler(&mut pool, &facts, &bounds, condition) else { continue };
+            let simple = simpler(&mut pool, &facts, &bounds, condition);
+            // A bound says no more than itself under the bounds.
+            let shorter = |pool: &mut Pool| match bounds.contains(&condition) {
+                true => condition,
+                false => simplify(pool, &mut facts.clone(), condition, &Budget::small()),
+            };
+            let simple = simple.unwrap_or_else(|| shorter(&mut pool));
             if self.holds_in_example(&pool, i, simple) {
                 // The other errors' bounds exclude this example, so that it says nothing of the simple form.
                 continue;
             }
-            let shown = summary::shown_in(self.assumptions, &pool, simple);
-            if shown.len() < self.report.guards[i].shown.len() {
+            let shown = summary::shown_in(self.assumptions, &pool, readable(&pool, &facts, simple));
+            if shown.chars().count() < self.report.guards[i].shown.chars().count() || is_bound(simple) {
                 self.report.guards[i].shown = shown;
+                self.simple.push((i, simple));
             }
+        }
+    }
+
+    /// Bounds that only the trace asks for, and that follow from the simplest form of another error, are no errors of their
+    /// own: of `n >= 3` and `n >= 5` the second is shown.
+    pub(super) fn weaker_bounds(&mut self) {
+        let violated = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .zip(self.violated.iter().map(|o| o.condition));
+        let mut pool = self.assumptions.env.pool.clone();
+        let weaker: Vec<usize> = violated
+            .filter(|&(i, bound)| {
+                let guard = &self.report.guards[i];
+                let is_traced =
+                    guard.node.is_none() && !guard.follows && guard.kind != ConditionKind::Runtime;
+                is_traced
+                    && self.simple.iter().any(|&(other, simple)| {
+                        let mut facts = self.assumptions.env.known_facts().clone();
+                        other != i && {
+                            facts.assume(&mut pool, simple);
+                            quickly(&mut pool, &mut facts, bound) == Some(true)
+                        }
+                    })
+            })
+            .map(|(i, _)| i)
+            .collect();
+        for i in weaker {
+            self.report.guards[i].follows = true;
         }
     }
 

@@ -202,16 +202,18 @@ impl Reader<'_> {
         if neutral { self.pool.and(&open) } else { self.pool.or(&open) }
     }
 
-    /// For a remainder that is at most 0: `a % k == 0`, without a sign before `a`.
+    /// For a remainder that is at most 0: `a % k == 0`, without a sign before `a`, or `a % k == r` for a sum with a number.
     fn divisible(&mut self, p: Expr) -> Option<Expr> {
         let &[a, k] = self.pool.as_func(p, Func::Mod)? else { return None };
-        if !self.pool.as_int(k)?.is_positive() {
-            return None;
-        }
+        let divisor = self.pool.as_int(k).filter(Int::is_positive)?;
         let signed = self.pool.poly(a).terms.iter().all(|(_, factor)| factor.is_negative());
         let a = if signed { self.pool.neg(a) } else { a };
+        let added = self.pool.poly(a).constant;
+        let rest = (&Int::ZERO - &added).modulo(&divisor)?;
+        let (added, rest) = (self.pool.int(added), self.pool.int(rest));
+        let a = self.pool.sub(a, added);
         let remainder = self.pool.modulo(a, k);
-        Some(self.pool.eq(remainder, Expr::ZERO))
+        Some(self.pool.eq(remainder, rest))
     }
 }
 
@@ -228,6 +230,9 @@ mod tests {
             ("Mod(-a, 4) <= 0", "Eq(Mod(a, 4), 0)"),
             ("Eq(Mod(-a, 4), 0)", "Eq(Mod(a, 4), 0)"),
             ("Mod(-a, b) <= 0", "Mod(-a, b) <= 0"),
+            ("Eq(Mod(a + 1, 2), 0)", "Eq(Mod(a, 2), 1)"),
+            ("Eq(Mod(a + 2*b - 3, 8), 0)", "Eq(Mod(a + 2*b, 8), 3)"),
+            ("Eq(Mod(5 - a, 8), 0)", "Eq(Mod(a, 8), 5)"),
             ("Or(And(Ne(a, -1), Or(Eq(a, 0), Eq(a, b))), Eq(a, b))", "Or(Eq(a, 0), Eq(a, b))"),
             ("Or(Eq(a, -3), Eq(b, 2))", "Eq(b, 2)"),
             ("a <= 3", "a <= 3"),

@@ -28,6 +28,11 @@ pub fn is_code(code: &str) -> bool {
     known_codes().any(|known| known == code)
 }
 
+/// Whether a code is of notes and warnings alone, and of no condition or record.
+pub fn is_of_remarks(code: &str) -> bool {
+    is_code(code) && RULES.iter().all(|rule| rule.code() != code)
+}
+
 impl Known {
     fn of(finding: &Finding) -> Known {
         let line = finding.line.map(|line| match line.function.as_str() {

@@ -16,13 +16,10 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         // The first is to be pasted; of further ones the option prints the text.
         match at > 0 && count > 2 && !style.is_all() {
             true => {
+                let kind = if fix.assumptions.is_empty() { "" } else { "a ShapesSpec, " };
                 let lines = plural(count, "line", "lines");
-                let _ = writeln!(
-                    out,
-                    "{name}         {lines}: `--fix {}` prints it; {}",
-                    at + 1,
-                    says(report, fix)
-                );
+                let says = says(report, fix);
+                let _ = writeln!(out, "{name}         {kind}{lines}: `--fix {}` prints it; {says}", at + 1);
             }
             false => in_full(out, &name, report, fix),
         }

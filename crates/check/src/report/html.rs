@@ -15,7 +15,7 @@ use std::io::Write;
 /// Longer data are packed: a graph of thousands of nodes repeats itself.
 const MAX_PLAIN: usize = 300_000;
 /// The most nodes that are listed without a script.
-const MAX_STILL: usize = 4000;
+const MAX_STILL: usize = 10_000;
 /// The width of the text that is shown without a script.
 const STILL_WIDTH: usize = 110;
 

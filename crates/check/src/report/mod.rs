@@ -29,8 +29,8 @@ mod torch;
 mod words;
 
 pub use change::{Changed, DimensionReport, Fix};
-pub use codes::{CODES, meaning};
-pub use counted::{Findings, Known, is_code, known_codes};
+pub use codes::CODES;
+pub use counted::{Findings, Known, is_code, is_of_remarks, known_codes};
 pub use dimensions::dimensions;
 pub use explanation::{Condition, Explanation};
 pub use form::ReportForm;
@@ -42,6 +42,7 @@ pub use junit::{to_junit, to_junit_case, to_junit_of};
 pub use model::*;
 pub use needs::{Needed, Needs, StatedReport};
 pub use origin::origin;
+pub use rules::explained;
 pub use sarif::{sarif_artifact, sarif_frame, sarif_results, to_sarif, to_sarif_of};
 pub use store::{StoreClass, StoreEntry, StoreReport};
 pub use style::{Detail, Style};

@@ -225,7 +225,7 @@ pub struct GuardReport {
     pub cause: Cause,
     /// Which small sizes it excludes, if it is on one dimension: `0, 1`.
     pub excludes: Option<String>,
-    /// Whether it follows from the assumptions and the violated conditions before it.
+    /// Whether it follows from the assumptions and other violated conditions, as they are shown.
     pub follows: bool,
     /// What the node and the line have to do with it.
     pub traced: Traced,

@@ -18,6 +18,9 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
         n => format!(", and {}", plural(n, "more node", "more nodes")),
     };
     match (guard.traced, node) {
+        (_, Some((node, "aten._assert_scalar.default"))) if guard.kind != ConditionKind::Runtime => {
+            ("because", format!("the program asserts it when it runs ({node}{more})"))
+        }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
         (Traced::Asked, _) => ("because", asked_by(guard.cause).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
@@ -52,8 +55,12 @@ fn asked_by(cause: Cause) -> &'static str {
 fn recorded_because(guard: &GuardReport) -> &'static str {
     match guard.cause {
         Cause::Forgotten => "the program takes both as one size",
+        Cause::Specialisation if guard.kind == ConditionKind::Contract => {
+            "torch.export takes dynamic sizes to be 2 or more; 0 and 1 are constants to it"
+        }
         Cause::Specialisation => {
-            "torch.export takes a size of 0 or 1 for a constant, and guards that this is none"
+            "torch.export takes what is computed of sizes to be neither 0 nor 1, or the code compares it; the export keeps only what \
+             the example answers"
         }
         Cause::Branch => {
             "the code, or torch itself, compares this size; the export keeps only what the example answers"
@@ -67,13 +74,13 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
             "the example has this size, and torch.export makes sizes 0 and 1 static"
         }
         Cause::Record if is_number(&guard.shown) => {
-            "the code reads this size as a number while it is traced (int(), range(), len(), a comparison)"
+            "the trace made this size a number: the code, or a library that it calls, reads it (int(), range(), len()) or compares it"
         }
         Cause::Record if guard.shown.contains("==") => {
             "an operator needs these sizes to agree, or the code compares them"
         }
-        Cause::Record if guard.shown.contains(">=") => {
-            "torch.export recorded this range: an `if` or an index needs it, or torch took sizes to be 2 or more"
+        Cause::Record if guard.shown.contains(['<', '>']) => {
+            "torch.export recorded this range for an `if`, an index, a slice, or a computed size that it takes to be 2 or more"
         }
         _ => "torch.export recorded this range",
     }

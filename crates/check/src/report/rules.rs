@@ -131,6 +131,14 @@ pub(super) const RULES: [&Rule; 13] = [
     &DIAGNOSTIC_NOTE,
 ];
 
+/// What a code means: that of a diagnostic, or a kind of finding, which has a `/`.
+pub fn explained(code: &str) -> Option<String> {
+    let kind = || {
+        RULES.iter().find(|rule| rule.id == code).map(|rule| format!("{} {}", rule.meaning, rule.long_help()))
+    };
+    meaning(code).map(str::to_owned).or_else(kind)
+}
+
 /// The rule that a violated condition breaks.
 pub(super) fn violated(guard: &GuardReport) -> &'static Rule {
     match guard.kind {
@@ -155,7 +163,7 @@ pub(super) fn diagnostic(level: Level) -> &'static Rule {
 
 #[cfg(test)]
 mod tests {
-    use super::{RULES, meaning};
+    use super::{RULES, explained, meaning};
 
     #[test]
     fn codes_of_conditions_and_records_have_a_meaning() {
@@ -163,5 +171,10 @@ mod tests {
             assert!(meaning(rule.code()).is_some(), "{}", rule.id);
         }
         assert_eq!(meaning("no-such-code"), None);
+        for rule in RULES {
+            let text = explained(rule.id).expect("a text");
+            assert!(text.contains(rule.meaning) || meaning(rule.id).is_some(), "{}", rule.id);
+        }
+        assert_eq!(explained("guard-not-implied/no-such-kind"), None);
     }
 }

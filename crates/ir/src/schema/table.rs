@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 pub const TORCH_VERSION: &str = "2.15.0";
 
 /// Written by `scripts/generate_schemas.py`, which describes the lines.
-static TEXT: &str = include_str!("../../../../data/schemas.txt");
+static TEXT: &str = include_str!("../../data/schemas.txt");
 
 static TABLE: OnceLock<SchemaTable> = OnceLock::new();
 

@@ -2,6 +2,8 @@
 //! of the region's device and the region's dtype.
 mod policy;
 mod regions;
+mod treatment;
 
 pub use policy::{Policy, find as policy_of, is_listed};
 pub use regions::{Region, Regions};
+pub use treatment::Treatment;

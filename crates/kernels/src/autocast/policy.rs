@@ -4,7 +4,7 @@ use sizewise_ir::dtype::Dtype;
 use std::sync::OnceLock;
 
 /// Written by `scripts/generate_autocast.py`, which describes the lines.
-static TEXT: &str = include_str!("../../../../data/autocast.txt");
+static TEXT: &str = include_str!("../../data/autocast.txt");
 
 static TABLE: OnceLock<Table> = OnceLock::new();
 

@@ -1,6 +1,7 @@
 //! The autocast regions around a step.
 use super::policy;
 use sizewise_ir::dtype::Dtype;
+use sizewise_ir::{Argument, Node};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -36,6 +37,19 @@ impl Regions {
             None => regions.0.push(region),
         }
         regions
+    }
+
+    /// What holds in the region of `wrap_with_autocast(device, dtype, enabled, ..)` or behind `_enter_autocast`; `None`
+    /// where its arguments are others.
+    pub fn entered(&self, node: &Node) -> Option<Regions> {
+        let mut given = node.inputs.iter().map(|input| &input.arg);
+        let (Some(Argument::Str(device)), dtype, Some(Argument::Bool(enabled))) =
+            (given.next(), given.next(), given.next())
+        else {
+            return None;
+        };
+        let dtype = if let Some(Argument::Dtype(dtype)) = dtype { Some(*dtype) } else { None };
+        Some(self.within(device, dtype, *enabled))
     }
 
     /// Those in which operands are cast.

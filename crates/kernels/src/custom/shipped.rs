@@ -32,7 +32,7 @@ macro_rules! library {
             version: $version,
             namespaces: &$namespaces,
             file: concat!("operators/", $file),
-            text: include_str!(concat!("../../../../operators/", $file)),
+            text: include_str!(concat!("../../operators/", $file)),
             declared: OnceLock::new(),
         }
     };

@@ -85,7 +85,8 @@ fn assert_async(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::_assert_scalar(Scalar self, str assert_msg) -> ()`.
 ///
-/// (C1) The number is true.
+/// (C1) The number is true. (_assert_scalar.C1) What the program asserts holds: `torch._check` in the code, or a condition
+/// that torch.export put into the graph because the trace relies on it.
 fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
     let condition = match args.scalar("self")? {
         Scalar::Bool(e) | Scalar::Int(e) | Scalar::Float(e) => cx.pool().truth(e),
@@ -103,7 +104,8 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()`; `…_for_size` has 0 as its least
 /// `min`.
 ///
-/// (C1) `min <= max`. (C2) `min <= size <= max`.
+/// (C1) `min <= max`. (C2) `min <= size <= max`. (sym_constrain_range.C2) The number lies within the range that the program
+/// states of it.
 fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {
     let size = match args.value("size")? {
         Value::Int(e) => *e,

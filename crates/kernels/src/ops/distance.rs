@@ -14,7 +14,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     pdist_backward => "aten._pdist_backward.default";
 };
 
-/// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) As many columns.
+/// `[.., n, c]` and `[.., m, c]`: the batch in which they meet. (C1) At least 2 dimensions. (C2) The numbers of columns agree.
 /// (C3) The leading dimensions broadcast.
 fn batch(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<Sizes, KernelError> {
     for t in [a, b] {

@@ -91,7 +91,7 @@ struct Indexed {
     picked: Sizes,
 }
 
-/// (C5) of [`index_put`].
+/// (C5) The positions broadcast.
 fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, KernelError> {
     let given: Vec<usize> = (0..positions.len()).filter(|&i| positions[i].is_some()).collect();
     let shapes = positions.iter().flatten().map(|shape| shape.as_slice());

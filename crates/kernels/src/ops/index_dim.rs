@@ -238,7 +238,7 @@ fn require_elements(cx: &mut Cx, x: &Tensor, index: &Tensor) -> Result<(), Kerne
     cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())
 }
 
-/// (C8) of [`index_copy`].
+/// (C8) The index is of `int64`.
 fn long_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
     cx.check(index.dtype == Dtype::Int64, "index_dim.C8", |_| {
         format!("the index is of {}, int64 is expected", index.dtype)

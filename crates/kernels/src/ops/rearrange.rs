@@ -40,7 +40,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 /// `aten::flip(Tensor self, int[] dims) -> Tensor`: a copy that keeps the order of dimensions in memory.
 ///
-/// (C1) The dimensions exist and are distinct.
+/// (C1) The dimensions exist and are distinct. (flip.C1) The dimensions exist and are distinct. (flip.C2) Of `fliplr`: there are
+/// at least 2 dimensions.
 fn flipped(cx: &mut Cx, x: &Tensor) -> Tensor {
     let strides = cx.preserved_strides(x);
     cx.strided(x.sizes.clone(), strides, x.dtype, &x.device)

@@ -111,8 +111,8 @@ fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements
 /// at positions along a dimension replaced or combined.
 ///
-/// (C1) to (C4) and (C9) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many
-/// dimensions and no fewer elements along each than the index.
+/// (C1) to (C4) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many
+/// dimensions and no fewer elements along each than the index. (C9) as in [`index_fits`].
 fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     let src = match src {

@@ -141,8 +141,8 @@ fn unflatten(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last
 /// dimension shrinks or grows by the ratio of the item sizes.
 ///
-/// Where the item sizes differ: (C1) there is a dimension, (C2) the last one has stride 1; and where items grow:
-/// (C3) the last size and the storage offset are multiples of the ratio, (C4) so are the other strides.
+/// (C1) There is a dimension. (C2) The last one has stride 1. (C3) Where items grow, the last size and the storage offset
+/// are multiples of the ratio. (C4) So are the other strides. All of it only where the item sizes differ.
 fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::KernelError> {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);

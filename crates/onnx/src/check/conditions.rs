@@ -10,6 +10,7 @@ mod fixes;
 mod integers;
 mod named;
 mod outputs;
+mod precise;
 mod redeclared;
 mod rejected;
 mod report;
@@ -104,6 +105,8 @@ struct Check<'m> {
     needs_sizes: bool,
     /// Conditions that the values of inputs decide when the model runs.
     run_time: Vec<AssertReport>,
+    /// Conditions that are assumed, as texts show them: up to sizes that no one has, floats count exactly.
+    precise: Vec<String>,
     /// The node that refuses sizes at which all of these conditions hold, if one was found.
     refuses: Option<String>,
     /// Nodes of which the operands broadcast in more ways than the conditions say: the example decides which.
@@ -149,6 +152,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
         needed: Vec::new(),
         needs_sizes: false,
         run_time: Vec::new(),
+        precise: Vec::new(),
         refuses: None,
         by_example: Vec::new(),
         works: None,
@@ -331,7 +335,7 @@ impl Check<'_> {
                 let report = self.guard_on(step, simple, clause);
                 if is_branch(&guard) {
                     self.decide_branch(report, simple);
-                } else {
+                } else if !self.is_assumed_precise(&report, simple) {
                     self.decide(report, simple);
                 }
             }

@@ -2,13 +2,14 @@
 use super::size::ShownSize;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use crate::read::Model;
-use crate::shape::{Element, Elements, MAX_ELEMENTS, RunTime, Tensor, Value};
+use crate::shape::{Dtype, Element, Elements, MAX_ELEMENTS, RunTime, Sequence, Tensor, Value};
 use crate::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
 use sizewise_kernels::{Backend, KernelError};
+use std::sync::Arc;
 
 /// The elements of an input.
 #[derive(Debug, Clone)]
@@ -17,6 +18,12 @@ pub enum Filled {
     All(f64),
     /// These, row by row, repeated as needed.
     List(Vec<f64>),
+    /// These texts, row by row, repeated as needed.
+    Texts(Vec<Arc<str>>),
+    /// The input is a sequence of tensors of these sizes, or an optional value that holds one.
+    Items(Vec<Vec<i64>>),
+    /// The input is an optional value that holds nothing.
+    Nothing,
 }
 
 /// Why a model refuses inputs.
@@ -67,8 +74,7 @@ pub fn evaluate_fully(
     sizes: &FxHashMap<String, Vec<i64>>,
     filled: &FxHashMap<String, Filled>,
 ) -> Result<Evaluated, Refused> {
-    let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
-    evaluated(model, sizes, fill, &mut Branches::default(), Asked { any_data: false, is_full: true })
+    evaluated(model, sizes, &mut Branches::default(), Asked { filled: Some(filled), is_full: true })
 }
 
 /// The first condition that no data decide: sizes through numbers that are not followed, or chance.
@@ -133,9 +139,8 @@ pub(super) fn evaluate_and_trace(
     sizes: &FxHashMap<String, Vec<i64>>,
     filled: &FxHashMap<String, Filled>,
 ) -> (Result<Evaluated, Refused>, Branches) {
-    let fill = |env: &mut ShapeEnv, tensor: Tensor, name: &str| filled_tensor(env, tensor, filled.get(name));
     let mut taken = Branches::default();
-    let found = evaluated(model, sizes, fill, &mut taken, Asked { any_data: false, is_full: false });
+    let found = evaluated(model, sizes, &mut taken, Asked { filled: Some(filled), is_full: false });
     (found, taken)
 }
 
@@ -159,13 +164,14 @@ pub(super) fn evaluate_along(
     sizes: &FxHashMap<String, Vec<i64>>,
     mut branches: Branches,
 ) -> Result<Evaluated, Refused> {
-    evaluated(model, sizes, |_, tensor, _| tensor, &mut branches, Asked { any_data: true, is_full: false })
+    evaluated(model, sizes, &mut branches, Asked { filled: None, is_full: false })
 }
 
 /// What is asked of an evaluation.
-struct Asked {
-    /// Whether the elements of inputs are any.
-    any_data: bool,
+#[derive(Clone, Copy)]
+struct Asked<'f> {
+    /// What elements inputs have beside the usual ones; `None` where they are any.
+    filled: Option<&'f FxHashMap<String, Filled>>,
     /// Whether conditions that sizes decide must be followed.
     is_full: bool,
 }
@@ -174,22 +180,21 @@ struct Asked {
 fn evaluated(
     model: &Model,
     sizes: &FxHashMap<String, Vec<i64>>,
-    fill: impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
     branches: &mut Branches,
-    asked: Asked,
+    asked: Asked<'_>,
 ) -> Result<Evaluated, Refused> {
     let follows = std::mem::take(branches);
-    let (env, values) = given(model, sizes, &fill)?;
+    let (env, values) = given(model, sizes, asked)?;
     let mut walk = Walk::new(model, env, true);
     (walk.follows, walk.notes_run_time) = (follows, asked.is_full);
-    walk.takes_any_data = asked.any_data;
+    walk.takes_any_data = asked.filled.is_none();
     let results = walk.run(values);
     *branches = std::mem::take(&mut walk.taken);
     if let Some((step, message)) = walk.unsupported.take().filter(|_| results.is_some()) {
         let node = walk.steps.get(step).map(|step| step.node().to_owned());
         return Err(Refused { message, node, expr: None, is_unsupported: true });
     }
-    if !asked.any_data
+    if asked.filled.is_some()
         && results.is_some()
         && let Some((step, message)) = walk.unknown.first()
     {
@@ -281,28 +286,67 @@ fn of_another_type(model: &Model, made: &[Value]) -> Option<Refused> {
 fn given(
     model: &Model,
     sizes: &FxHashMap<String, Vec<i64>>,
-    fill: &impl Fn(&mut ShapeEnv, Tensor, &str) -> Tensor,
+    asked: Asked<'_>,
 ) -> Result<(ShapeEnv, Vec<(String, Value)>), Refused> {
     let mut env = ShapeEnv::new();
     let mut values = Vec::new();
     for input in inputs(model) {
-        let given = match sizes.get(&input.name) {
-            Some(given) => given.clone(),
-            None if !input.is_tensor => {
-                values.push((input.name.clone(), value(&input, Vec::new())));
-                continue;
-            }
-            None => return Err(refused(format!("no sizes are given for the input `{}`", input.name))),
-        };
-        fits(&input, &given)?;
-        let shape: Vec<Expr> = given.iter().map(|&size| env.pool.int(size)).collect();
-        let value = match value(&input, shape) {
-            Value::Tensor(tensor) => fill(&mut env, tensor, &input.name).into(),
-            other => other,
+        let value = match &input.held {
+            Some(held) => optional(&mut env, held, sizes, asked)?,
+            None => given_value(&mut env, &input, sizes, asked)?,
         };
         values.push((input.name, value));
     }
     Ok((env, values))
+}
+
+/// The value of an optional input. Of one that is not given nothing is known.
+fn optional(
+    env: &mut ShapeEnv,
+    held: &Input,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    asked: Asked<'_>,
+) -> Result<Value, Refused> {
+    let filled = asked.filled.and_then(|filled| filled.get(&held.name));
+    let kind: Arc<str> = value(held, Vec::new()).type_name().into();
+    Ok(match filled {
+        Some(Filled::Nothing) => Value::Optional(None, kind),
+        _ if sizes.contains_key(&held.name) || matches!(filled, Some(Filled::Items(_))) => {
+            Value::Optional(Some(Box::new(given_value(env, held, sizes, asked)?)), kind)
+        }
+        _ => Value::Unknown,
+    })
+}
+
+/// The value of an input that is not optional.
+fn given_value(
+    env: &mut ShapeEnv,
+    input: &Input,
+    sizes: &FxHashMap<String, Vec<i64>>,
+    asked: Asked<'_>,
+) -> Result<Value, Refused> {
+    let filled = asked.filled.and_then(|filled| filled.get(&input.name));
+    let with_sizes = |env: &mut ShapeEnv, given: &[i64]| -> Vec<Expr> {
+        given.iter().map(|&size| env.pool.int(size)).collect()
+    };
+    if !input.is_tensor {
+        let Some(Filled::Items(items)) = filled else { return Ok(value(input, Vec::new())) };
+        let dtype = input.dtype.unwrap_or(Dtype::F32);
+        let tensors = items.iter().map(|given| {
+            let shape = with_sizes(env, given);
+            filled_tensor(env, Tensor::new(dtype, shape), None)
+        });
+        return Ok(Value::Sequence(Sequence::of(dtype, tensors.collect())));
+    }
+    let Some(given) = sizes.get(&input.name) else {
+        return Err(refused(format!("no sizes are given for the input `{}`", input.name)));
+    };
+    fits(input, given)?;
+    let shape = with_sizes(env, given);
+    Ok(match value(input, shape) {
+        Value::Tensor(tensor) if asked.filled.is_some() => filled_tensor(env, tensor, filled).into(),
+        other => other,
+    })
 }
 
 /// A message without the operator at its beginning.
@@ -362,22 +406,26 @@ fn fits(input: &Input, given: &[i64]) -> Result<(), Refused> {
 fn filled_tensor(env: &mut ShapeEnv, mut tensor: Tensor, filled: Option<&Filled>) -> Tensor {
     let dtype = tensor.dtype;
     let element = |env: &mut ShapeEnv, number: f64| match dtype {
-        crate::shape::Dtype::Bool => Element::Bool(env.pool.bool(number != 0.0)),
+        Dtype::Bool => Element::Bool(env.pool.bool(number != 0.0)),
         _ if dtype.is_integer() => Element::Int(env.pool.int(number as i64)),
         _ if dtype.is_float() => Element::Float(number),
         _ => Element::Open,
     };
     tensor.elements = match filled {
         None => filling(&env.pool, dtype).map(Elements::Fill),
+        Some(Filled::Items(_) | Filled::Nothing) => None,
         Some(Filled::All(number)) => Some(Elements::Fill(element(env, *number))),
         _ if tensor.count() == Some(0) => Some(Elements::List([].into())),
-        Some(Filled::List(list)) if list.is_empty() => None,
-        Some(Filled::List(list)) => match tensor.count().and_then(|count| usize::try_from(count).ok()) {
-            Some(count) if count <= MAX_ELEMENTS => {
-                Some(Elements::List(list.iter().cycle().take(count).map(|&n| element(env, n)).collect()))
-            }
-            _ => None,
-        },
+        Some(Filled::List(list)) => repeated(list.iter().map(|&number| element(env, number)), &tensor),
+        Some(Filled::Texts(list)) => repeated(list.iter().cloned().map(Element::Text), &tensor),
     };
     tensor
+}
+
+/// Elements of a tensor, repeated as needed, if it has not too many.
+fn repeated(elements: impl Iterator<Item = Element>, tensor: &Tensor) -> Option<Elements> {
+    let elements: Vec<Element> = elements.collect();
+    let count = tensor.count().and_then(|count| usize::try_from(count).ok());
+    let count = count.filter(|&count| count <= MAX_ELEMENTS && !elements.is_empty())?;
+    Some(Elements::List(elements.into_iter().cycle().take(count).collect()))
 }

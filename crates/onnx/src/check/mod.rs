@@ -9,6 +9,8 @@ mod declaration_tests;
 mod evaluate;
 #[cfg(test)]
 mod evaluate_tests;
+#[cfg(test)]
+mod everyday_tests;
 mod examples;
 mod existing;
 mod explain;

@@ -90,7 +90,7 @@ pub struct Function {
 }
 
 /// The format's versions that are read.
-const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=13;
+const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
 /// The versions of `ai.onnx` that are read.
 const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
 /// How files begin that gzip writes.

@@ -70,6 +70,7 @@ pub struct Op {
     pub(super) run_time: &'static [Rule],
     span: Option<SpanOf>,
     is_settled_by_spans: bool,
+    follows: Option<fn(&Call) -> bool>,
     pub(super) runs_deprecated: bool,
     /// Whether the integers among its results are sizes, or integers of its inputs.
     pub moves_integers: bool,
@@ -91,6 +92,7 @@ pub const fn op(name: &'static str, kernel: Kernel) -> Op {
         run_time: &[],
         span: None,
         is_settled_by_spans: false,
+        follows: None,
         runs_deprecated: false,
         moves_integers: false,
         counts: Counts::Open,
@@ -133,6 +135,11 @@ impl Op {
     /// Its shape function requires of indices, in input 1, all that has to hold where it is known where they lie.
     pub const fn is_settled_by_spans(self) -> Op {
         Op { is_settled_by_spans: true, ..self }
+    }
+
+    /// Of these calls its shape function follows floats that are quotients of sizes, and nothing else decides their shapes.
+    pub const fn follows(self, follows: fn(&Call) -> bool) -> Op {
+        Op { follows: Some(follows), ..self }
     }
 
     /// onnxruntime runs its body in versions that say it is gone.
@@ -209,7 +216,8 @@ impl Op {
     /// Whether a call needs no more of the elements of its indices than what is known of where they lie.
     pub fn is_settled(&self, cx: &mut Cx, call: &Call) -> bool {
         let in_tuples = self.run_time.iter().any(Rule::is_about_tuples);
-        self.is_settled_by_spans && spans::are_settled(cx, call, in_tuples)
+        self.follows.is_some_and(|follows| follows(call))
+            || self.is_settled_by_spans && spans::are_settled(cx, call, in_tuples)
     }
 
     /// The conditions on elements that a call leaves to run time.

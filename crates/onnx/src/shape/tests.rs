@@ -60,6 +60,9 @@ fn shown(pool: &Pool, value: &Tensor) -> String {
             let items = list.iter().map(|element| match element {
                 Element::Int(e) | Element::Bool(e) => print::expression(pool, *e).replace(' ', ""),
                 Element::Float(value) => value.to_string(),
+                Element::Quotient(e, divisor) => {
+                    format!("{}/{divisor}.0", print::expression(pool, *e).replace(' ', ""))
+                }
                 Element::Text(text) => text.to_string(),
                 Element::Open => "?".to_owned(),
             });

@@ -18,6 +18,9 @@ pub enum Element {
     Bool(Expr),
     /// A floating-point number.
     Float(f64),
+    /// The floating-point number nearest to the quotient of an integer and a positive number, where the type holds the
+    /// integer exactly.
+    Quotient(Expr, i64),
     /// A string.
     Text(Arc<str>),
     /// Not known.
@@ -255,6 +258,16 @@ impl Tensor {
         self.list()?.iter().map(Element::number).collect()
     }
 
+    /// Whether an element is a quotient of sizes.
+    pub fn has_quotients(&self) -> bool {
+        let is_quotient = |element: &Element| matches!(element, Element::Quotient(..));
+        match &self.elements {
+            Some(Elements::Fill(element)) => is_quotient(element),
+            Some(Elements::List(list)) => list.iter().any(is_quotient),
+            None => false,
+        }
+    }
+
     /// The integers that are known of it: its elements as far as they are followed, and the ends between which others
     /// lie.
     pub fn known_integers(&self) -> impl Iterator<Item = Expr> {
@@ -265,7 +278,11 @@ impl Tensor {
         };
         let ends = self.spans.iter().flat_map(|spans| spans.iter().flatten());
         let ends = ends.flat_map(|span| [span.least, span.most]);
-        elements.iter().filter_map(Element::int).chain(ends)
+        let whole = |element: &Element| match element {
+            Element::Int(e) | Element::Quotient(e, _) => Some(*e),
+            _ => None,
+        };
+        elements.iter().filter_map(whole).chain(ends)
     }
 
     /// The only element, or what all elements are.

@@ -29,6 +29,8 @@ pub struct Input {
     pub is_tensor: bool,
     /// Whether it is a sequence of tensors.
     pub is_sequence: bool,
+    /// What it holds if it is an optional value.
+    pub held: Option<Box<Input>>,
 }
 
 /// Whether the name of a size stands for one: `?` and negative numbers do not.
@@ -40,8 +42,9 @@ fn says_something(name: &str) -> bool {
 
 /// What a type says of a value.
 pub fn declared(name: &str, message: Option<&TypeProto>) -> Input {
+    let name = name.to_owned();
     let mut input =
-        Input { name: name.to_owned(), dtype: None, shape: None, is_tensor: false, is_sequence: false };
+        Input { name, dtype: None, shape: None, is_tensor: false, is_sequence: false, held: None };
     match message.and_then(|message| message.value.as_ref()) {
         Some(TypeValue::Tensor(tensor)) => {
             input.is_tensor = true;
@@ -56,6 +59,9 @@ pub fn declared(name: &str, message: Option<&TypeProto>) -> Input {
         Some(TypeValue::Sequence(element)) => {
             input.is_sequence = true;
             input.dtype = declared("", element.elem_type.as_deref()).dtype;
+        }
+        Some(TypeValue::Optional(element)) => {
+            input.held = Some(Box::new(declared(&input.name, element.elem_type.as_deref())));
         }
         _ => {}
     }

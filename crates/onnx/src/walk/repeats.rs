@@ -100,6 +100,7 @@ fn hash_element(element: &Element, hasher: &mut FxHasher) {
     match element {
         Element::Int(e) | Element::Bool(e) => e.hash(hasher),
         Element::Float(value) => value.to_bits().hash(hasher),
+        Element::Quotient(e, divisor) => (e, divisor).hash(hasher),
         Element::Text(text) => text.hash(hasher),
         Element::Open => hasher.write_u8(3),
     }

@@ -12,8 +12,8 @@ use sizewise_kernels::{Cx, KernelError};
 enum Held {
     /// These, where there is a number.
     To(Vec<Option<i64>>),
-    /// It is not known whether it is held to any.
-    Unknown,
+    /// It is not known whether it is held to any: at most to these and to sizes that are inferred, which it has.
+    Perhaps(Vec<Option<i64>>),
 }
 
 /// Whether two rows may be those of one value: they have one rank, and no numbers differ.
@@ -60,7 +60,7 @@ fn held(stated: &[Option<i64>], inferred: Option<&Row>, needs_all: bool) -> Held
     let merged = match inferred {
         Some(Some(row)) if row.len() == stated.len() && agree(row, stated) => united(row, stated),
         Some(Some(row)) if row.len() == stated.len() => row.clone(),
-        Some(None) if needs_all && stated.contains(&None) => return Held::Unknown,
+        Some(None) if needs_all && stated.contains(&None) => return Held::Perhaps(stated.to_vec()),
         _ => stated.to_vec(),
     };
     if needs_all && merged.contains(&None) { Held::To(vec![None; merged.len()]) } else { Held::To(merged) }
@@ -229,6 +229,18 @@ impl Walk<'_> {
         Ok(())
     }
 
+    /// Whether a shape is sure to have the sizes that are numbers.
+    fn surely_has(&mut self, shape: &[Expr], sizes: &[Option<i64>]) -> bool {
+        let mut cx = Cx::on(&mut self.env, self.model.backend);
+        sizes.iter().zip(shape).all(|(number, &size)| {
+            number.is_none_or(|number| {
+                let number = cx.int(number);
+                let holds = cx.eq(number, size);
+                cx.surely(holds)
+            })
+        })
+    }
+
     /// Requires the sizes to which a result is held, of which the shape is given if its rank is known.
     fn expect_held(
         &mut self,
@@ -246,7 +258,8 @@ impl Walk<'_> {
                     .push((step, "whether a graph within it makes the sizes that it declares".to_owned()));
                 return Ok(());
             }
-            (Held::Unknown, _) => {
+            (Held::Perhaps(sizes), Some(shape)) if self.surely_has(shape, &sizes) => return Ok(()),
+            (Held::Perhaps(_), _) => {
                 let message = "whether a graph within it is held to sizes that it declares is not known";
                 return self.failed(step, unknown(message));
             }

@@ -79,9 +79,9 @@ pub(super) fn marked(value: &Value, from_sizes: bool) -> Value {
     }
 }
 
-/// Marks a tensor of which sizes decide the elements, unless they are followed.
+/// Marks a tensor of which sizes decide the elements, unless they are followed. Few operators follow quotients.
 fn mark_tensor(tensor: &mut Tensor) {
-    if origin_of(tensor) == Origin::Data {
+    if origin_of(tensor) == Origin::Data || tensor.has_quotients() {
         tensor.origin = Origin::Sizes;
     }
 }

@@ -3,9 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::body::Body;
-use super::region::region;
 use sizewise_ir::{Dtype, Functions, Graph, Node, TensorMeta, ValueId};
-use sizewise_kernels::autocast::{Policy, Regions, policy_of};
+use sizewise_kernels::autocast::{Regions, Treatment};
 
 /// The regions around each function, by its name.
 pub(super) fn regions(graph: &Graph, functions: &Functions<'_>) -> FxHashMap<String, Regions> {
@@ -26,14 +25,14 @@ fn within(
     for node in graph.nodes() {
         match node.target.python().map(|(_, function)| function) {
             Some("_enter_autocast") => {
-                let inner = region(&around, node).unwrap_or_default();
+                let inner = around.entered(node).unwrap_or_default();
                 entered.push(std::mem::replace(&mut around, inner));
             }
             Some("_exit_autocast") => around = entered.pop().unwrap_or_default(),
             _ => {}
         }
         let inner = match node.target.higher_order() {
-            Some("wrap_with_autocast") => region(&around, node).unwrap_or_else(|| around.clone()),
+            Some("wrap_with_autocast") => around.entered(node).unwrap_or_else(|| around.clone()),
             _ => around.clone(),
         };
         for subgraph in node.subgraphs() {
@@ -43,11 +42,6 @@ fn within(
             within(&subgraph.graph, &inner, functions, found);
         }
     }
-}
-
-/// Whether autocast for a type of device touches a tensor.
-fn is_eligible(tensor: &TensorMeta, device: &str) -> bool {
-    &*tensor.device.kind == device && tensor.dtype.is_float() && tensor.dtype != Dtype::Float64
 }
 
 impl Body<'_, '_> {
@@ -67,31 +61,24 @@ impl Body<'_, '_> {
             .filter_map(|id| Some((id, graph.meta(id).tensor()?)))
             .collect();
         let regions = self.regions.clone();
+        let operands: Vec<(&str, Dtype)> =
+            tensors.iter().map(|(_, tensor)| (&*tensor.device.kind, tensor.dtype)).collect();
         for region in regions.enabled() {
-            let (Some(lower), device) = (region.dtype, &*region.device) else { continue };
-            let eligible: Vec<(ValueId, Dtype)> = tensors
-                .iter()
-                .filter(|(_, tensor)| is_eligible(tensor, device))
-                .map(|(id, tensor)| (*id, tensor.dtype))
-                .collect();
             let recorded = node.output_values().find_map(|id| Some(graph.meta(id).tensor()?.dtype));
-            let (dtype, first_alone) = match policy_of(device, &op) {
-                Some(Policy::Lower) => (lower, false),
-                Some(Policy::Fp32) => (Dtype::Float32, false),
-                Some(Policy::Fp32Append) => (Dtype::Float32, true),
+            let (dtype, first_alone) = match region.treatment(&op, &operands) {
+                Treatment::Cast(dtype) => (Some(dtype), false),
+                Treatment::CastFirst(dtype) => (Some(dtype), true),
+                Treatment::Parts => (recorded.or(region.dtype), false),
                 // A result's dtype is what the argument that is set says, and it is recorded.
-                Some(Policy::Fp32Dtype | Policy::Banned) | None => continue,
-                Some(Policy::Promote) => {
-                    let wide = eligible.iter().any(|(_, dtype)| *dtype == Dtype::Float32);
-                    (if wide { Dtype::Float32 } else { lower }, false)
-                }
-                Some(Policy::Recorded) => (recorded.unwrap_or(lower), false),
+                Treatment::DtypeArgument | Treatment::Kept | Treatment::Refused(_) => continue,
             };
-            let count = if first_alone { 1 } else { eligible.len() };
-            for (id, _) in eligible.into_iter().take(count) {
-                if let Some(value) = self.value(id).filter(|value| value.dtype != dtype) {
+            let Some(dtype) = dtype else { continue };
+            let touched = |tensor: &TensorMeta| region.touches(&tensor.device.kind, tensor.dtype);
+            let touched = tensors.iter().filter(|(_, tensor)| touched(tensor));
+            for (id, _) in touched.take(if first_alone { 1 } else { usize::MAX }) {
+                if let Some(value) = self.value(*id).filter(|value| value.dtype != dtype) {
                     let cast = self.cast(&value, dtype);
-                    self.cast_operands.insert(id, cast);
+                    self.cast_operands.insert(*id, cast);
                 }
             }
         }

@@ -24,14 +24,16 @@ mod autocast;
 mod body;
 mod call;
 mod control;
+mod example;
 mod items;
 mod live;
 mod metadata;
 mod model;
 mod nodes;
 mod ops;
-mod region;
 mod rename;
+#[cfg(test)]
+mod scatter_tests;
 #[cfg(test)]
 mod stated_tests;
 #[cfg(test)]
@@ -40,5 +42,6 @@ mod types;
 mod value;
 mod weights;
 
+pub use example::refused_at_example;
 pub use model::{Options, Written, model, write};
 pub use weights::INLINE_BYTES;

@@ -5,7 +5,6 @@ use super::body::Body;
 use super::items::{Item, made, returned, value_inputs};
 use super::live::live;
 use super::proto::{NodeProto, ValueInfoProto};
-use super::region::region;
 use super::types::scalar_info;
 use super::value::Val;
 use super::{metadata, ops};
@@ -60,7 +59,7 @@ impl Body<'_, '_> {
     fn is_region_mark(&mut self, node: &Node) -> bool {
         match node.target.python().map(|(_, function)| function) {
             Some("_enter_autocast") => {
-                let inner = region(&self.regions, node).unwrap_or_default();
+                let inner = self.regions.entered(node).unwrap_or_default();
                 self.entered.push(std::mem::replace(&mut self.regions, inner));
                 true
             }

@@ -58,15 +58,95 @@
     return null;
   }
 
+  // What a check does not read: weights and examples. Sizes may be computed from constants: small ones are sent.
+  const TENSORS = /(^|\/)data\/(weights|sample_inputs)\/[^/]*$/, CONSTANTS = /(^|\/)data\/constants\/[^/]*$/;
+  const CONFIG = /\.json$/, SMALL = 1 << 16;
+
+  // The entries of a zip archive, and where its list of them starts; null for anything else.
+  async function archived(file) {
+    const part = async (from, to) => new DataView(await file.slice(from, to).arrayBuffer());
+    const tail = await part(Math.max(0, file.size - (1 << 16) - 64), file.size);
+    let at = tail.byteLength - 22;
+    while (at >= 0 && tail.getUint32(at, true) !== 0x06054b50) at -= 1;
+    if (at < 0) return null;
+    let size = tail.getUint32(at + 12, true), start = tail.getUint32(at + 16, true);
+    // Of large archives these numbers stand in a record of their own.
+    if (at >= 20 && tail.getUint32(at - 20, true) === 0x07064b50) {
+      const place = Number(tail.getBigUint64(at - 12, true)), record = await part(place, place + 56);
+      size = Number(record.getBigUint64(40, true));
+      start = Number(record.getBigUint64(48, true));
+    }
+    const list = await part(start, start + size), entries = [];
+    for (let from = 0; from < size;) {
+      if (list.getUint32(from, true) !== 0x02014b50) return null;
+      const [name, extra, comment] = [28, 30, 32].map((field) => list.getUint16(from + field, true));
+      const end = from + 46 + name;
+      const entry = {
+        head: list.buffer.slice(from, end), name: new TextDecoder().decode(list.buffer.slice(from + 46, end)),
+        packed: list.getUint32(from + 20, true), full: list.getUint32(from + 24, true), offset: list.getUint32(from + 42, true),
+      };
+      for (let field = end; field < end + extra; field += 4 + list.getUint16(field + 2, true)) {
+        if (list.getUint16(field, true) !== 1) continue;
+        let long = field + 4;
+        for (const number of ["full", "packed", "offset"]) {
+          if (entry[number] === 0xffffffff) { entry[number] = Number(list.getBigUint64(long, true)); long += 8; }
+        }
+      }
+      entries.push(entry);
+      from = end + extra + comment;
+    }
+    return { entries: entries.sort((a, b) => a.offset - b.offset), start };
+  }
+
+  // The archive without its weights, which stay on this machine; the file itself where it has none.
+  async function withoutWeights(file) {
+    const found = await archived(file).catch(() => null);
+    if (!found) return file;
+    const { entries, start } = found;
+    entries.forEach((entry, i) => { entry.end = i + 1 < entries.length ? entries[i + 1].offset : start; });
+    const kept = entries.filter((entry) => {
+      const left = TENSORS.test(entry.name) || (CONSTANTS.test(entry.name) && entry.full > SMALL);
+      return !left || CONFIG.test(entry.name);
+    });
+    if (kept.length === entries.length) return file;
+    let offset = 0;
+    for (const entry of kept) {
+      const head = new DataView(entry.head);
+      head.setUint32(20, entry.packed, true);
+      head.setUint32(24, entry.full, true);
+      head.setUint32(30, 0, true);
+      head.setUint32(42, offset, true);
+      offset += entry.end - entry.offset;
+    }
+    const last = new DataView(new ArrayBuffer(22));
+    last.setUint32(0, 0x06054b50, true);
+    last.setUint16(8, kept.length, true);
+    last.setUint16(10, kept.length, true);
+    last.setUint32(12, kept.reduce((sum, entry) => sum + entry.head.byteLength, 0), true);
+    last.setUint32(16, offset, true);
+    return new File([...kept.map((entry) => file.slice(entry.offset, entry.end)), ...kept.map((entry) => entry.head), last.buffer], file.name);
+  }
+
+  let ready = null;
   function choose(file) {
+    ready = prepare(file);
+    return ready;
+  }
+
+  async function prepare(file) {
     program = file;
     find("chosen").textContent = `${file.name}, ${Math.ceil(file.size / 1024)} KiB`;
+    const sent = await withoutWeights(file);
+    if (program === file && sent !== file) {
+      program = sent;
+      find("chosen").textContent += `; sent without its weights, ${Math.ceil(sent.size / 1024)} KiB`;
+    }
   }
 
   async function take(files) {
     for (const file of files) {
       // Programs and models; what else is dropped is a spec, in JSON or as Python.
-      if (/\.(pt2|onnx)$/.test(file.name)) choose(file);
+      if (/\.(pt2|onnx)$/.test(file.name)) await choose(file);
       else find("spec").value = await file.text();
     }
   }
@@ -92,6 +172,7 @@
       find("program").focus();
       return;
     }
+    await ready;
     const form = new FormData();
     form.append("program", program, program.name);
     if (find("spec").value.trim()) form.append("spec", find("spec").value);

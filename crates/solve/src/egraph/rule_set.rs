@@ -11,14 +11,14 @@ pub struct RuleSet {
 
 /// The rule files that are part of the program; the last one is for simplification only.
 const FILES: [(&str, &str); 8] = [
-    ("floor_division.rules", include_str!("../../../../rules/floor_division.rules")),
-    ("modulo.rules", include_str!("../../../../rules/modulo.rules")),
-    ("minmax.rules", include_str!("../../../../rules/minmax.rules")),
-    ("compare.rules", include_str!("../../../../rules/compare.rules")),
-    ("product.rules", include_str!("../../../../rules/product.rules")),
-    ("boolean.rules", include_str!("../../../../rules/boolean.rules")),
-    ("conditional.rules", include_str!("../../../../rules/conditional.rules")),
-    ("simplification.rules", include_str!("../../../../rules/simplification.rules")),
+    ("floor_division.rules", include_str!("../../rules/floor_division.rules")),
+    ("modulo.rules", include_str!("../../rules/modulo.rules")),
+    ("minmax.rules", include_str!("../../rules/minmax.rules")),
+    ("compare.rules", include_str!("../../rules/compare.rules")),
+    ("product.rules", include_str!("../../rules/product.rules")),
+    ("boolean.rules", include_str!("../../rules/boolean.rules")),
+    ("conditional.rules", include_str!("../../rules/conditional.rules")),
+    ("simplification.rules", include_str!("../../rules/simplification.rules")),
 ];
 
 impl RuleSet {

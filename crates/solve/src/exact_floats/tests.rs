@@ -25,6 +25,9 @@ fn arithmetic_that_needs_no_rounding_is_that_of_integers() {
         "Eq(CeilToInt(IntTrueDiv(s, 3)), (s + 2)//3)",
         "Eq(TruncToInt(FloatTrueDiv(ToFloat(s), 7.0)), s//7)",
         "ToFloat(s) < ToFloat(s) + 0.5",
+        "FloorToInt(0.1*ToFloat(s)) == s//10",
+        "TruncToInt(ToFloat(3*s)*0.1) == 3*s//10",
+        "CeilToInt(ToFloat(s)*0.6) == (3*s + 4)//5",
         "IntTrueDiv(s + 1, s + 1) == 1.0",
         "IntTrueDiv(s, s + 7) <= 1.0",
         "ToFloat(s)*0.7 <= ToFloat(s)",
@@ -106,12 +109,7 @@ fn what_is_replaced_has_the_same_value() {
 fn exponents_are_those_of_doubles() {
     let mut pool = Pool::new();
     let mut table = sizewise_expr::range::DomainTable::new();
-    let mut reading = super::Reading {
-        pool: &mut pool,
-        table: &mut table,
-        known: Default::default(),
-        mixed: Default::default(),
-    };
+    let mut reading = super::Reading::new(&mut pool, &mut table);
     let one = sizewise_expr::Expr::ONE;
     for (exponent, is_double) in [(-1074, true), (-1075, false), (971, true), (972, false)] {
         assert_eq!(reading.double(one, exponent).is_some(), is_double, "2^{exponent}");
@@ -128,12 +126,7 @@ fn constants_of_every_magnitude_are_what_they_are() {
     for value in table {
         let mut pool = Pool::new();
         let mut domains = sizewise_expr::range::DomainTable::new();
-        let mut reading = super::Reading {
-            pool: &mut pool,
-            table: &mut domains,
-            known: Default::default(),
-            mixed: Default::default(),
-        };
+        let mut reading = super::Reading::new(&mut pool, &mut domains);
         let exact = reading.constant(value).expect("a finite constant");
         let numerator = reading.pool.as_int(exact.numerator).expect("a constant").to_big();
         let power = num_rational::BigRational::from_integer(2.into()).pow(exact.exponent);
@@ -165,6 +158,7 @@ fn thresholds_of_every_magnitude_decide_as_they_should() {
 fn beyond_53_bits_rounding_shows() {
     assert!(!implied(60, "Eq(TruncToInt(2.5*ToFloat(s)), (5*s)//2)"));
     assert!(!implied(60, "Eq(TruncToInt(IntTrueDiv(s, 3)), s//3)"));
-    // One tenth is not a double, and ten times the nearest double is a little too much.
-    assert!(!implied(40, "Eq(CeilToInt(0.1*ToFloat(s)), (s + 9)//10)"));
+    // The double next to 7/10 is further from it than half of what the next ones are from each other: 90 times it is less than 63.
+    assert!(!implied(40, "Eq(FloorToInt(0.7*ToFloat(s)), 7*s//10)"));
+    assert!(!implied(60, "Eq(CeilToInt(0.1*ToFloat(s)), (s + 9)//10)"));
 }

@@ -1,11 +1,31 @@
 //! Conjunctions, part by part: what follows from each fact alone is often hard to see of all parts together.
 use super::quick::by_range;
-use super::{Ladder, Settled};
-use crate::verdict::Rung;
-use sizewise_expr::{Expr, Func};
+use super::{Ladder, Settled, among_many};
+use crate::facts::Facts;
+use crate::verdict::{Answer, Budget, Rung, Verdict};
+use sizewise_expr::{Expr, Func, Pool};
 
 /// Conjunctions of more parts are not taken apart.
 const MAX_PARTS: usize = 8;
+
+/// That each part of a goal follows from the facts that concern it. The goal has a value everywhere.
+pub(super) fn each_part(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Option<Answer> {
+    let parts = pool.as_func(goal, Func::And)?.to_vec();
+    if parts.len() > MAX_PARTS {
+        return None;
+    }
+    let budget = budget.shared(parts.len() as u32);
+    let (mut premises, mut rung) = (Vec::new(), Rung::Range);
+    for part in parts {
+        let answer = among_many(pool, facts, part, &budget, true);
+        let Verdict::Implied { because } = answer.verdict else { return None };
+        premises.extend(because);
+        rung = rung.max(answer.decided_by);
+    }
+    premises.sort_unstable();
+    premises.dedup();
+    Some(Answer { verdict: Verdict::Implied { because: premises }, decided_by: rung, trace: Vec::new() })
+}
 
 impl Ladder<'_> {
     /// Settles a goal that is a conjunction and was left open. All parts together have the budget of one question.

@@ -32,7 +32,9 @@ impl Ladder<'_> {
 
     /// Whether compiled code cannot compute the facts or the goal.
     pub(super) fn is_beyond_code(&self, goal: Option<Expr>) -> bool {
-        let roots: Vec<Expr> = self.facts.conditions().iter().copied().chain(goal).collect();
+        // What it needs of divisors is no part of a goal from which they were cancelled.
+        let mut roots = self.facts.divisors(self.pool, goal);
+        roots.extend(self.facts.conditions().iter().copied().chain(goal));
         is_beyond_code(self.pool, &roots)
     }
 

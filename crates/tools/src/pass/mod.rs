@@ -23,7 +23,7 @@ mod rewrite;
 mod subexpressions;
 mod tracer;
 
-pub use decompose::{decompose, decomposed_operators};
+pub use decompose::{decompose, decompose_these, decomposed_operators};
 pub use error::PassError;
 pub use functionalize::{functionalize, without_writes};
 pub use lower::lower_to_edge;

@@ -11,11 +11,12 @@ use sizewise_ir::{
     Argument, Bounds, ExprTable, GraphBuilder, Input, InputSpec, Meta, Node, Operand, Output, PassedAs,
     Program, Provenance, ReadError, Target, ValueId,
 };
-use sizewise_kernels::{Cx, KernelError, Operators, Value, bind, python_function};
+use sizewise_kernels::{Cx, KernelError, Operators, Tensor, Value, bind, python_function};
 use std::sync::Arc;
 
 mod finish;
 mod flow;
+mod inlined;
 mod inputs;
 mod known;
 mod over;
@@ -137,6 +138,8 @@ pub struct Tracer<'o> {
     origin: Provenance,
     /// The program that is traced anew.
     over: Option<over::Over>,
+    /// The autocast regions around the call at hand.
+    around: inlined::Around,
 }
 
 impl<'o> Tracer<'o> {
@@ -154,6 +157,7 @@ impl<'o> Tracer<'o> {
             writes: false,
             origin: Provenance::default(),
             over: None,
+            around: inlined::Around::default(),
         }
     }
 
@@ -291,15 +295,18 @@ impl<'o> Tracer<'o> {
 
     /// The shape of a proxy, as it is known now: `f32[s0, 3]`, or a number's expression.
     pub fn shape(&self, proxy: Proxy) -> String {
-        let text = |e: &Expr| print::expression(&self.env.pool, *e);
         match self.values.get(proxy.value.index()) {
-            Some(Value::Tensor(t)) => {
-                let sizes: Vec<String> = t.sizes.iter().map(text).collect();
-                format!("{}[{}]", t.dtype.short_name(), sizes.join(", "))
-            }
-            Some(Value::Int(e) | Value::Float(e) | Value::Bool(e)) => text(e),
+            Some(Value::Tensor(t)) => self.shape_of(t),
+            Some(Value::Int(e) | Value::Float(e) | Value::Bool(e)) => print::expression(&self.env.pool, *e),
             _ => String::new(),
         }
+    }
+
+    /// The shape of a tensor, in the same form.
+    pub(super) fn shape_of(&self, tensor: &Tensor) -> String {
+        let text = |e: &Expr| print::expression(&self.env.pool, *e);
+        let sizes: Vec<String> = tensor.sizes.iter().map(text).collect();
+        format!("{}[{}]", tensor.dtype.short_name(), sizes.join(", "))
     }
 }
 

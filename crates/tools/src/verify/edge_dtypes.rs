@@ -8,7 +8,7 @@ use sizewise_ir::schema::{Schema, Type};
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-static TEXT: &str = include_str!("../../../../data/edge_dtypes.txt");
+static TEXT: &str = include_str!("../../data/edge_dtypes.txt");
 static SHIPPED: OnceLock<EdgeDtypes> = OnceLock::new();
 
 /// The dtypes that ExecuTorch has: the letter in the shipped table, the name in edge.yaml.

@@ -5,11 +5,14 @@
 //! run and refuses all others with a reason. What it does not check, for data decide it or it is not followed, stands at
 //! its beginning.
 mod c;
+mod contract;
+mod cpp;
 mod formula;
 mod json;
 mod python;
 mod rust;
 
+pub use contract::Contract;
 pub use formula::NotExpressible;
 use sizewise_expr::{Expr, Int, Pool, Symbol, text};
 use sizewise_ir::Constant;

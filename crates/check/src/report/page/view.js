@@ -216,9 +216,9 @@ const sizewise = (() => {
       const needs = report.fixes[0].loses === false ? "the program needs" : "fix 1 makes it";
       const heads = ["size", "allowed", needs, "from"].map((text) => make("th", { scope: "col" }, text));
       return make("section", { class: "card", "aria-labelledby": "sizes-title" }, make("h2", { id: "sizes-title" }, "Sizes that are too free"),
-        make("div", { class: "wide", tabindex: "0", role: "region", "aria-labelledby": "sizes-title" }, make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, dims.map((row) => make("tr", {},
+        make("div", { class: "wide", tabindex: "0", role: "region", "aria-label": "table of sizes" }, make("table", {}, make("thead", {}, make("tr", {}, heads)), make("tbody", {}, dims.map((row) => make("tr", {},
           make("th", { scope: "row", class: "mono" }, row.source && row.source !== row.dim ? `${row.dim} (${row.source})` : row.dim),
-          make("td", {}, row.allows), make("td", {}, row.needs), make("td", { class: "mono" }, row.from.slice(0, 3).join(", ") + (row.from.length > 3 ? `, ${row.from.length - 3} more` : ""))))))));
+          make("td", {}, row.allows), make("td", {}, row.needs), make("td", { class: "mono from" }, row.from.slice(0, 3).join(", ") + (row.from.length > 3 ? `, ${row.from.length - 3} more` : ""))))))));
     }
 
     // Wires: a value's lane runs from the row that makes it to the last that uses it.
@@ -295,7 +295,7 @@ const sizewise = (() => {
     }
 
     function graphView() {
-      const place = make("div", { class: "graph", tabindex: "0", role: "region", "aria-labelledby": "graph-title" });
+      const place = make("div", { class: "graph", tabindex: "0", role: "region", "aria-label": "nodes" });
       const found = make("p", { class: "faint", role: "status" });
       const search = make("input", { type: "search", "aria-label": "search the graph", placeholder: "search nodes, operators, sizes, lines", oninput: () => draw(ROWS) });
       const modules = make("input", { type: "checkbox", id: "by-module", oninput: () => draw(ROWS) });

@@ -108,9 +108,12 @@ impl Lines {
                 Some(Value::Dim(min, max)) if root.starts_with('_') => {
                     let scaled = |size: i64| size.checked_mul(*factor)?.checked_add(*offset);
                     let range = scaled(*min).map(|min| range_in_words(min, max.and_then(scaled)));
+                    // Of names that are computed from one new name, each says how.
+                    let is_shared =
+                        self.values.values().filter(|value| value.root() == Some(root.as_str())).count() > 1;
                     let what = match offset {
-                        0 => format!("a multiple of {factor}"),
-                        _ => linear("k", *factor, *offset),
+                        0 if !is_shared => format!("a multiple of {factor}"),
+                        _ => linear(if is_shared { root } else { "k" }, *factor, *offset),
                     };
                     format!("{what}, {}", range.unwrap_or_default())
                 }

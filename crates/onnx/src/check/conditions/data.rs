@@ -50,7 +50,7 @@ fn is_refusal(refused: &Refused) -> bool {
 }
 
 impl Check<'_> {
-    fn filled(&self, data: Data) -> FxHashMap<String, Filled> {
+    pub(super) fn filled(&self, data: Data) -> FxHashMap<String, Filled> {
         let inputs = self.symbolic.sizes.iter().map(|(input, _)| input.name.clone());
         match data {
             Data::Usual => FxHashMap::default(),

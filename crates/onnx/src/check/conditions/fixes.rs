@@ -120,6 +120,10 @@ impl Check<'_> {
         if !self.symbolic.has_spec && found.iter().all(|fix| !fix.is_best() && fix.numbers() > 0) {
             found.extend(self.best(Way::Both));
         }
+        // A number is of no use where a range keeps all sizes.
+        if found.iter().any(Fix::is_best) {
+            found.retain(|fix| fix.is_best() || fix.numbers() == 0);
+        }
         found.sort_by_key(Fix::rank);
         let mut seen: Vec<(Vec<Declaration>, Option<Json>)> = Vec::new();
         found.retain(|fix| {
@@ -272,8 +276,13 @@ impl Check<'_> {
             (factor, 0) => format!("{factor}*{root}"),
             (factor, offset) => format!("{factor}*{root} + {offset}"),
         };
-        let number =
-            || self.symbolic.hint(symbol).filter(|_| way == Way::Declared).map(|size| size.to_string());
+        // Those who have other sizes than the example have no use for its number where a bound is asked for.
+        let is_asked = |&&condition: &&Expr| {
+            let symbols = self.walk.env.pool.free_symbols(&[condition]);
+            symbols.contains(&symbol) && self.is_equation(condition)
+        };
+        let is_number = way == Way::Declared && conditions.iter().any(|condition| is_asked(&condition));
+        let number = || self.symbolic.hint(symbol).filter(|_| is_number).map(|size| size.to_string());
         match change {
             Change::Size(size) => {
                 let pool = &self.walk.env.pool;

@@ -28,6 +28,11 @@ impl Check<'_> {
         }
     }
 
+    /// Whether a condition says what a size is, in one of its parts at least.
+    pub(super) fn is_equation(&self, condition: Expr) -> bool {
+        self.differences(condition).iter().any(|(_, is_equation)| *is_equation)
+    }
+
     /// What one size is by names of others, where a condition on several sizes holds: `k`, `past + q`, `2*(h // 2)`. Sizes
     /// that may not be greater than others are taken to be the same.
     pub(super) fn solved(&self, condition: Expr) -> Option<Solved> {

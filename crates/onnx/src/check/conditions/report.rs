@@ -76,6 +76,7 @@ impl Check<'_> {
         let help = self.help(nowhere.is_some(), fixes.is_empty());
         let conditions_complete = self.are_sizes_complete() && self.run_time.is_empty();
         let diagnostics = stated_notes(&stated, stated_suffices)
+            .chain(self.precision_note())
             .chain(self.incomplete())
             .chain(self.broadcast_note())
             .chain(nowhere)
@@ -163,7 +164,8 @@ impl Check<'_> {
                         .to_owned()
                 }
                 _ if own.iter().any(|violation| violation.condition.is_none()) => {
-                    "no fix: a node refuses some sizes, and no condition on sizes is known that says which"
+                    "no fix: a node refuses some sizes, and no condition is known that says which; `--spec` with the sizes that you use \
+                     says whether these run"
                         .to_owned()
                 }
                 _ if self.contradict(&own) => format!("no fix: no size works: the model needs {named}{more}"),
@@ -191,6 +193,16 @@ impl Check<'_> {
         let (pool, facts) = env.facts();
         let verdict = decide(pool, facts, never, &self.budget).verdict;
         verdict.is_implied() || matches!(verdict, super::Decided::Inconsistent { .. })
+    }
+
+    /// That sizes are assumed to be such that floats count them exactly.
+    fn precision_note(&self) -> Option<Diagnostic> {
+        let shown: Vec<String> = self.precise.iter().map(|shown| format!("`{shown}`")).collect();
+        let message = format!(
+            "assumed: {}; the model counts sizes in floating point, which is exact up to there",
+            shown.join(", ")
+        );
+        (!shown.is_empty()).then(|| Diagnostic::new("sizes-in-floats", Level::Note, message))
     }
 
     /// That conditions do not say all, where a model refuses sizes at which they hold.

@@ -63,6 +63,10 @@ impl Check<'_> {
             return;
         }
         let Some(refused) = evaluate(self.model, sizes, &FxHashMap::default()).err() else { return };
+        // An index of 0 lies within every dimension that has elements.
+        if evaluate(self.model, sizes, &self.filled(Data::Zeros)).is_ok() {
+            return;
+        }
         let Some((node, expr)) = refused.node.zip(refused.expr).filter(|_| !refused.is_unsupported) else {
             return;
         };

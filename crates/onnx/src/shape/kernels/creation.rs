@@ -2,6 +2,7 @@
 use super::Family;
 use super::elementwise::named;
 use super::layout::sizes_of;
+use super::numbers;
 use crate::shape::Dtype;
 use crate::shape::at_load::{self, AtLoad};
 use crate::shape::call::{Attribute, Call, Checked, Outcome, open};
@@ -9,7 +10,7 @@ use crate::shape::op::{Reads, op};
 use crate::shape::run_time::{NATURAL, values};
 use crate::shape::value::{Element, MAX_ELEMENTS, Origin, Tensor};
 use sizewise_expr::Expr;
-use sizewise_kernels::{Cx, Span};
+use sizewise_kernels::{Cx, KernelError, Span};
 
 pub(super) const KERNELS: Family = &[
     op("Constant", constant).fills().infers(|_, _| AtLoad::IN_FILE),
@@ -24,11 +25,11 @@ pub(super) const KERNELS: Family = &[
     op("RandomNormalLike", random_like).reads(Reads::Ignores).infers(at_load::rank).draws(),
     op("RandomUniform", random).infers(at_load::rank).draws(),
     op("RandomUniformLike", random_like).reads(Reads::Ignores).infers(at_load::rank).draws(),
-    op("Range", range).infers(at_load::read_all).span(range_span).at_run(&[values(
-        2,
-        "Range.C2",
-        "{} is not 0",
-    )]),
+    op("Range", range)
+        .infers(at_load::read_all)
+        .span(range_span)
+        .at_run(&[values(2, "Range.C2", "{} is not 0")])
+        .follows(|call| steps_to_size([0, 1, 2].map(|at| call.tensor(at)?.single())).is_some()),
 ];
 
 fn length(count: usize) -> Expr {
@@ -157,6 +158,17 @@ fn filled_at_load(call: &Call, rank: usize) -> AtLoad {
     if at_load::are_in_file(call, 0) { AtLoad::SIZED } else { at_load::counted(call, 13, rank) }
 }
 
+/// Of a [`range`] of floats that ends at a size, or at a quotient of one: the size and its divisor, the start and the step.
+fn steps_to_size([start, limit, step]: [Option<Element>; 3]) -> Option<((Expr, i64), i64, i64)> {
+    let small = |element: Option<Element>| {
+        let number = element?.number()?;
+        (number.fract() == 0.0 && number.abs() <= 1e6).then_some(number as i64)
+    };
+    let Element::Quotient(e, divisor) = limit? else { return None };
+    let (start, step) = (small(start)?, small(step)?);
+    (step > 0 && (divisor == 1 || (start, step) == (0, 1))).then_some(((e, divisor), start, step))
+}
+
 /// Where the numbers of [`range`] lie.
 fn range_span(cx: &mut Cx, call: &Call, result: &Tensor) -> Option<Vec<Option<Span>>> {
     let start = call.tensor(0)?.single()?.int()?;
@@ -164,6 +176,32 @@ fn range_span(cx: &mut Cx, call: &Call, result: &Tensor) -> Option<Vec<Option<Sp
     step.as_inline()?;
     let span = cx.steps_span(start, step, *result.shape.as_ref()?.first()?);
     Some(vec![Some(span?.rearranged())])
+}
+
+/// The number of steps of a [`range`] of floats.
+fn float_steps(
+    cx: &mut Cx,
+    call: &Checked,
+    operands: [Option<Element>; 3],
+    dtype: Dtype,
+) -> Result<Expr, KernelError> {
+    if let [Some(start), Some(limit), Some(delta)] = operands.each_ref().map(|e| e.as_ref()?.number()) {
+        call.check(delta != 0.0, "Range.C2", || "delta is 0".to_owned())?;
+        // onnxruntime computes the quotient in doubles.
+        let count = ((limit - start) / delta).ceil().max(0.0);
+        call.check(count.is_finite() && count < 1e15, "Range.C2", || "there is no end".to_owned())?;
+        return Ok(cx.int(count as i64));
+    }
+    match steps_to_size(operands) {
+        Some(((end, divisor), start, step)) if numbers::is_exact(cx, end, dtype, start.abs()) => {
+            // Where the end has a divisor, it begins at 0 with a step of 1.
+            let (start, step) = (cx.int(start), cx.int(step * divisor));
+            let span = cx.sub(end, start);
+            let count = cx.ceil_div(span, step);
+            Ok(cx.max(count, 0))
+        }
+        _ => Ok(cx.unbacked_size(0, None)),
+    }
 }
 
 /// `max(ceil((limit - start) / delta), 0)` numbers. (C1) All three are scalars. (C2) `delta` is not 0.
@@ -204,18 +242,7 @@ pub(super) fn range(cx: &mut Cx, call: &Checked) -> Outcome {
             });
             (count, elements)
         }
-        (Some(start), Some(limit), Some(delta)) => {
-            let numbers = (start.number(), limit.number(), delta.number());
-            let (Some(start), Some(limit), Some(delta)) = numbers else {
-                return call.one(vec![cx.unbacked_size(0, None)]);
-            };
-            call.check(delta != 0.0, "Range.C2", || "delta is 0".to_owned())?;
-            // onnxruntime computes the quotient in doubles.
-            let count = ((limit - start) / delta).ceil().max(0.0);
-            call.check(count.is_finite() && count < 1e15, "Range.C2", || "there is no end".to_owned())?;
-            (cx.int(count as i64), None)
-        }
-        _ => (cx.unbacked_size(0, None), None),
+        (start, limit, delta) => (float_steps(cx, call, [start, limit, delta], dtype)?, None),
     };
     let result = Tensor::new(dtype, vec![count]);
     Ok(vec![

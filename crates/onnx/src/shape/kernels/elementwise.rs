@@ -415,7 +415,7 @@ fn cast_to(cx: &mut Cx, call: &Checked, to: Dtype) -> Outcome {
         call.check(fine, "Cast.C3", || "a text is no number".to_owned())?;
     }
     let result = Tensor::new(to, call.shape(0)?.to_vec());
-    Ok(vec![mapped(x, result, |element| numbers::cast(cx, element, to)).into()])
+    Ok(vec![mapped(x, result, |element| numbers::cast(cx, element, x.dtype, to)).into()])
 }
 
 /// (C1) `to` is a type that the output may have. (C4) The rounding is known; onnxruntime asks for one in casts to `f8e8m0`

@@ -114,7 +114,7 @@ pub(super) fn sizes_of(
 /// The input in another shape: 0 keeps a size (unless `allowzero`), -1 is what is left.
 ///
 /// (C1) A shape has one dimension. (C2) There is at most one -1 and no lesser number; with `allowzero` no 0 beside it.
-/// (C3) 0 keeps a size that there is. (C4) Both have the same number of elements.
+/// (C3) 0 keeps a size that there is. (C4) The input and the new shape have the same number of elements.
 fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let allow_zero = call.int("allowzero", 0) == 1;

@@ -5,6 +5,65 @@ use crate::shape::value::{Element, Tensor};
 use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
 
+/// The greatest integer up to which a type of floats holds all.
+fn most_exact(dtype: Dtype) -> Option<i64> {
+    match dtype {
+        Dtype::F64 => Some(1 << 53),
+        Dtype::F32 => Some(1 << 24),
+        _ => None,
+    }
+}
+
+/// Sizes that are cast to floats are followed if these are exact at sizes up to this.
+const USUAL_SIZE: i64 = 4_096;
+
+/// Requires that a type of floats holds an integer exactly, and those that are greater by less than some room. Whether that
+/// can be. (Float.C1) A size that is counted in floats is one that they hold exactly.
+pub fn is_exact(cx: &mut Cx, e: Expr, dtype: Dtype, room: i64) -> bool {
+    let Some(most) = most_exact(dtype) else { return false };
+    let most = cx.int(most - room);
+    let fits = cx.le(e, most);
+    cx.require(fits, "Float.C1", |cx| format!("a float may not hold {} exactly", cx.show(e))).is_ok()
+}
+
+/// The integer as a float, if that is followed.
+fn whole(cx: &mut Cx, e: Expr, dtype: Dtype) -> Element {
+    match most_exact(dtype) {
+        Some(most) if cx.fits_up_to(e, (-most, most), USUAL_SIZE) => Element::Quotient(e, 1),
+        _ => Element::Open,
+    }
+}
+
+/// The quotient rounded down or up, if it is not negative. A quotient that is not whole is further from integers than
+/// floats are rounded, as long as these hold the dividend exactly.
+fn whole_part(cx: &mut Cx, (e, divisor): (Expr, i64), dtype: Dtype, up: bool) -> Option<Expr> {
+    let natural = cx.ge(e, 0);
+    if !cx.surely(natural) || !is_exact(cx, e, dtype, 0) {
+        return None;
+    }
+    let divisor = cx.int(divisor);
+    Some(if up { cx.ceil_div(e, divisor) } else { cx.floor_div(e, divisor) })
+}
+
+/// The product of a quotient and a float, or the quotient of both, if it is followed.
+fn scaled(cx: &mut Cx, op: &str, (e, divisor): (Expr, i64), by: f64, dtype: Dtype) -> Element {
+    let as_whole = |by: f64| (by.fract() == 0.0 && (1.0..=1e6).contains(&by)).then_some(by as i64);
+    let (factor, quotient) =
+        if op == "Mul" { (as_whole(by), as_whole(1.0 / by)) } else { (None, as_whole(by)) };
+    match (factor, quotient) {
+        (Some(factor), _) if divisor == 1 => {
+            let factor = cx.int(factor);
+            let product = cx.mul(e, factor);
+            whole(cx, product, dtype)
+        }
+        // The inverse of a power of two is exact.
+        (_, Some(by)) if divisor == 1 && (op == "Div" || (by as u64).is_power_of_two()) => {
+            Element::Quotient(e, by)
+        }
+        _ => Element::Open,
+    }
+}
+
 /// A float as its type stores it; `None` for types that are not followed.
 pub fn rounded(value: f64, dtype: Dtype) -> Option<f64> {
     match dtype {
@@ -108,6 +167,14 @@ pub fn binary(cx: &mut Cx, op: &str, a: &Element, b: &Element, dtype: Dtype, fmo
         let Some(result) = result else { return Element::Open };
         // `Pow` computes with floats.
         return if op == "Pow" { integer(cx, result, dtype) } else { wrapped(cx, result, dtype) };
+    }
+    let scale = match (op, a, b) {
+        ("Mul" | "Div", Element::Quotient(e, divisor), Element::Float(by)) => Some((*e, *divisor, *by)),
+        ("Mul", Element::Float(by), Element::Quotient(e, divisor)) => Some((*e, *divisor, *by)),
+        _ => None,
+    };
+    if let Some((e, divisor, by)) = scale {
+        return scaled(cx, op, (e, divisor), by, dtype);
     }
     let (Some(x), Some(y)) = (a.number(), b.number()) else { return Element::Open };
     let result = match op {
@@ -216,6 +283,11 @@ pub fn unary(cx: &mut Cx, op: &str, a: &Element, dtype: Dtype) -> Element {
             Some(value) => Element::Int(Expr::from(value.signum() as i32)),
             None => Element::Open,
         },
+        ("Floor" | "Ceil" | "Round", Element::Quotient(_, 1)) => a.clone(),
+        ("Floor" | "Ceil", Element::Quotient(e, divisor)) => {
+            let part = whole_part(cx, (*e, *divisor), dtype, op == "Ceil");
+            part.map_or(Element::Open, |part| Element::Quotient(part, 1))
+        }
         (_, Element::Float(value)) => {
             let result = match op {
                 "Neg" => -value,
@@ -234,9 +306,16 @@ pub fn unary(cx: &mut Cx, op: &str, a: &Element, dtype: Dtype) -> Element {
     }
 }
 
-/// An element cast to another type.
-pub fn cast(cx: &mut Cx, element: &Element, to: Dtype) -> Element {
+/// An element cast from one type to another.
+pub fn cast(cx: &mut Cx, element: &Element, from: Dtype, to: Dtype) -> Element {
     match element {
+        Element::Int(e) if to.is_float() && e.as_inline().is_none() => whole(cx, *e, to),
+        // More bits hold what fewer hold.
+        Element::Quotient(..) if from == to => element.clone(),
+        Element::Quotient(_, 1) if (from, to) == (Dtype::F32, Dtype::F64) => element.clone(),
+        Element::Quotient(e, divisor) if to.is_integer() => {
+            whole_part(cx, (*e, *divisor), from, false).map_or(Element::Open, |part| integer(cx, part, to))
+        }
         Element::Int(e) if to.is_integer() => wrapped(cx, *e, to),
         Element::Int(e) if to == Dtype::Bool => Element::Bool(cx.ne(*e, 0)),
         Element::Int(_) | Element::Bool(_) if to.is_float() => {

@@ -4,11 +4,13 @@
 //! all of them. Types that onnxruntime has no kernels for are computed in a wider one, as torch does on the CPU:
 //! halves in `float32`, small integers in `int32`. A result whose dtype is not the recorded one is cast to it.
 
+mod bags;
 mod compare;
 mod convolution;
 mod creation;
 mod elementwise;
 mod gather;
+mod images;
 mod linear;
 mod normalization;
 mod numbers;
@@ -34,7 +36,7 @@ pub(super) fn standard(body: &mut Body<'_, '_>, node: &Node) -> Made {
     // The node is one of the graph's, whose borrow lasts as long as the body.
     let node = graph.nodes().iter().find(|known| std::ptr::eq(*known, node))?;
     let begin = body.nodes.len();
-    let mut families: [fn(&mut Call<'_, '_, '_>, &str) -> Made; 17] = [
+    let mut families: [fn(&mut Call<'_, '_, '_>, &str) -> Made; 19] = [
         shapes::translate,
         elementwise::translate,
         pointwise::translate,
@@ -52,6 +54,8 @@ pub(super) fn standard(body: &mut Body<'_, '_>, node: &Node) -> Made {
         resize::translate,
         recurrent::translate,
         strided::translate,
+        images::translate,
+        bags::translate,
     ];
     let mut call = Call { body, node };
     if node.target.python().is_some() {

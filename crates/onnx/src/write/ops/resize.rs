@@ -8,11 +8,14 @@ use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     let (op, overload) = name.split_once('.')?;
-    let kind = op.strip_prefix("upsample_")?;
+    let kind = op.strip_prefix('_').unwrap_or(op).strip_prefix("upsample_")?;
     let (mode, dims) = match kind {
         "nearest1d" => ("nearest", 1),
         "nearest2d" => ("nearest", 2),
         "nearest3d" => ("nearest", 3),
+        "nearest_exact1d" => ("nearest-exact", 1),
+        "nearest_exact2d" => ("nearest-exact", 2),
+        "nearest_exact3d" => ("nearest-exact", 3),
         "linear1d" => ("linear", 1),
         "bilinear2d" => ("linear", 2),
         "trilinear3d" => ("linear", 3),
@@ -31,10 +34,13 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
         (_, true) => "align_corners",
         _ => "half_pixel",
     };
+    let standard = mode.trim_end_matches("-exact");
     let mut attributes: Vec<AttributeProto> =
-        vec![attribute::string("mode", mode), attribute::string("coordinate_transformation_mode", place)];
+        vec![attribute::string("mode", standard), attribute::string("coordinate_transformation_mode", place)];
     match mode {
         "nearest" => attributes.push(attribute::string("nearest_mode", "floor")),
+        // The places of middles are half an element more than those that are rounded.
+        "nearest-exact" => attributes.push(attribute::string("nearest_mode", "round_prefer_ceil")),
         "cubic" => attributes.push(attribute::float("cubic_coeff_a", -0.75)),
         _ => {}
     }

@@ -14,6 +14,7 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     let x = call.tensor("self")?;
     match op {
         "scatter" | "scatter_add" | "scatter_reduce" => elements(call, op, &x),
+        "index_reduce" => reduced_slices(call, &x),
         "index_put" | "_unsafe_index_put" => put(call, &x),
         "select_scatter" => {
             let dim = axis(call.int("dim", 0)?, x.rank)?;
@@ -45,23 +46,118 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     }
 }
 
+/// How elements meet those that they are put on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Meeting {
+    Replaces,
+    Adds,
+    Multiplies,
+    Most,
+    Least,
+    Mean,
+}
+
+impl Meeting {
+    fn named(name: &str) -> Option<Meeting> {
+        Some(match name {
+            "sum" => Meeting::Adds,
+            "prod" => Meeting::Multiplies,
+            "amax" => Meeting::Most,
+            "amin" => Meeting::Least,
+            "mean" => Meeting::Mean,
+            _ => return None,
+        })
+    }
+
+    fn attribute(self) -> &'static str {
+        match self {
+            Meeting::Replaces => "none",
+            Meeting::Adds | Meeting::Mean => "add",
+            Meeting::Multiplies => "mul",
+            Meeting::Most => "max",
+            Meeting::Least => "min",
+        }
+    }
+
+    /// The number that changes nothing.
+    fn neutral(self, call: &mut Call<'_, '_, '_>, dtype: Dtype) -> Option<Val> {
+        let edges = match dtype {
+            Dtype::Float32 | Dtype::Float64 => None,
+            Dtype::Int32 => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+            Dtype::Int64 => Some((i64::MIN, i64::MAX)),
+            _ => return None,
+        };
+        Some(match (self, edges) {
+            (Meeting::Adds | Meeting::Mean | Meeting::Replaces, _) => call.integer(0, dtype),
+            (Meeting::Multiplies, _) => call.integer(1, dtype),
+            (Meeting::Most, Some((least, _))) => call.integer(least, dtype),
+            (Meeting::Least, Some((_, most))) => call.integer(most, dtype),
+            (Meeting::Most, None) => call.float(f64::NEG_INFINITY, dtype),
+            (Meeting::Least, None) => call.float(f64::INFINITY, dtype),
+        })
+    }
+}
+
+/// Places along a dimension, and how elements meet what is there.
+struct Scattered<'v> {
+    places: &'v Val,
+    dim: i64,
+    meeting: Meeting,
+    /// Whether what is there counts.
+    includes: bool,
+}
+
+impl Scattered<'_> {
+    fn put(&self, call: &mut Call<'_, '_, '_>, x: &Val, values: &Val, meeting: Meeting) -> Val {
+        let attributes =
+            vec![attribute::int("axis", self.dim), attribute::string("reduction", meeting.attribute())];
+        call.put("ScatterElements", &[x, self.places, values], attributes, (x.dtype, x.rank))
+    }
+
+    fn everywhere(&self, call: &mut Call<'_, '_, '_>, value: &Val) -> Val {
+        let sizes = call.shape(self.places);
+        call.put("Expand", &[value, &sizes], Vec::new(), (value.dtype, self.places.rank))
+    }
+
+    fn made(&self, call: &mut Call<'_, '_, '_>, x: &Val, values: &Val) -> Option<Val> {
+        let mut start = x.clone();
+        if !self.includes {
+            let neutral = self.meeting.neutral(call, x.dtype)?;
+            let neutral = self.everywhere(call, &neutral);
+            start = self.put(call, x, &neutral, Meeting::Replaces);
+        }
+        let made = self.put(call, &start, values, self.meeting);
+        if self.meeting != Meeting::Mean {
+            return Some(made);
+        }
+        let (unit, sizes) = (call.integer(1, x.dtype), call.shape(x));
+        let mut counts = call.put("Expand", &[&unit, &sizes], Vec::new(), (x.dtype, x.rank));
+        if !self.includes {
+            let zero = call.integer(0, x.dtype);
+            let zeros = self.everywhere(call, &zero);
+            counts = self.put(call, &counts, &zeros, Meeting::Replaces);
+        }
+        let units = self.everywhere(call, &unit);
+        let counts = self.put(call, &counts, &units, Meeting::Adds);
+        Some(match x.dtype.is_float() {
+            true => call.map("Div", &[&made, &counts]),
+            false => call.floor_div(&made, &counts),
+        })
+    }
+}
+
 fn elements(call: &mut Call<'_, '_, '_>, op: &str, x: &Val) -> Made {
     let places = call.tensor("index")?;
     if x.rank == 0 || places.rank != x.rank {
         return None;
     }
-    let reduction = match op {
+    let meeting = match op {
         "scatter" if call.has("reduce") => return None,
-        "scatter" => "none",
-        "scatter_add" => "add",
-        _ => match (call.text("reduce", "")?, call.flag("include_self", true)?) {
-            ("sum", true) => "add",
-            ("prod", true) => "mul",
-            ("amax", true) => "max",
-            ("amin", true) => "min",
-            _ => return None,
-        },
+        "scatter" => Meeting::Replaces,
+        "scatter_add" => Meeting::Adds,
+        _ => Meeting::named(call.text("reduce", "")?)?,
     };
+    let includes = op != "scatter_reduce" || call.flag("include_self", true)?;
     let dtype = work(x.dtype);
     let wide = call.cast(x, dtype);
     let value = match call.has("value") {
@@ -82,9 +178,27 @@ fn elements(call: &mut Call<'_, '_, '_>, op: &str, x: &Val) -> Made {
             call.slice(&source, [&zeros, &sizes, &axes, &steps])
         }
     };
-    let attributes =
-        vec![attribute::int("axis", call.int("dim", 0)?), attribute::string("reduction", reduction)];
-    one(call.put("ScatterElements", &[&wide, &places, &value], attributes, (dtype, x.rank)))
+    let scattered = Scattered { places: &places, dim: call.int("dim", 0)?, meeting, includes };
+    one(scattered.made(call, &wide, &value)?)
+}
+
+/// Slices that meet those at places of a dimension.
+fn reduced_slices(call: &mut Call<'_, '_, '_>, x: &Val) -> Made {
+    let index = call.operand("index", Dtype::Int64)?;
+    let meeting = Meeting::named(call.text("reduce", "")?)?;
+    let dim = axis(call.int("dim", 0)?, x.rank)?;
+    let dtype = work(x.dtype);
+    let (wide, source) = (call.cast(x, dtype), call.operand("source", dtype)?);
+    if x.rank == 0 || index.rank != 1 || source.rank != x.rank {
+        return None;
+    }
+    let behind: Vec<i64> = (1..i64::try_from(x.rank - dim).ok()?).collect();
+    let line = if behind.is_empty() { index } else { call.unsqueeze(&index, &behind) };
+    let sizes = call.shape(&source);
+    let places = call.put("Expand", &[&line, &sizes], Vec::new(), (Dtype::Int64, x.rank));
+    let includes = call.flag("include_self", true)?;
+    let scattered = Scattered { places: &places, dim: i64::try_from(dim).ok()?, meeting, includes };
+    one(scattered.made(call, &wide, &source)?)
 }
 
 fn reduction(call: &Call<'_, '_, '_>) -> Option<Vec<AttributeProto>> {

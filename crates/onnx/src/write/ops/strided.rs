@@ -72,14 +72,14 @@ fn loss(call: &mut Call<'_, '_, '_>, op: &str) -> Made {
 
 impl Call<'_, '_, '_> {
     /// The numbers from 0 on, as many as a vector of one says.
-    fn counted(&mut self, count: &Val) -> Val {
+    pub fn counted(&mut self, count: &Val) -> Val {
         let count = self.scalar(count);
         let [zero, step] = [0, 1].map(|value| self.integer(value, Dtype::Int64));
         self.put("Range", &[&zero, &count, &step], Vec::new(), (Dtype::Int64, 1))
     }
 
     /// Vectors, one behind the other.
-    fn chained(&mut self, parts: &[&Val]) -> Val {
+    pub fn chained(&mut self, parts: &[&Val]) -> Val {
         self.put("Concat", parts, vec![attribute::int("axis", 0)], (Dtype::Int64, 1))
     }
 }

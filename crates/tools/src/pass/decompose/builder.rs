@@ -2,10 +2,13 @@
 //! them.
 use super::Made;
 use super::call::{Call, fitted, refused};
+use super::regions;
 use crate::pass::tracer::{OldCall, Proxy, TraceError, Tracer};
 use crate::verify::is_core_or_excepted;
 use sizewise_expr::Expr;
-use sizewise_ir::{Argument, Device, Dtype, Operand};
+use sizewise_ir::schema::Schema;
+use sizewise_ir::{Argument, Device, Dtype, MemoryFormat, Operand};
+use sizewise_kernels::autocast::{Regions, policy_of};
 use sizewise_kernels::{Cx, Tensor, Value};
 use std::sync::Arc;
 
@@ -32,11 +35,13 @@ pub struct Builder<'t, 'o> {
     tracer: &'t mut Tracer<'o>,
     find: Find,
     depth: usize,
+    /// The autocast regions in which the calls are made.
+    around: Regions,
 }
 
 impl<'t, 'o> Builder<'t, 'o> {
-    pub fn new(tracer: &'t mut Tracer<'o>, find: Find) -> Builder<'t, 'o> {
-        Builder { tracer, find, depth: 0 }
+    pub fn new(tracer: &'t mut Tracer<'o>, find: Find, around: Regions) -> Builder<'t, 'o> {
+        Builder { tracer, find, depth: 0, around }
     }
 
     /// What stands for the results of a call of the program. Dtypes and sizes have to be those of the results.
@@ -51,8 +56,11 @@ impl<'t, 'o> Builder<'t, 'o> {
             .collect();
         let wanted: Vec<Option<Arc<Tensor>>> = self.tracer.recorded_tensors(step.node);
         let call = Call::new(schema, given);
-        // What the operator asks of its operands itself is no guard of the decomposition.
-        self.foreseen_values(&call, op)?;
+        // What the operator asks of its operands itself is no guard of the decomposition. In regions its parts have other
+        // operands.
+        if self.around.enabled().next().is_none() {
+            self.foreseen_values(&call, op)?;
+        }
         let guards = self.tracer.guard_count();
         let results = self.decomposed(op, call)?;
         if self.tracer.guard_count() > guards {
@@ -64,10 +72,8 @@ impl<'t, 'o> Builder<'t, 'o> {
         for (result, wanted) in results.iter().zip(&wanted) {
             let (Some(found), Some(wanted)) = (self.tracer.tensor_of(*result), wanted) else { continue };
             if found.dtype != wanted.dtype || !self.tracer.same_sizes(&found.sizes, &wanted.sizes) {
-                let found = self.tracer.shape(*result);
-                let (dtype, rank) = (wanted.dtype, wanted.sizes.len());
-                let message =
-                    format!("the decomposition gives {found}, not the recorded {dtype} of {rank} dimensions");
+                let (found, wanted) = (self.tracer.shape(*result), self.tracer.shape_of(wanted));
+                let message = format!("the decomposition gives {found}, not the recorded {wanted}");
                 return Err(refused(message));
             }
         }
@@ -104,13 +110,32 @@ impl<'t, 'o> Builder<'t, 'o> {
                 given.push((name.to_owned(), fitted(argument.clone(), &spec.ty)));
             }
         }
-        if (self.find)(&op).is_some() {
-            return self.decomposed(&op, Call::new(schema, given));
+        let around = self.around.clone();
+        if around.enabled().next().is_some() {
+            let mut arguments: Vec<&mut Argument> = given.iter_mut().map(|(_, argument)| argument).collect();
+            let treated = regions::treat(self.tracer, &around, &op, &mut arguments)?;
+            if treated.dtype && !given.iter().any(|(name, _)| name == "dtype") {
+                given.push(("dtype".to_owned(), Argument::Dtype(Dtype::Float32)));
+            }
+            // What an operator does that is treated itself stands in no region.
+            if !treated.parts && policy_names(&around, &op) {
+                self.around = Regions::default();
+            }
         }
-        if !is_core_or_excepted(&op) {
+        let made = self.made(&op, schema, given);
+        self.around = around;
+        made
+    }
+
+    /// A call that is made as it is, or decomposed.
+    fn made(&mut self, op: &str, schema: &Schema, given: Vec<(String, Argument)>) -> Made {
+        if (self.find)(op).is_some() {
+            return self.decomposed(op, Call::new(schema, given));
+        }
+        if !is_core_or_excepted(op) {
             return Err(refused(format!("there is no decomposition of `{op}`")));
         }
-        self.tracer.call(&op, given.iter().map(|(name, argument)| (name.as_str(), argument.clone())))
+        self.tracer.call(op, given.iter().map(|(name, argument)| (name.as_str(), argument.clone())))
     }
 
     /// The first result of a call.
@@ -255,6 +280,74 @@ impl<'t, 'o> Builder<'t, 'o> {
         }
     }
 
+    /// A function of numbers, of Python's `operator`, `math` or `torch`.
+    pub fn computed(&mut self, function: &str, given: &[Argument]) -> Result<Argument, TraceError> {
+        let named = ["a", "b"].into_iter().zip(given.iter().cloned());
+        let made = self.tracer.call(function, named)?;
+        made.first().copied().map(Into::into).ok_or_else(|| refused("arithmetic gives no number"))
+    }
+
+    /// One size divided by another, as a number with a fraction.
+    pub fn ratio(&mut self, a: Size, b: Size) -> Result<Argument, TraceError> {
+        match (a, b) {
+            (Operand::Literal(a), Operand::Literal(b)) if b != 0 => Ok(Argument::Float(a as f64 / b as f64)),
+            _ => self.computed("_operator.truediv", &[size(a), size(b)]),
+        }
+    }
+
+    /// The product of a size and a factor, without its fraction: by integers, as the kernels have it, where the factor is a
+    /// fraction of a power of two.
+    pub fn scaled(&mut self, full: Size, factor: f64) -> Result<Size, TraceError> {
+        for parts in (0..=8).map(|bits| 1_i64 << bits) {
+            let numerator = factor * parts as f64;
+            if numerator.fract() == 0.0 && (0.0..=4096.0).contains(&numerator) {
+                let product = self.times(full, Operand::Literal(numerator as i64))?;
+                return self.divided(product, Operand::Literal(parts));
+            }
+        }
+        if let Operand::Literal(full) = full {
+            return Ok(Operand::Literal((full as f64 * factor).trunc() as i64));
+        }
+        let full = self.computed("torch.sym_float", &[size(full)])?;
+        let product = self.computed("_operator.mul", &[full, Argument::Float(factor)])?;
+        match self.computed("math.trunc", &[product])? {
+            Argument::SymInt(made) => Ok(made),
+            _ => Err(refused("a rounded number is no integer")),
+        }
+    }
+
+    /// The larger one of a size and a number.
+    pub fn at_least(&mut self, full: Size, least: i64) -> Result<Size, TraceError> {
+        if let Operand::Literal(full) = full {
+            return Ok(Operand::Literal(full.max(least)));
+        }
+        match self.computed("torch.sym_max", &[size(full), Argument::Int(least)])? {
+            Argument::SymInt(made) => Ok(made),
+            _ => Err(refused("a size is no integer")),
+        }
+    }
+
+    /// Whether a dimension has at least so many elements, whatever the sizes are.
+    pub fn has_at_least(&mut self, proxy: Proxy, dim: usize, least: i64) -> Result<bool, TraceError> {
+        let tensor = self.tensor(proxy)?;
+        let e = *tensor.sizes.get(dim).ok_or_else(|| refused(format!("there is no dimension {dim}")))?;
+        let env = self.tracer.env_mut();
+        let least = env.pool.int(least);
+        let enough = env.pool.ge(e, least);
+        Ok(env.statically_known_true(enough))
+    }
+
+    /// The value as it lies in memory where operators on images keep the order of dimensions that `like` has.
+    pub fn laid_out_like(&mut self, made: Proxy, like: Proxy) -> Result<Proxy, TraceError> {
+        let like = self.tensor(like)?;
+        let format = Cx::new(self.tracer.env_mut()).suggested_format(&like);
+        if format == MemoryFormat::Contiguous && self.is_contiguous(made)? {
+            return Ok(made);
+        }
+        let format = [("memory_format", Argument::MemoryFormat(format))];
+        self.one_with("clone.default", &[made.into()], &format)
+    }
+
     pub fn product(&mut self, list: &[Size]) -> Result<Size, TraceError> {
         let mut product = Operand::Literal(1);
         for &size in list {
@@ -294,6 +387,11 @@ impl<'t, 'o> Builder<'t, 'o> {
     pub fn number(&self, e: Expr) -> Option<i64> {
         self.tracer.number(e)
     }
+}
+
+/// Whether an operator is treated itself in one of the regions.
+fn policy_names(around: &Regions, op: &str) -> bool {
+    around.enabled().any(|region| policy_of(&region.device, op).is_some())
 }
 
 fn literal(value: Option<i64>) -> Result<Size, TraceError> {

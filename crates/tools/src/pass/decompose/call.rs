@@ -148,6 +148,17 @@ impl<'s> Call<'s> {
         self.optional_ints(name)?.ok_or_else(|| refused(format!("`{name}` is no list of integers")))
     }
 
+    /// Numbers that are written out, if they are given.
+    pub fn optional_floats(&self, name: &str) -> Result<Option<Vec<f64>>, TraceError> {
+        match self.argument(name) {
+            Argument::Floats(list) => Ok(Some(list)),
+            Argument::Ints(list) => Ok(Some(list.into_iter().map(|value| value as f64).collect())),
+            Argument::Float(value) => Ok(Some(vec![value])),
+            Argument::SymFloats(_) => Err(refused(format!("`{name}` is symbolic"))),
+            _ => Ok(None),
+        }
+    }
+
     pub fn text(&self, name: &str) -> Result<String, TraceError> {
         match self.argument(name) {
             Argument::Str(text) => Ok(text.to_string()),

@@ -4,7 +4,7 @@ use super::builder::{Builder, Function, size, sizes};
 use super::call::{Call, refused};
 use super::views::{one, unsqueezed};
 use crate::pass::tracer::{Proxy, TraceError};
-use sizewise_ir::{Argument, Device, Dtype, Operand};
+use sizewise_ir::{Argument, Device, Dtype, MemoryFormat, Operand};
 
 pub const RULES: &[(&str, Function)] = &[
     ("zeros.default", |b, call| filled(b, call, Argument::Int(0))),
@@ -15,6 +15,7 @@ pub const RULES: &[(&str, Function)] = &[
     ("new_ones.default", |b, call| filled_new(b, call, Argument::Int(1))),
     ("new_full.default", |b, call| filled_new(b, call, call.argument("fill_value"))),
     ("new_empty.default", new_empty),
+    ("empty_like.default", empty_like),
     ("fill.Scalar", |b, call| {
         b.one("full_like.default", &[call.argument("self"), call.argument("value")]).map(one)
     }),
@@ -77,6 +78,24 @@ fn new_empty(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         options.push(("device", Argument::Device(tensor.device.clone())));
     }
     b.one_with("empty.memory_format", &[sizes(&call.sizes("size")?)], &options).map(one)
+}
+
+/// Values that nothing reads, contiguous.
+fn empty_like(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let x = call.tensor("self")?;
+    let format = call.argument("memory_format");
+    let keeps = matches!(format, Argument::None | Argument::MemoryFormat(MemoryFormat::Preserve));
+    let contiguous = matches!(format, Argument::MemoryFormat(MemoryFormat::Contiguous));
+    if !contiguous && !(keeps && b.is_contiguous(x)?) {
+        return Err(refused("values that do not lie in order are left"));
+    }
+    let tensor = b.tensor(x)?;
+    let mut options = with_dtype(options(call), tensor.dtype);
+    if !options.iter().any(|(name, _)| *name == "device") {
+        options.push(("device", Argument::Device(tensor.device.clone())));
+    }
+    let shape = b.sizes(x)?;
+    b.one_with("empty.memory_format", &[sizes(&shape)], &options).map(one)
 }
 
 fn arange(b: &mut Builder<'_, '_>, call: &Call<'_>, start: Argument) -> Made {

@@ -120,6 +120,32 @@ pub const FORMULAS: &[(&str, Math, &str)] = &[
         where.self(same, self, most + log1p(exp(least - most)))",
     ),
     (
+        "logaddexp2.default",
+        Float,
+        "c = ge.Tensor(self, other); \
+        most = where.self(c, self, other); least = where.self(c, other, self); \
+        same = logical_and(logical_not(isfinite(self)), eq.Tensor(self, other)); \
+        where.self(same, self, most + log1p(pow.Scalar(2, least - most)) / 0.6931471805599453)",
+    ),
+    (
+        "special_xlog1py.default",
+        Float,
+        "m = where.self(eq.Scalar(self, 0), scalar(0, log1p(other)), self * log1p(other)); \
+        where.self(isnan(other), scalar(nan, m), m)",
+    ),
+    (
+        "special_entr.default",
+        Float,
+        "m = where.self(gt.Scalar(self, 0), neg(self) * log(self), \
+        where.self(eq.Scalar(self, 0), scalar(0, self), scalar(-inf, self))); \
+        where.self(isnan(self), self, m)",
+    ),
+    ("special_ndtr.default", Float, "(erf(self * 0.7071067811865476) + 1) * 0.5"),
+    ("sinc.default", Float, "p = self * pi; where.self(eq.Scalar(self, 0), scalar(1, self), sin(p) / p)"),
+    ("special_sinc.default", Exact, "sinc(self)"),
+    ("special_exp2.default", Exact, "exp2(self)"),
+    ("special_logsumexp.default", Exact, "logsumexp(self, dim, keepdim)"),
+    (
         "heaviside.default",
         Exact,
         "zero = logical_or(lt.Scalar(self, 0), isnan(self)); \
@@ -160,6 +186,7 @@ pub const FORMULAS: &[(&str, Math, &str)] = &[
     ("all.dim", Exact, "logical_not(any.dim(logical_not(self), dim, keepdim))"),
     ("all.dims", Exact, "logical_not(any.dims(logical_not(self), dim, keepdim))"),
     ("argsort.default", Exact, "sort(self, dim, descending)[1]"),
+    ("msort.default", Exact, "sort(self, 0)[0]"),
     ("argsort.stable", Exact, "sort.stable(self, stable=stable, dim=dim, descending=descending)[1]"),
     // Indices.
 ];

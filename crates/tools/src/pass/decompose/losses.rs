@@ -28,12 +28,12 @@ pub const RULES: &[(&str, Function)] = &[
     ("nll_loss2d.default", |b, call| likelihood(b, call, call.tensor("self")?).map(one)),
 ];
 
-fn float(value: f64) -> Argument {
+pub fn float(value: f64) -> Argument {
     Argument::Float(value)
 }
 
 /// As `reduction` says: each, the mean, or the sum.
-fn reduced(b: &mut Builder<'_, '_>, call: &Call<'_>, losses: Proxy) -> Made {
+pub fn reduced(b: &mut Builder<'_, '_>, call: &Call<'_>, losses: Proxy) -> Made {
     match call.int("reduction")? {
         0 => Ok(vec![losses]),
         1 => b.one("mean.default", &[losses.into()]).map(one),
@@ -146,81 +146,184 @@ fn binary_cross_entropy_with_logits(b: &mut Builder<'_, '_>, call: &Call<'_>) ->
 
 fn cross_entropy(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (x, target) = (call.tensor("self")?, call.tensor("target")?);
-    let classes = i64::from(b.rank(x)? != 1);
-    if call.float("label_smoothing")? != 0.0 {
-        return Err(refused("labels that are smoothed are left"));
-    }
-    let arguments = [x.into(), Argument::Int(classes), Argument::Bool(false)];
+    let classes = usize::from(b.rank(x)? != 1);
+    let arguments = [x.into(), Argument::Int(classes as i64), Argument::Bool(false)];
     let logs = b.one("_log_softmax.default", &arguments)?;
-    if !b.dtype(target)?.is_float() {
+    let smoothing = call.float("label_smoothing")?;
+    if b.dtype(target)?.is_float() {
+        return of_probabilities(b, call, (logs, classes), smoothing);
+    }
+    if smoothing == 0.0 {
         return likelihood(b, call, logs).map(one);
     }
-    // The target holds probabilities.
-    if call.optional_tensor("weight").is_some() {
-        return Err(refused("probabilities with weights are left"));
+    let named = likelihood(b, call, logs)?;
+    let all = of_all_classes(b, call, (logs, classes))?;
+    let named = b.one("mul.Tensor", &[named.into(), float(1.0 - smoothing)])?;
+    let part = share(b, (logs, classes), smoothing)?;
+    let all = b.one("mul.Tensor", &[all.into(), part])?;
+    b.one("add.Tensor", &[named.into(), all.into()]).map(one)
+}
+
+/// What is smoothed by the number of classes.
+fn share(
+    b: &mut Builder<'_, '_>,
+    (logs, classes): (Proxy, usize),
+    smoothing: f64,
+) -> Result<Argument, TraceError> {
+    match b.size(logs, classes)? {
+        Operand::Literal(count) if count > 0 => Ok(float(smoothing / count as f64)),
+        count => b.computed("_operator.truediv", &[float(smoothing), super::builder::size(count)]),
     }
-    let product = b.one("mul.Tensor", &[logs.into(), target.into()])?;
-    let each = |b: &mut Builder<'_, '_>| {
-        let sums = b.one("sum.dim_IntList", &[product.into(), Argument::Ints(vec![classes])])?;
-        b.one("neg.default", &[sums.into()])
-    };
+}
+
+/// The weights of classes, each in the dimension of the classes.
+fn class_weights(
+    b: &mut Builder<'_, '_>,
+    call: &Call<'_>,
+    (logs, classes): (Proxy, usize),
+) -> Result<Option<Proxy>, TraceError> {
+    let Some(weight) = call.optional_tensor("weight") else { return Ok(None) };
+    let mut shape = vec![Operand::Literal(1); b.rank(logs)?];
+    shape[classes] = b.size(weight, 0)?;
+    reshaped(b, weight, &shape).map(Some)
+}
+
+/// The target holds probabilities.
+fn of_probabilities(
+    b: &mut Builder<'_, '_>,
+    call: &Call<'_>,
+    (logs, classes): (Proxy, usize),
+    smoothing: f64,
+) -> Made {
+    let mut target = call.tensor("target")?;
+    if smoothing > 0.0 {
+        let part = share(b, (logs, classes), smoothing)?;
+        target = b.one("mul.Tensor", &[target.into(), float(1.0 - smoothing)])?;
+        target = b.one("add.Tensor", &[target.into(), part])?;
+    }
+    let mut product = b.one("mul.Tensor", &[logs.into(), target.into()])?;
+    if let Some(weight) = class_weights(b, call, (logs, classes))? {
+        product = b.one("mul.Tensor", &[product.into(), weight.into()])?;
+    }
     let reduction = call.int("reduction")?;
     if reduction == 0 {
-        return each(b).map(one);
+        let sums = b.one("sum.dim_IntList", &[product.into(), Argument::Ints(vec![classes as i64])])?;
+        return b.one("neg.default", &[sums.into()]).map(one);
     }
     let sum = b.one("sum.default", &[product.into()])?;
     let sum = b.one("neg.default", &[sum.into()])?;
     if reduction == 2 {
         return Ok(vec![sum]);
     }
-    let mut shape = b.sizes(x)?;
-    shape.remove(classes as usize);
+    let mut shape = b.sizes(logs)?;
+    shape.remove(classes);
     let count = b.product(&shape)?;
     b.one("div.Scalar", &[sum.into(), super::builder::size(count)]).map(one)
 }
 
-/// The negative of the logarithms at the target, those that are ignored left out.
-fn likelihood(b: &mut Builder<'_, '_>, call: &Call<'_>, logs: Proxy) -> Result<Proxy, TraceError> {
-    let target = call.tensor("target")?;
-    let rank = b.rank(logs)?;
-    let classes = i64::from(rank != 1);
-    let (tensor, indices) = (b.tensor(logs)?, b.tensor(target)?);
-    let kept = b.one("ne.Scalar", &[target.into(), call.argument("ignore_index")])?;
-    let zero = b.scalar(Argument::Int(0), indices.dtype, &indices.device)?;
-    let safe = b.one("where.self", &[kept.into(), target.into(), zero.into()])?;
-    let index = unsqueezed(b, safe, classes)?;
-    let picked = |b: &mut Builder<'_, '_>, x: Proxy| {
-        let taken = b.one("gather.default", &[x.into(), Argument::Int(classes), index.into()])?;
+/// The negative of the logarithms of all classes, where the target is not ignored.
+fn of_all_classes(
+    b: &mut Builder<'_, '_>,
+    call: &Call<'_>,
+    (logs, classes): (Proxy, usize),
+) -> Result<Proxy, TraceError> {
+    let mut all = logs;
+    if let Some(weight) = class_weights(b, call, (logs, classes))? {
+        all = b.one("mul.Tensor", &[all.into(), weight.into()])?;
+    }
+    let sums = b.one("sum.dim_IntList", &[all.into(), Argument::Ints(vec![classes as i64])])?;
+    let each = b.one("neg.default", &[sums.into()])?;
+    let kept = Kept::of(b, call, (logs, classes))?;
+    let weights = kept.weights(b, call, logs)?;
+    kept.reduced(b, call, each, weights)
+}
+
+/// The targets that are not ignored.
+struct Kept {
+    is_kept: Proxy,
+    /// The targets, 0 where they are ignored, with a dimension for the classes.
+    index: Proxy,
+    classes: usize,
+    /// Zero, in the dtype of the losses.
+    nothing: Proxy,
+    dtype: Dtype,
+}
+
+impl Kept {
+    fn of(
+        b: &mut Builder<'_, '_>,
+        call: &Call<'_>,
+        (logs, classes): (Proxy, usize),
+    ) -> Result<Kept, TraceError> {
+        let target = call.tensor("target")?;
+        let (tensor, indices) = (b.tensor(logs)?, b.tensor(target)?);
+        let is_kept = b.one("ne.Scalar", &[target.into(), call.argument("ignore_index")])?;
+        let zero = b.scalar(Argument::Int(0), indices.dtype, &indices.device)?;
+        let safe = b.one("where.self", &[is_kept.into(), target.into(), zero.into()])?;
+        let index = unsqueezed(b, safe, classes as i64)?;
+        let nothing = b.scalar(Argument::Int(0), tensor.dtype, &tensor.device)?;
+        Ok(Kept { is_kept, index, classes, nothing, dtype: tensor.dtype })
+    }
+
+    /// What stands at the targets.
+    fn picked(&self, b: &mut Builder<'_, '_>, x: Proxy) -> Result<Proxy, TraceError> {
+        let classes = self.classes as i64;
+        let taken = b.one("gather.default", &[x.into(), Argument::Int(classes), self.index.into()])?;
         b.one("squeeze.dims", &[taken.into(), Argument::Ints(vec![classes])])
-    };
-    let nothing = b.scalar(Argument::Int(0), tensor.dtype, &tensor.device)?;
-    let only_kept =
-        |b: &mut Builder<'_, '_>, x: Proxy| b.one("where.self", &[kept.into(), x.into(), nothing.into()]);
-    let mut each = picked(b, logs)?;
-    let mut weights = None;
-    if let Some(weight) = call.optional_tensor("weight") {
-        let mut shape = vec![Operand::Literal(1); rank];
-        shape[classes as usize] = b.size(weight, 0)?;
-        let wide = reshaped(b, weight, &shape)?;
+    }
+
+    /// Zero where the target is ignored.
+    fn only(&self, b: &mut Builder<'_, '_>, x: Proxy) -> Result<Proxy, TraceError> {
+        b.one("where.self", &[self.is_kept.into(), x.into(), self.nothing.into()])
+    }
+
+    /// The weights of the targets.
+    fn weights(
+        &self,
+        b: &mut Builder<'_, '_>,
+        call: &Call<'_>,
+        logs: Proxy,
+    ) -> Result<Option<Proxy>, TraceError> {
+        let Some(wide) = class_weights(b, call, (logs, self.classes))? else { return Ok(None) };
         let full = b.sizes(logs)?;
         let wide = super::views::expanded(b, wide, &full)?;
-        let taken = picked(b, wide)?;
-        let taken = only_kept(b, taken)?;
-        each = b.one("mul.Tensor", &[each.into(), taken.into()])?;
-        weights = Some(taken);
+        let taken = self.picked(b, wide)?;
+        self.only(b, taken).map(Some)
+    }
+
+    /// As `reduction` says: each, the sum, or the mean by weights or by how many are kept.
+    fn reduced(
+        &self,
+        b: &mut Builder<'_, '_>,
+        call: &Call<'_>,
+        each: Proxy,
+        weights: Option<Proxy>,
+    ) -> Result<Proxy, TraceError> {
+        let each = self.only(b, each)?;
+        let reduction = call.int("reduction")?;
+        if reduction == 0 {
+            return Ok(each);
+        }
+        let sum = b.one("sum.default", &[each.into()])?;
+        if reduction == 2 {
+            return Ok(sum);
+        }
+        let counted = weights.unwrap_or(self.is_kept);
+        let count = b.one("sum.default", &[counted.into()])?;
+        let count = b.cast(count, self.dtype)?;
+        b.one("div.Tensor", &[sum.into(), count.into()])
+    }
+}
+
+/// The negative of the logarithms at the target, those that are ignored left out.
+fn likelihood(b: &mut Builder<'_, '_>, call: &Call<'_>, logs: Proxy) -> Result<Proxy, TraceError> {
+    let classes = usize::from(b.rank(logs)? != 1);
+    let kept = Kept::of(b, call, (logs, classes))?;
+    let mut each = kept.picked(b, logs)?;
+    let weights = kept.weights(b, call, logs)?;
+    if let Some(weights) = weights {
+        each = b.one("mul.Tensor", &[each.into(), weights.into()])?;
     }
     let each = b.one("neg.default", &[each.into()])?;
-    let each = only_kept(b, each)?;
-    let reduction = call.int("reduction")?;
-    if reduction == 0 {
-        return Ok(each);
-    }
-    let sum = b.one("sum.default", &[each.into()])?;
-    if reduction == 2 {
-        return Ok(sum);
-    }
-    let counted = weights.unwrap_or(kept);
-    let count = b.one("sum.default", &[counted.into()])?;
-    let count = b.cast(count, tensor.dtype)?;
-    b.one("div.Tensor", &[sum.into(), count.into()])
+    kept.reduced(b, call, each, weights)
 }

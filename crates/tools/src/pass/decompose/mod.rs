@@ -7,19 +7,27 @@
 mod attention;
 mod builder;
 mod call;
+mod choices;
 mod convolutions;
 mod creation;
+mod distances;
 mod einsum;
+mod elementwise;
 mod formula;
 mod formulas;
 mod losses;
+mod margins;
 mod normalization;
 mod padding;
 mod pieces;
 mod products;
 mod recurrent;
 mod reductions;
+mod regions;
+mod sampling;
+mod series;
 mod table;
+mod turning;
 mod views;
 
 use super::error::PassError;
@@ -28,14 +36,24 @@ use super::tracer::{Edit, OldCall, Proxy, TraceError, Tracer, retrace_graphs};
 use super::{dead_code, derive};
 use crate::verify::is_core_or_excepted;
 use builder::Builder;
-use sizewise_ir::{Argument, Dialect, Graph, GraphInput, Node, Program, Target};
+use sizewise_ir::{Argument, Dialect, Dtype, Graph, GraphInput, Input, Node, PassedAs, Program, Target};
 use sizewise_kernels::Operators;
+use sizewise_kernels::autocast::Regions;
 pub use table::operators as decomposed_operators;
 
 const NAME: &str = "decompose";
 
 /// What a decomposition gives: the values that stand for the operator's results.
 type Made = Result<Vec<Proxy>, TraceError>;
+
+/// The operators that are replaced.
+#[derive(Clone, Copy)]
+enum Wanted<'w> {
+    /// All that are not of the core set.
+    All,
+    /// These, where they can be.
+    These(&'w [String]),
+}
 
 /// A program of core ATen operators: the others are replaced by what they mean.
 ///
@@ -50,16 +68,37 @@ pub fn decompose(program: &Program, operators: &Operators) -> Result<Program, Pa
         );
         return Err(PassError::failed(NAME, message));
     }
+    decomposed(program, operators, Wanted::All)
+}
+
+/// The program with these operators (`aten.im2col.default`) replaced by what they mean, where there is a decomposition;
+/// others stay. It may be of the training dialect, if nothing in it writes.
+///
+/// # Errors
+/// When the program cannot be traced anew.
+pub fn decompose_these(
+    program: &Program,
+    operators: &Operators,
+    these: &[String],
+) -> Result<Program, PassError> {
+    decomposed(program, operators, Wanted::These(these))
+}
+
+fn decomposed(program: &Program, operators: &Operators, wanted: Wanted<'_>) -> Result<Program, PassError> {
     if let Some(name) = reads_memory(&program.graph) {
         let message = format!(
             "{name} reads memory as its operand lies there, and decompositions may lay the operand out otherwise"
         );
         return Err(PassError::failed(NAME, message));
     }
-    let source = with_graph(program, with_numbers_read(&program.graph));
+    let source = match wanted {
+        Wanted::All => with_graph(program, with_numbers_read(&program.graph)),
+        Wanted::These(_) => program.clone(),
+    };
     let mut left = Vec::new();
-    let traced = retrace_graphs(&source, operators, &mut |tracer, step| edited(tracer, step, &mut left))
-        .map_err(|error| PassError::failed(NAME, error.to_string()))?;
+    let traced =
+        retrace_graphs(&source, operators, &mut |tracer, step| edited(tracer, step, (wanted, &mut left)))
+            .map_err(|error| PassError::failed(NAME, error.to_string()))?;
     if !left.is_empty() {
         return Err(PassError::left(NAME, left));
     }
@@ -109,7 +148,11 @@ fn with_numbers_read(graph: &Graph) -> Graph {
 }
 
 /// What becomes of a call.
-fn edited(tracer: &mut Tracer<'_>, step: &OldCall<'_>, left: &mut Vec<String>) -> Result<Edit, TraceError> {
+fn edited(
+    tracer: &mut Tracer<'_>,
+    step: &OldCall<'_>,
+    (wanted, left): (Wanted<'_>, &mut Vec<String>),
+) -> Result<Edit, TraceError> {
     let Some((namespace, _, _)) = step.node.target.op() else { return Ok(Edit::Repeat) };
     if namespace != "aten" {
         return Ok(Edit::Repeat);
@@ -118,8 +161,64 @@ fn edited(tracer: &mut Tracer<'_>, step: &OldCall<'_>, left: &mut Vec<String>) -
     if op == "aten.sym_size.int" {
         return size_read(tracer, step);
     }
-    if table::find(&op).is_none() {
-        if !is_core_or_excepted(&op) {
+    let around = tracer.regions();
+    if around.enabled().next().is_some() {
+        return in_region(tracer, step, (&op, around), (wanted, left));
+    }
+    exchanged(tracer, step, (&op, Regions::default()), (wanted, left))
+}
+
+/// What becomes of a call in autocast regions: its operands are cast.
+fn in_region(
+    tracer: &mut Tracer<'_>,
+    step: &OldCall<'_>,
+    (op, around): (&str, Regions),
+    (wanted, left): (Wanted<'_>, &mut Vec<String>),
+) -> Result<Edit, TraceError> {
+    let mut step = step.clone();
+    let mut arguments: Vec<&mut Argument> = step.inputs.iter_mut().map(|input| &mut input.arg).collect();
+    let treated = match regions::treat(tracer, &around, op, &mut arguments) {
+        Ok(treated) => treated,
+        Err(error) => {
+            left.push(format!("`{}`: `{op}`: {error}", step.node.name));
+            return Ok(Edit::Repeat);
+        }
+    };
+    if treated.dtype {
+        let given = step.inputs.iter_mut().find(|input| &*input.name == "dtype");
+        match given {
+            Some(input) if matches!(input.arg, Argument::None) => input.arg = Argument::Dtype(Dtype::Float32),
+            Some(_) => {}
+            None => step.inputs.push(Input {
+                name: "dtype".into(),
+                arg: Argument::Dtype(Dtype::Float32),
+                passed_as: PassedAs::Keyword,
+            }),
+        }
+    }
+    let parts = if treated.parts { around } else { Regions::default() };
+    match exchanged(tracer, &step, (op, parts), (wanted, left))? {
+        Edit::Repeat => tracer.repeat(&step).map(Edit::Replace),
+        edit => Ok(edit),
+    }
+}
+
+/// What becomes of a call whose parts stand in these regions.
+fn exchanged(
+    tracer: &mut Tracer<'_>,
+    step: &OldCall<'_>,
+    (op, around): (&str, Regions),
+    (wanted, left): (Wanted<'_>, &mut Vec<String>),
+) -> Result<Edit, TraceError> {
+    let is_wanted = match wanted {
+        Wanted::All => true,
+        Wanted::These(these) => these.iter().any(|known| known == op),
+    };
+    if !is_wanted {
+        return Ok(Edit::Repeat);
+    }
+    if table::find(op).is_none() {
+        if !is_core_or_excepted(op) && matches!(wanted, Wanted::All) {
             left.push(format!(
                 "`{}`: `{op}` is not of the core set, and there is no decomposition",
                 step.node.name
@@ -127,9 +226,10 @@ fn edited(tracer: &mut Tracer<'_>, step: &OldCall<'_>, left: &mut Vec<String>) -
         }
         return Ok(Edit::Repeat);
     }
-    let replaced = Builder::new(tracer, table::find).replaced(step, &op);
+    let replaced = Builder::new(tracer, table::find, around).replaced(step, op);
     Ok(match replaced {
         Ok(results) => Edit::Replace(results),
+        Err(_) if matches!(wanted, Wanted::These(_)) => Edit::Repeat,
         Err(error) => {
             left.push(format!("`{}`: `{op}`: {error}", step.node.name));
             Edit::Repeat

@@ -3,9 +3,9 @@ use super::Made;
 use super::builder::{Builder, Function, Size, size, sizes};
 use super::call::{Call, refused};
 use super::creation::numbers;
-use super::views::{copied, expanded, one, sliced, squeezed, transposed, unsqueezed, viewed};
+use super::views::{concatenated, copied, expanded, one, sliced, squeezed, unsqueezed, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
-use sizewise_ir::{Argument, Dtype, Operand, ValueId};
+use sizewise_ir::{Argument, Operand, ValueId};
 
 pub const RULES: &[(&str, Function)] = &[
     ("split.Tensor", split),
@@ -14,7 +14,22 @@ pub const RULES: &[(&str, Function)] = &[
     ("unsafe_split_with_sizes.default", split_with_sizes),
     ("chunk.default", chunk),
     ("unsafe_chunk.default", chunk),
-    ("tensor_split.sections", tensor_split),
+    ("tensor_split.sections", |b, call| {
+        let x = call.tensor("self")?;
+        let dim = axis(b, call, x)?;
+        sections(b, x, call.int("sections")?, dim)
+    }),
+    ("tensor_split.indices", |b, call| {
+        let x = call.tensor("self")?;
+        let dim = axis(b, call, x)?;
+        cut_at(b, x, &call.sizes("indices")?, dim)
+    }),
+    ("hsplit.int", |b, call| split_along(b, call, |rank| usize::from(rank > 1))),
+    ("hsplit.array", |b, call| split_along(b, call, |rank| usize::from(rank > 1))),
+    ("vsplit.int", |b, call| split_along(b, call, |_| 0)),
+    ("vsplit.array", |b, call| split_along(b, call, |_| 0)),
+    ("dsplit.int", |b, call| split_along(b, call, |_| 2)),
+    ("dsplit.array", |b, call| split_along(b, call, |_| 2)),
     ("unbind.int", unbind),
     ("narrow.default", narrow),
     ("stack.default", stack),
@@ -28,9 +43,26 @@ pub const RULES: &[(&str, Function)] = &[
         let tensors = at_least(b, call.tensor_list("tensors")?, 2)?;
         concatenated(b, tensors, 0).map(one)
     }),
+    ("row_stack.default", |b, call| {
+        let tensors = at_least(b, call.tensor_list("tensors")?, 2)?;
+        concatenated(b, tensors, 0).map(one)
+    }),
+    ("dstack.default", |b, call| {
+        let mut deep = Vec::new();
+        for x in call.tensor_list("tensors")? {
+            deep.push(at_least_3d(b, x)?);
+        }
+        concatenated(b, deep, 2).map(one)
+    }),
+    ("atleast_2d.Sequence", |b, call| at_least(b, call.tensor_list("tensors")?, 2)),
+    ("atleast_1d.Sequence", |b, call| at_least(b, call.tensor_list("tensors")?, 1)),
+    ("atleast_3d.Sequence", |b, call| {
+        call.tensor_list("tensors")?.into_iter().map(|x| at_least_3d(b, x)).collect()
+    }),
+    ("atleast_3d.default", |b, call| at_least_3d(b, call.tensor("self")?).map(one)),
     ("column_stack.default", column_stack),
-    ("linalg_cross.default", cross),
-    ("one_hot.default", one_hot),
+    ("block_diag.default", block_diag),
+    ("cartesian_prod.default", cartesian_product),
     ("grid_sampler.default", |b, call| {
         let names = ["input", "grid", "interpolation_mode", "padding_mode", "align_corners"];
         b.one("grid_sampler_2d.default", &names.map(|name| call.argument(name))).map(one)
@@ -40,16 +72,8 @@ pub const RULES: &[(&str, Function)] = &[
         concatenated(b, call.tensor_list("tensors")?, call.int("dim")?).map(one)
     }),
     ("repeat_interleave.self_int", repeat_interleave),
-    ("roll.default", roll),
-    ("fliplr.default", |b, call| {
-        b.one("flip.default", &[call.argument("self"), Argument::Ints(vec![1])]).map(one)
-    }),
-    ("flipud.default", |b, call| {
-        b.one("flip.default", &[call.argument("self"), Argument::Ints(vec![0])]).map(one)
-    }),
-    ("rot90.default", rot90),
-    ("meshgrid.default", |b, call| meshgrid(b, call, false)),
-    ("meshgrid.indexing", |b, call| meshgrid(b, call, call.text("indexing")? == "xy")),
+    ("meshgrid.default", |b, call| grids(b, call.tensor_list("tensors")?, false)),
+    ("meshgrid.indexing", |b, call| grids(b, call.tensor_list("tensors")?, call.text("indexing")? == "xy")),
     ("select_scatter.default", select_scatter),
     ("index_add.default", index_add),
     ("index_copy.default", |b, call| {
@@ -132,23 +156,41 @@ fn chunk(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     pieces(b, x, lengths, dim)
 }
 
-fn tensor_split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let x = call.tensor("self")?;
-    let dim = axis(b, call, x)?;
-    let (Operand::Literal(full), sections) = (b.size(x, dim)?, call.int("sections")?) else {
-        return Err(refused("the size that is cut is symbolic"));
-    };
-    if !(1..=MAX_PIECES).contains(&sections) {
+/// Parts of nearly the same length, the longer ones first.
+fn sections(b: &mut Builder<'_, '_>, x: Proxy, count: i64, dim: usize) -> Made {
+    if !(1..=MAX_PIECES).contains(&count) {
         return Err(refused("nothing is cut"));
     }
-    let mut made = Vec::new();
-    let mut start = 0;
-    for at in 0..sections {
-        let end = start + full / sections + i64::from(at < full % sections);
-        made.push(sliced(b, x, dim, Operand::Literal(start), Operand::Literal(end))?);
+    let full = b.size(x, dim)?;
+    let mut places = Vec::new();
+    for at in 1..count {
+        places.push(match full {
+            Operand::Literal(full) => Operand::Literal(full / count * at + at.min(full % count)),
+            _ => return Err(refused("the size that is cut is symbolic")),
+        });
+    }
+    cut_at(b, x, &places, dim)
+}
+
+/// Parts that end at these places, and what is behind the last one.
+fn cut_at(b: &mut Builder<'_, '_>, x: Proxy, places: &[Size], dim: usize) -> Made {
+    let mut made = Vec::with_capacity(places.len() + 1);
+    let mut start = Operand::Literal(0);
+    for end in places.iter().copied().chain([Operand::Literal(i64::MAX)]) {
+        made.push(sliced(b, x, dim, start, end)?);
         start = end;
     }
     Ok(made)
+}
+
+/// `hsplit` and its kin: as many parts of one length, or those that end at places.
+fn split_along(b: &mut Builder<'_, '_>, call: &Call<'_>, dim: fn(usize) -> usize) -> Made {
+    let x = call.tensor("self")?;
+    let dim = dim(b.rank(x)?);
+    if call.has("indices") {
+        return cut_at(b, x, &call.sizes("indices")?, dim);
+    }
+    sections(b, x, call.int("sections")?, dim)
 }
 
 fn unbind(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
@@ -195,42 +237,6 @@ fn column_stack(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     concatenated(b, columns, 1).map(one)
 }
 
-/// Products of elements turned against each other: `a1*b2 - a2*b1` in each of three places.
-fn cross(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let (x, y) = (call.tensor("self")?, call.tensor("other")?);
-    let dim = Argument::Int(axis(b, call, x)? as i64 - b.rank(x)? as i64);
-    let device = b.tensor(x)?.device.clone();
-    let places = numbers(b, Operand::Literal(3), &device)?;
-    let mut turned = Vec::new();
-    for (tensor, shift) in [(x, 1), (y, 2), (x, 2), (y, 1)] {
-        let moved = b.one("add.Tensor", &[places.into(), Argument::Int(shift)])?;
-        let index = b.one("remainder.Scalar", &[moved.into(), Argument::Int(3)])?;
-        turned.push(b.one("index_select.default", &[tensor.into(), dim.clone(), index.into()])?);
-    }
-    let first = b.one("mul.Tensor", &[turned[0].into(), turned[1].into()])?;
-    let second = b.one("mul.Tensor", &[turned[2].into(), turned[3].into()])?;
-    b.one("sub.Tensor", &[first.into(), second.into()]).map(one)
-}
-
-/// 1 at the place that each number names, of a known number of places.
-fn one_hot(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let x = call.tensor("self")?;
-    let classes = call.int("num_classes")?;
-    if classes < 1 {
-        return Err(refused("data decide how many classes there are"));
-    }
-    let device = b.tensor(x)?.device.clone();
-    let places = numbers(b, Operand::Literal(classes), &device)?;
-    let x = unsqueezed(b, x, -1)?;
-    let same = b.one("eq.Tensor", &[x.into(), places.into()])?;
-    b.cast(same, Dtype::Int64).map(one)
-}
-
-fn concatenated(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, dim: i64) -> Result<Proxy, TraceError> {
-    let ids: Vec<ValueId> = tensors.into_iter().map(Proxy::id).collect();
-    b.one("cat.default", &[Argument::Tensors(ids), Argument::Int(dim)])
-}
-
 fn at_least(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, rank: usize) -> Result<Vec<Proxy>, TraceError> {
     let mut wide = Vec::with_capacity(tensors.len());
     for mut x in tensors {
@@ -240,6 +246,50 @@ fn at_least(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, rank: usize) -> Result
         wide.push(x);
     }
     Ok(wide)
+}
+
+/// With dimensions of one in front of and behind those of a row, behind those of a matrix.
+fn at_least_3d(b: &mut Builder<'_, '_>, mut x: Proxy) -> Result<Proxy, TraceError> {
+    while b.rank(x)? < 2 {
+        x = unsqueezed(b, x, 0)?;
+    }
+    if b.rank(x)? == 2 { unsqueezed(b, x, -1) } else { Ok(x) }
+}
+
+/// Matrices along the diagonal of one, with zeros beside them.
+fn block_diag(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let matrices = at_least(b, call.tensor_list("tensors")?, 2)?;
+    let mut widths = Vec::with_capacity(matrices.len());
+    for &x in &matrices {
+        widths.push(b.size(x, 1)?);
+    }
+    let mut rows = Vec::with_capacity(matrices.len());
+    for (at, &x) in matrices.iter().enumerate() {
+        let (mut left, mut right) = (Operand::Literal(0), Operand::Literal(0));
+        for (other, &width) in widths.iter().enumerate() {
+            match other.cmp(&at) {
+                std::cmp::Ordering::Less => left = b.plus(left, width)?,
+                std::cmp::Ordering::Greater => right = b.plus(right, width)?,
+                std::cmp::Ordering::Equal => {}
+            }
+        }
+        rows.push(b.one("constant_pad_nd.default", &[x.into(), sizes(&[left, right]), Argument::Int(0)])?);
+    }
+    concatenated(b, rows, 0).map(one)
+}
+
+/// All pairs, triples, .. of elements of several rows.
+fn cartesian_product(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let rows = call.tensor_list("tensors")?;
+    if let [only] = rows.as_slice() {
+        return Ok(vec![*only]);
+    }
+    let mut columns = Vec::with_capacity(rows.len());
+    for grid in grids(b, rows, false)? {
+        let flat = super::views::reshaped(b, grid, &[Operand::Literal(-1)])?;
+        columns.push(unsqueezed(b, flat, 1)?);
+    }
+    concatenated(b, columns, 1).map(one)
 }
 
 /// Tensors side by side: concatenated, then taken apart.
@@ -281,43 +331,7 @@ fn repeat_interleave(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     viewed(b, copy, &shape).map(one)
 }
 
-fn roll(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let x = call.tensor("self")?;
-    let (shifts, dims) = (call.ints("shifts")?, call.ints("dims")?);
-    if shifts.len() != dims.len() || dims.is_empty() {
-        return Err(refused("rolling of all elements is left"));
-    }
-    let (rank, device) = (b.rank(x)?, b.tensor(x)?.device.clone());
-    let mut made = x;
-    for (shift, dim) in shifts.into_iter().zip(dims) {
-        let dim = b.dim(dim, rank)?;
-        let full = b.size(made, dim)?;
-        let places = numbers(b, full, &device)?;
-        let moved = b.one("sub.Tensor", &[places.into(), Argument::Int(shift)])?;
-        let index = b.one("remainder.Scalar", &[moved.into(), size(full)])?;
-        made = b.one("index_select.default", &[made.into(), Argument::Int(dim as i64), index.into()])?;
-    }
-    Ok(vec![made])
-}
-
-fn rot90(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    let x = call.tensor("self")?;
-    let rank = b.rank(x)?;
-    let dims = call.ints("dims")?.into_iter().map(|dim| b.dim(dim, rank)).collect::<Result<Vec<_>, _>>()?;
-    let [first, second] = dims[..] else { return Err(refused("it turns two dimensions")) };
-    let mut flip =
-        |x: Proxy, dims: Vec<usize>| b.one("flip.default", &[x.into(), super::builder::dims(dims)]);
-    let made = match call.int("k")?.rem_euclid(4) {
-        0 => return b.one("clone.default", &[x.into()]).map(one),
-        1 => flip(x, vec![second])?,
-        2 => return flip(x, vec![first, second]).map(one),
-        _ => flip(x, vec![first])?,
-    };
-    transposed(b, made, first, second).map(one)
-}
-
-fn meshgrid(b: &mut Builder<'_, '_>, call: &Call<'_>, swapped: bool) -> Made {
-    let tensors = call.tensor_list("tensors")?;
+fn grids(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, swapped: bool) -> Made {
     let swapped = swapped && tensors.len() > 1;
     let place = |at: usize| if swapped && at < 2 { 1 - at } else { at };
     let mut shape = vec![Operand::Literal(1); tensors.len()];

@@ -2,6 +2,7 @@
 use super::Made;
 use super::builder::{Builder, Function, Size};
 use super::call::{Call, refused};
+use super::creation::numbers;
 use super::views::{copied, expanded, one, permuted, reshaped, squeezed, transposed, unsqueezed, viewed};
 use crate::pass::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Operand};
@@ -15,6 +16,27 @@ pub const RULES: &[(&str, Function)] = &[
     ("bilinear.default", bilinear),
     ("tensordot.default", tensordot),
     ("kron.default", kron),
+    ("linalg_cross.default", cross),
+    ("cross.default", cross),
+    ("vdot.default", |b, call| {
+        let (x, y) = (call.tensor("self")?, call.tensor("other")?);
+        real(b, x)?;
+        real(b, y)?;
+        matmul(b, x, y).map(one)
+    }),
+    ("linalg_vecdot.default", |b, call| {
+        let (x, y) = (call.tensor("x")?, call.tensor("y")?);
+        real(b, x)?;
+        let products = b.one("mul.Tensor", &[x.into(), y.into()])?;
+        let over = Argument::Ints(vec![call.int("dim")?]);
+        b.one("sum.dim_IntList", &[products.into(), over]).map(one)
+    }),
+    ("inner.default", inner),
+    ("addr.default", addr),
+    ("linalg_multi_dot.default", chain),
+    ("chain_matmul.default", chain),
+    ("linalg_matrix_power.default", power),
+    ("matrix_power.default", power),
 ];
 
 /// `x * w^T + bias`.
@@ -220,4 +242,98 @@ fn kron(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         result.push(b.times(x, y)?);
     }
     reshaped(b, product, &result).map(one)
+}
+
+/// Refuses complex operands.
+fn real(b: &Builder<'_, '_>, x: Proxy) -> Result<(), TraceError> {
+    if b.dtype(x)?.is_complex() { Err(refused("complex tensors are left")) } else { Ok(()) }
+}
+
+/// Products of elements turned against each other: `a1*b2 - a2*b1` in each of three places.
+fn cross(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (x, y) = (call.tensor("self")?, call.tensor("other")?);
+    let rank = b.rank(x)?;
+    let dim = match call.argument("dim") {
+        // The first dimension of three elements.
+        Argument::None => {
+            let tensor = b.tensor(x)?;
+            let three = tensor.sizes.iter().position(|size| b.number(*size) == Some(3));
+            three.ok_or_else(|| refused("it is open which dimension has three elements"))?
+        }
+        _ => b.dim(call.int("dim")?, rank)?,
+    };
+    let dim = Argument::Int(dim as i64 - rank as i64);
+    let device = b.tensor(x)?.device.clone();
+    let places = numbers(b, Operand::Literal(3), &device)?;
+    let mut turned = Vec::new();
+    for (tensor, shift) in [(x, 1), (y, 2), (x, 2), (y, 1)] {
+        let moved = b.one("add.Tensor", &[places.into(), Argument::Int(shift)])?;
+        let index = b.one("remainder.Scalar", &[moved.into(), Argument::Int(3)])?;
+        turned.push(b.one("index_select.default", &[tensor.into(), dim.clone(), index.into()])?);
+    }
+    let first = b.one("mul.Tensor", &[turned[0].into(), turned[1].into()])?;
+    let second = b.one("mul.Tensor", &[turned[2].into(), turned[3].into()])?;
+    b.one("sub.Tensor", &[first.into(), second.into()]).map(one)
+}
+
+/// Products of all last dimensions of one with all of the other.
+fn inner(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (x, y) = (call.tensor("self")?, call.tensor("other")?);
+    let (x_sizes, y_sizes) = (b.sizes(x)?, b.sizes(y)?);
+    let (Some((last, rows)), Some((_, columns))) = (x_sizes.split_last(), y_sizes.split_last()) else {
+        return b.one("mul.Tensor", &[x.into(), y.into()]).map(one);
+    };
+    let (row_count, column_count) = (b.product(rows)?, b.product(columns)?);
+    let left = reshaped(b, x, &[row_count, *last])?;
+    let right = reshaped(b, y, &[column_count, *last])?;
+    let turned = transposed(b, right, 0, 1)?;
+    let product = b.one("mm.default", &[left.into(), turned.into()])?;
+    viewed(b, product, &[rows, columns].concat()).map(one)
+}
+
+fn addr(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let product = b.one("outer.default", &[call.argument("vec1"), call.argument("vec2")])?;
+    let product = scaled(b, product, call.argument("alpha"))?;
+    if matches!(call.argument("beta"), Argument::Int(0) | Argument::Float(0.0)) {
+        return Ok(vec![product]);
+    }
+    let added = scaled(b, call.tensor("self")?, call.argument("beta"))?;
+    b.one("add.Tensor", &[added.into(), product.into()]).map(one)
+}
+
+/// A product of several matrices, the first and the last of which may be rows and columns.
+fn chain(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let name = if call.has("tensors") { "tensors" } else { "matrices" };
+    let mut made: Option<Proxy> = None;
+    for matrix in call.tensor_list(name)? {
+        made = Some(match made {
+            Some(made) => matmul(b, made, matrix)?,
+            None => matrix,
+        });
+    }
+    made.map(one).ok_or_else(|| refused("there is nothing to multiply"))
+}
+
+/// A matrix times itself: squared as often as the power is halved.
+fn power(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let mut square = call.tensor("self")?;
+    let mut left = call.int("n")?;
+    if !(1..=1 << 20).contains(&left) {
+        return Err(refused("powers that are not positive, or very large, are left"));
+    }
+    let mut made: Option<Proxy> = None;
+    while left > 0 {
+        if left % 2 == 1 {
+            made = Some(match made {
+                Some(made) => matmul(b, made, square)?,
+                None => square,
+            });
+        }
+        left /= 2;
+        if left > 0 {
+            square = matmul(b, square, square)?;
+        }
+    }
+    let made = made.ok_or_else(|| refused("there is nothing to multiply"))?;
+    if call.int("n")? == 1 { b.one("clone.default", &[made.into()]).map(one) } else { Ok(vec![made]) }
 }

@@ -30,6 +30,21 @@ pub const RULES: &[(&str, Function)] = &[
         let nonzero = b.one("ne.Scalar", &[call.argument("self"), Argument::Int(0)])?;
         b.one("sum.dim_IntList", &[nonzero.into(), call.argument("dim")]).map(one)
     }),
+    ("count_nonzero.default", |b, call| {
+        let nonzero = b.one("ne.Scalar", &[call.argument("self"), Argument::Int(0)])?;
+        let over = match call.argument("dim") {
+            Argument::None => Argument::Ints(Vec::new()),
+            _ => Argument::Ints(vec![call.int("dim")?]),
+        };
+        b.one("sum.dim_IntList", &[nonzero.into(), over]).map(one)
+    }),
+    ("nansum.default", |b, call| without_nan(b, call).map(|(sum, _)| vec![sum])),
+    ("nanmean.default", |b, call| {
+        let (sum, counted) = without_nan(b, call)?;
+        let keeps = call.argument("keepdim");
+        let count = b.one("sum.dim_IntList", &[counted.into(), over(call), keeps])?;
+        b.one("div.Tensor", &[sum.into(), count.into()]).map(one)
+    }),
     ("pairwise_distance.default", pairwise_distance),
     ("cosine_similarity.default", cosine_similarity),
 ];
@@ -61,12 +76,32 @@ fn variance_and_mean(b: &mut Builder<'_, '_>, call: &Call<'_>, root: bool) -> Ma
     let named = options(call)?;
     let made = b.one_with("var.correction", &[x.clone(), dims(call)], &named)?;
     let first = if root { b.one("sqrt.default", &[made.into()])? } else { made };
-    let over = match dims(call) {
+    let mean = b.one("mean.dim", &[x, over(call), named[1].1.clone()])?;
+    Ok(vec![first, mean])
+}
+
+/// The dimensions that are reduced, none for all.
+fn over(call: &Call<'_>) -> Argument {
+    match dims(call) {
         Argument::None => Argument::Ints(Vec::new()),
         dims => dims,
-    };
-    let mean = b.one("mean.dim", &[x, over, named[1].1.clone()])?;
-    Ok(vec![first, mean])
+    }
+}
+
+/// The sum of what is a number, and where that is.
+fn without_nan(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Result<(Proxy, Proxy), TraceError> {
+    let x = call.tensor("self")?;
+    let tensor = b.tensor(x)?;
+    if !tensor.dtype.is_float() {
+        return Err(refused(format!("{} is left", tensor.dtype)));
+    }
+    let nan = b.one("isnan.default", &[x.into()])?;
+    let zero = b.scalar(Argument::Float(0.0), tensor.dtype, &tensor.device)?;
+    let clean = b.one("where.self", &[nan.into(), zero.into(), x.into()])?;
+    let dtype = [("dtype", call.argument("dtype"))];
+    let given = [clean.into(), over(call), call.argument("keepdim")];
+    let sum = b.one_with("sum.dim_IntList", &given, &dtype)?;
+    Ok((sum, b.one("logical_not.default", &[nan.into()])?))
 }
 
 fn norm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
@@ -84,10 +119,7 @@ fn powers(b: &mut Builder<'_, '_>, call: &Call<'_>, (order, x): (&str, &str)) ->
     }
     let computed = if matches!(result, Dtype::Float16 | Dtype::Bfloat16) { Dtype::Float32 } else { result };
     x = b.cast(x, computed)?;
-    let over = match dims(call) {
-        Argument::None => Argument::Ints(Vec::new()),
-        dims => dims,
-    };
+    let over = over(call);
     let keeps = Argument::Bool(call.truth("keepdim")?);
     let made = if order.is_infinite() {
         let op = if order > 0.0 { "amax.default" } else { "amin.default" };

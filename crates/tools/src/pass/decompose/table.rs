@@ -4,8 +4,8 @@ use super::call::Call;
 use super::formula::Formula;
 use super::formulas::{FORMULAS, Math};
 use super::{
-    Made, attention, convolutions, creation, einsum, losses, normalization, padding, pieces, products,
-    recurrent, reductions, views,
+    Made, attention, choices, convolutions, creation, distances, einsum, elementwise, losses, margins,
+    normalization, padding, pieces, products, recurrent, reductions, sampling, series, turning, views,
 };
 use crate::pass::tracer::Proxy;
 use rustc_hash::FxHashMap;
@@ -20,16 +20,23 @@ enum Rule {
 
 const FUNCTIONS: &[&[(&str, Function)]] = &[
     attention::RULES,
+    choices::RULES,
     convolutions::RULES,
     creation::RULES,
+    distances::RULES,
     einsum::RULES,
+    elementwise::RULES,
     losses::RULES,
+    margins::RULES,
     normalization::RULES,
     padding::RULES,
     pieces::RULES,
     products::RULES,
     recurrent::RULES,
     reductions::RULES,
+    sampling::RULES,
+    series::RULES,
+    turning::RULES,
     views::RULES,
 ];
 

@@ -3,7 +3,7 @@ use super::Made;
 use super::builder::{Builder, Function, Size, dims, size, sizes};
 use super::call::{Call, refused};
 use crate::pass::tracer::{Proxy, TraceError};
-use sizewise_ir::{Argument, Dtype, MemoryFormat, Operand};
+use sizewise_ir::{Argument, Dtype, MemoryFormat, Operand, ValueId};
 
 pub const RULES: &[(&str, Function)] = &[
     ("t.default", |b, call| {
@@ -18,6 +18,7 @@ pub const RULES: &[(&str, Function)] = &[
     }),
     ("mT.default", |b, call| swap_last(b, call)),
     ("adjoint.default", |b, call| swap_last(b, call)),
+    ("matrix_H.default", |b, call| swap_last(b, call)),
     ("transpose.int", |b, call| swap(b, call, "dim0", "dim1")),
     ("swapaxes.default", |b, call| swap(b, call, "axis0", "axis1")),
     ("swapdims.default", |b, call| swap(b, call, "dim0", "dim1")),
@@ -293,6 +294,12 @@ fn tiled(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         times.insert(0, Operand::Literal(1));
     }
     b.one("repeat.default", &[x.into(), sizes(&times)]).map(one)
+}
+
+/// Tensors one behind the other.
+pub fn concatenated(b: &mut Builder<'_, '_>, tensors: Vec<Proxy>, dim: i64) -> Result<Proxy, TraceError> {
+    let ids: Vec<ValueId> = tensors.into_iter().map(Proxy::id).collect();
+    b.one("cat.default", &[Argument::Tensors(ids), Argument::Int(dim)])
 }
 
 /// Part of a dimension.

@@ -14,14 +14,16 @@ use std::sync::Arc;
 
 /// The program that is traced anew, and what its values are in the new one.
 pub(super) struct Over {
-    program: Program,
+    pub(super) program: Program,
     /// The recorded values, by number.
     pub(super) old: Vec<Value>,
-    now: Vec<Option<Proxy>>,
+    pub(super) now: Vec<Option<Proxy>>,
     /// How many guards the program's contract has.
-    guards: usize,
+    pub(super) guards: usize,
     /// Whether what is recorded of a result stays where its sizes and dtype do.
-    keeps_records: bool,
+    pub(super) keeps_records: bool,
+    /// Whether its calls are put into another graph, under new names.
+    pub(super) inlined: bool,
     /// The sizes that calls of the graph read, by tensor and dimension.
     pub(super) sizes_read: FxHashMap<(ValueId, usize), Proxy>,
 }
@@ -99,7 +101,7 @@ pub(in crate::pass) enum Edit {
 }
 
 /// What decides what becomes of a call.
-type Editor<'e, 'o> = dyn FnMut(&mut Tracer<'o>, &OldCall<'_>) -> Result<Edit, TraceError> + 'e;
+pub(super) type Editor<'e, 'o> = dyn FnMut(&mut Tracer<'o>, &OldCall<'_>) -> Result<Edit, TraceError> + 'e;
 
 /// As [`retrace`], with calls that are left out.
 pub(in crate::pass) fn retrace_edits<'o>(
@@ -121,7 +123,8 @@ pub(in crate::pass) fn retrace_edits<'o>(
 }
 
 /// As [`retrace_edits`], in the graphs within too. Calls that stand for others have the dtypes and sizes of their
-/// results.
+/// results. The calls of autocast regions are put in the place of the region: what stands for them has to cast their
+/// operands ([`Tracer::regions`]).
 pub(in crate::pass) fn retrace_graphs<'o>(
     program: &Program,
     operators: &'o Operators,
@@ -138,13 +141,17 @@ pub(in crate::pass) fn retrace_graphs<'o>(
 }
 
 impl<'o> Tracer<'o> {
-    fn edit_nodes(
+    pub(super) fn edit_nodes(
         &mut self,
         graph: &Graph,
         records: &mut Records<'_>,
         edit: &mut Editor<'_, 'o>,
     ) -> Result<(), TraceError> {
         for node in graph.nodes() {
+            self.origin = node.provenance.clone();
+            if self.at_region(node, records, edit)? {
+                continue;
+            }
             let mut step = self.step(node);
             for input in &mut step.inputs {
                 input.arg = self.with_inner(&input.arg, records, edit)?;
@@ -222,7 +229,7 @@ impl<'o> Tracer<'o> {
         }
         let program = Program { graph: graph.clone(), ..outer.program.clone() };
         let (guards, keeps_records, sizes_read) = (outer.guards, true, FxHashMap::default());
-        self.over = Some(Over { program, old, now, guards, keeps_records, sizes_read });
+        self.over = Some(Over { program, old, now, guards, keeps_records, inlined: false, sizes_read });
         self.edit_nodes(graph, records, edit)?;
         let outputs = graph.outputs().iter().map(|output| self.argument_now(output)).collect();
         Ok(std::mem::take(&mut self.builder).finish(outputs, graph.single_tensor_return()))
@@ -260,7 +267,15 @@ impl<'o> Tracer<'o> {
             }
         }
         let (keeps_records, sizes_read) = (false, FxHashMap::default());
-        tracer.over = Some(Over { program: program.clone(), old, now, guards, keeps_records, sizes_read });
+        tracer.over = Some(Over {
+            program: program.clone(),
+            old,
+            now,
+            guards,
+            keeps_records,
+            inlined: false,
+            sizes_read,
+        });
         Ok(tracer)
     }
 
@@ -303,8 +318,10 @@ impl<'o> Tracer<'o> {
                 None => made = self.inferred(step, count)?,
             }
         }
+        let inlined = self.over.as_ref().is_some_and(|over| over.inlined);
         let mut proxies = Vec::with_capacity(made.len());
         for (name, (value, meta)) in names.into_iter().zip(made) {
+            let name = if inlined { self.fresh(&name) } else { name };
             let kind = Kind::of(&meta).unwrap_or(Kind::Tensor);
             let id = self.builder.output_of_next_node(name, meta)?;
             self.values.push(value);
@@ -317,7 +334,8 @@ impl<'o> Tracer<'o> {
             other => other.clone(),
         };
         let outputs = node.outputs.iter().map(output).collect();
-        self.builder.node(Node { inputs: step.inputs.clone(), outputs, ..node.clone() })?;
+        let name = if inlined { self.fresh(&node.name) } else { node.name.clone() };
+        self.builder.node(Node { name, inputs: step.inputs.clone(), outputs, ..node.clone() })?;
         self.stand_for(node, &proxies)?;
         Ok(proxies)
     }
@@ -385,7 +403,7 @@ impl<'o> Tracer<'o> {
     }
 
     /// Has values stand for what a call of the program gave.
-    fn stand_for(&mut self, node: &Node, results: &[Proxy]) -> Result<(), TraceError> {
+    pub(super) fn stand_for(&mut self, node: &Node, results: &[Proxy]) -> Result<(), TraceError> {
         let ids: Vec<ValueId> = node.output_values().collect();
         if ids.len() != results.len() {
             let message =

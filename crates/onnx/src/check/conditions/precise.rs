@@ -1,0 +1,37 @@
+//! Sizes that a model counts in floats.
+use super::{Check, GuardReport};
+use sizewise_expr::{Evaluator, Expr, Value};
+use sizewise_solve::{Verdict as Decided, decide};
+
+/// The clauses that ask for sizes of which floats say the number exactly.
+const CLAUSES: [&str; 2] = ["Float.C1", "Resize.C9"];
+/// Floats that are exact up to here are taken to be so for sizes of which no greatest is said.
+const USUAL_SIZE: i64 = 4_096;
+
+impl Check<'_> {
+    /// Whether a condition is assumed because it asks for no more than exact floats, of sizes that have no greatest one.
+    pub(super) fn is_assumed_precise(&mut self, guard: &GuardReport, e: Expr) -> bool {
+        if !guard.clause.as_ref().is_some_and(|clause| CLAUSES.contains(&clause.as_str())) {
+            return false;
+        }
+        let free = self.symbolic.env.pool.free_symbols(&[e]);
+        let is_open = |symbol| {
+            let named = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol);
+            named.is_some_and(|(_, named)| named.max.is_none())
+        };
+        let mut usual = Evaluator::new(&self.symbolic.env.pool, |_| Some(Value::Int(USUAL_SIZE.into())));
+        if !free.into_iter().all(is_open) || usual.truth(e) != Ok(true) {
+            return false;
+        }
+        let (pool, facts) = self.asked.facts();
+        match decide(pool, facts, e, &self.budget).verdict {
+            Decided::Implied { .. } => self.decide(guard.clone(), e),
+            _ => {
+                self.asked.assume(e);
+                self.need(guard);
+                self.precise.push(guard.shown.clone());
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,117 @@
+"""Contracts: what they refuse, and how they travel."""
+
+import json
+import pathlib
+import shutil
+import zipfile
+
+import pytest
+
+import sizewise
+from sizewise import Contract, ContractError
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+
+
+@pytest.fixture(scope="module")
+def area():
+    return sizewise.contract(EXAMPLES / "area.pt2")
+
+
+def test_a_contract_refuses_what_the_program_refuses(area):
+    for x, y in [((3,), (5,)), ((6,), (5,)), ((2,), (101,)), ((31,), (33,)), ((3, 1), (5,)), ((0,), (0,))]:
+        runs = sizewise.evaluate(EXAMPLES / "area.pt2", {"x": x, "y": y}).ok if len(x) == 1 else False
+        assert area.accepts({"x": x, "y": y}) == runs, (x, y)
+        assert area.accepts([x, y]) == runs, (x, y)
+
+
+@pytest.mark.parametrize(
+    "inputs, refusal",
+    [
+        ({"x": (6,), "y": (5,)}, "x.shape[0] <= y.shape[0] does not hold"),
+        ({"x": (6, 1), "y": (5,)}, "x has to be a tensor of 1 dimension"),
+        ({"x": (-1,), "y": (5,)}, "x has to be a tensor of 1 dimension"),
+        ({"x": (1 << 70,), "y": (5,)}, "x has to be a tensor of 1 dimension"),
+        ({"x": 3, "y": (5,)}, "x has to be a tensor of 1 dimension"),
+        ({"x": (6,)}, "y is missing"),
+        ({"x": (6,), "y": (5,), "z": (1,)}, "z is no input"),
+        ([(6,)], "there have to be 2 inputs, not 1"),
+    ],
+)
+def test_a_refusal_says_why(area, inputs, refusal):
+    assert area.refusal(inputs) == refusal
+
+
+def test_what_is_no_contract_is_refused(area):
+    for text in ["", "[]", "{}", '{"contract_version": 2}', b"\xff"]:
+        with pytest.raises(ContractError):
+            Contract.from_json(text)
+    document = json.loads(area.to_json())
+    import base64
+
+    compact = base64.b64decode(document["compact"])
+    for damaged in [b"", compact[:3], b"XYZ" + compact[3:], compact[:20], compact[:4] + b"\0\xff\xff\xff\xff\xff"]:
+        document["compact"] = base64.b64encode(damaged).decode()
+        with pytest.raises(ContractError):
+            Contract(document)
+
+
+def test_a_contract_travels_in_an_archive(area, tmp_path):
+    path = tmp_path / "area.pt2"
+    shutil.copy(EXAMPLES / "area.pt2", path)
+    with pytest.raises(ContractError, match="holds no contract"):
+        Contract.from_archive(path)
+    area.add_to_archive(path)
+    area.add_to_archive(path)
+    assert Contract.from_archive(path) == area
+    assert zipfile.ZipFile(path).testzip() is None
+    assert sizewise.check(path).verdict == sizewise.check(EXAMPLES / "area.pt2").verdict
+    with pytest.raises(ContractError, match="another contract"):
+        sizewise.contract(EXAMPLES / "bert.pt2").add_to_archive(path)
+
+
+def test_a_contract_travels_in_an_onnx_model(tmp_path):
+    path = tmp_path / "patches.onnx"
+    shutil.copy(EXAMPLES / "patches.onnx", path)
+    contract = sizewise.contract(path)
+    with pytest.raises(ContractError, match="no contract in its metadata"):
+        Contract.from_onnx(path)
+    contract.add_to_onnx(path)
+    size = path.stat().st_size
+    contract.add_to_onnx(path)
+    assert (Contract.from_onnx(path), path.stat().st_size) == (contract, size)
+    assert sizewise.check(path).verdict == sizewise.check(EXAMPLES / "patches.onnx").verdict
+    path.write_bytes(b"no model at all")
+    with pytest.raises(ContractError):
+        Contract.from_onnx(path)
+
+
+def test_onnx_reads_the_metadata(tmp_path):
+    onnx = pytest.importorskip("onnx")
+    path = tmp_path / "patches.onnx"
+    shutil.copy(EXAMPLES / "patches.onnx", path)
+    sizewise.contract(path).add_to_onnx(path)
+    entries = {entry.key: entry.value for entry in onnx.load(path).metadata_props}
+    assert json.loads(entries["sizewise_contract"])["contract_version"] == 1
+
+
+def test_torch_loads_an_archive_with_a_contract(area, tmp_path):
+    torch = pytest.importorskip("torch")
+    path = tmp_path / "area.pt2"
+    shutil.copy(EXAMPLES / "area.pt2", path)
+    area.add_to_archive(path)
+    module = torch.export.load(path).module()
+    for x, y in [(3, 5), (6, 5)]:
+        inputs = (torch.ones(x), torch.ones(y))
+        if area.accepts(inputs):
+            module(*inputs)
+        else:
+            with pytest.raises((RuntimeError, AssertionError)):
+                module(*inputs)
+
+
+def test_a_contract_is_the_result_of_a_method(area):
+    pytest.importorskip("torch")
+    (tensor,) = area.constant_methods().values()
+    assert Contract.from_method([tensor]) == area
+    assert Contract.from_method(tensor) == area
