@@ -1,5 +1,5 @@
 //! Deciding where sizes choose the way that a node takes.
-use super::{Check, Decided, GuardReport};
+use super::{Check, Decided, GuardReport, Witness};
 use crate::check::evaluate::evaluate_for_any_data;
 use crate::check::ways::OTHER_WAY;
 use sizewise_expr::Expr;
@@ -16,7 +16,12 @@ impl Check<'_> {
             Decided::Refuted { witness } => Some(witness),
             Decided::Unknown { .. } => None,
         };
-        for (witness, _) in self.breaking(e, found.as_ref()).into_iter().filter(|(_, is_alone)| *is_alone) {
+        let tried = self.breaking(e, found.as_ref()).into_iter().filter(|(_, is_alone)| *is_alone);
+        let near: Vec<Witness> = tried.map(|(witness, _)| witness).collect();
+        // Large sizes show what small ones make by chance.
+        let large: Vec<Witness> = near.iter().map(|witness| self.at_hints(witness)).collect();
+        let large = large.into_iter().filter(|witness| self.keeps_others(e, witness)).collect::<Vec<_>>();
+        for witness in near.into_iter().chain(large) {
             let Some(sizes) = self.sizes_at(&witness) else { continue };
             if self.tries == 0 {
                 break;

@@ -56,6 +56,15 @@ impl Check<'_> {
         }
     }
 
+    /// A witness with the sizes of the walk's own example in the place of smaller ones.
+    pub(super) fn at_hints(&self, witness: &Witness) -> Witness {
+        let given =
+            |symbol: Symbol| witness.iter().find(|(known, _)| *known == symbol).map(|(_, size)| size.clone());
+        let size = |symbol: Symbol| given(symbol).or_else(|| self.symbolic.hint(symbol).map(Int::from));
+        let symbols = self.symbolic.symbols.iter();
+        symbols.filter_map(|(symbol, _)| Some((*symbol, size(*symbol)?))).collect()
+    }
+
     /// The sizes of the inputs at a witness.
     pub(super) fn sizes_at(&self, witness: &Witness) -> Option<Given> {
         self.symbolic.at(self.values(witness))
@@ -74,7 +83,7 @@ impl Check<'_> {
     }
 
     /// Whether a witness breaks no condition of the walk but one.
-    fn keeps_others(&self, broken: Expr, witness: &Witness) -> bool {
+    pub(super) fn keeps_others(&self, broken: Expr, witness: &Witness) -> bool {
         self.others(broken).into_iter().all(|condition| !self.is_broken(condition, witness))
     }
 

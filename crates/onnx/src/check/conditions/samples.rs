@@ -75,10 +75,14 @@ impl Check<'_> {
             .run_time
             .iter()
             .find(|left| left.after_node == node && left.message.ends_with(&format!("({expr})")));
-        let shown = left.map(|left| left.expr.clone());
-        let reason = if shown.is_some() { EVAL_DATA_BREAK } else { DATA_DECIDE };
+        let sentence = left.map(|left| left.expr.clone());
+        let reason = if sentence.is_some() { EVAL_DATA_BREAK } else { DATA_DECIDE };
         let guard = self.guard_of((node, expr));
-        self.leave_open(GuardReport { shown: shown.unwrap_or_else(|| guard.shown.clone()), ..guard }, reason);
+        let guard = match sentence {
+            Some(sentence) => GuardReport { shown: sentence.clone(), expr: sentence, ..guard },
+            None => guard,
+        };
+        self.leave_open(guard, reason);
     }
 
     /// What a node asks for, by the code of its operator's condition.
