@@ -212,7 +212,10 @@ impl Check<'_> {
         if is_hopeless || self.refuses.is_some() {
             return Vec::new();
         }
-        let proposals = self.proposals(&self.roots()).into_iter();
+        // The model may run where a condition does not hold that is in doubt.
+        let doubtful = || self.doubtful.first().copied().into_iter().collect();
+        let wanted = Some(self.roots()).filter(|roots| !roots.is_empty()).unwrap_or_else(doubtful);
+        let proposals = self.proposals(&wanted).into_iter();
         let draft = |changes| {
             let spec = Some(written(&self.symbolic, &changes)?);
             let before = written(&self.symbolic, &FxHashMap::default());
