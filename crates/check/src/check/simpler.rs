@@ -70,6 +70,12 @@ fn product(sizes: &[Vec<i64>]) -> Vec<Vec<i64>> {
 
 /// What the sizes at which a condition holds have in common, and those at which it fails have not.
 fn guess(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[Vec<i64>]) -> Option<Expr> {
+    if let ([symbol], [only]) = (symbols, holds)
+        && fails.len() > 1
+    {
+        let (e, size) = (pool.symbol_expr(*symbol), pool.int(only[0]));
+        return Some(pool.eq(e, size));
+    }
     if fails.is_empty() || holds.len() < 2 {
         return None;
     }
@@ -138,6 +144,8 @@ mod tests {
             ("Eq(2*b*(t//2), b*t)", Some("t % 2 == 0")),
             ("Ne(2*(t//2), t)", Some("t % 2 != 0")),
             ("t//5 >= 7", Some("t >= 35")),
+            ("Eq(6*(t//6), 6)", None),
+            ("And(Eq(t//2, 6), Eq(Mod(t, 2), 0))", Some("t == 12")),
             ("Ne(b*(t//2) + b, 5*(t//2) + 5)", Some("b != 5")),
             ("Eq(16*(h//4)*(t//4), h*t)", Some("h % 4 == 0 and t % 4 == 0")),
             // It holds of no multiples alone, and of no range.
