@@ -19,6 +19,7 @@ The exit status is 1 if a verdict or an example is wrong, more than 5% are undec
 import argparse
 import collections
 import json
+import re
 import resource
 import statistics
 import subprocess
@@ -28,9 +29,9 @@ from pathlib import Path
 
 MOST_UNDECIDED = 0.05
 MOST_MILLISECONDS = 10.0
-# What an exported module says of values, not of sizes: a run that ends so shows nothing.
-OF_DATA = ("out of bounds", "INDICES", "out of range", "offsets[0]", "Expected index", "target length", "input_lengths",
-           "batch index", "GuardOnDataDependent", "u0", "u1")
+# What an exported module says of values, not of sizes, or where torch cannot call it: a run that ends so shows nothing.
+NOT_OF_SIZES = ("out of bounds", "INDICES", "out of range", "offsets[0]", "Expected index", "target length", "batch index",
+                "input_lengths", "invalid max index", "NameError")
 
 
 class Variant:
@@ -40,11 +41,13 @@ class Variant:
         self.name, self.path, self.binary = name, path, binary
         truth = path.parent / "truth.json" if path.name == "program.pt2" else path.with_suffix(".json")
         self.truth = json.loads(truth.read_text()) if truth.exists() else {}
+        inputs = set(re.findall(r"u\d+", json.dumps(self.truth.get("inputs", ()))))
+        # What names a number that data decide.
+        self.of_data = re.compile("|".join(rf"\b{u}\b" for u in set(self.truth.get("range_constraints") or ()) - inputs) or "(?!)")
         self.known = {key(request): self.taken(run) for run in self.truth.get("runs", ())
                       if (request := request_of(run)) is not None}
 
-    @staticmethod
-    def taken(run: dict) -> bool | None:
+    def taken(self, run: dict) -> bool | None:
         """Whether the exported module takes the sizes of a run; `None` where that is not recorded."""
         said = run.get("exported")
         if run.get("infeasible") or not isinstance(said, str):
@@ -52,7 +55,7 @@ class Variant:
         if said == "ok":
             # Sizes outside the recorded ranges run too, as long as nothing checks them.
             return True if run.get("accepted", True) else None
-        return None if any(word in said for word in OF_DATA) else False
+        return None if any(word in said for word in NOT_OF_SIZES) or self.of_data.search(said) else False
 
     def answers(self, requests: list[dict]) -> list[dict]:
         """What `sizewise eval` says of each request."""

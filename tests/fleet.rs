@@ -309,6 +309,25 @@ fn known_findings_do_not_count() {
 }
 
 #[test]
+fn a_baseline_may_stand_beside_the_folder_of_programs() {
+    let folder = Folder::new(&[("p/m/a.pt2", AREA)], &[("p/m/a.spec.json", WIDE), ("p/ci/none", "")]);
+    let write = ["p/m/a.pt2", "--write-baseline", "p/ci/known.json"];
+    assert_eq!(folder.check(&write).status, 0);
+    has(&folder.read("p/ci/known.json"), &["\"../m/a.pt2\""]);
+    // Named by another way, from a project's file, and after the whole folder has moved.
+    folder.write("p/ci/sizewise.toml", b"baseline = '../ci/./known.json'");
+    fs::rename(folder.path().join("p"), folder.path().join("q")).expect("a folder");
+    let below = |folder_of: &str, path: &str| {
+        let mut command = assert_cmd::Command::cargo_bin("sizewise").expect("the program");
+        command.current_dir(folder.path().join(folder_of)).args(["check", path]);
+        command.output().expect("a run").status.code()
+    };
+    assert_eq!(below("q/ci", "../m"), Some(0));
+    assert_eq!(below("q/ci", "../../q/m/a.pt2"), Some(0));
+    assert_eq!(below("q", "m/a.pt2"), Some(1), "there is no baseline here");
+}
+
+#[test]
 fn findings_are_selected_by_code() {
     let folder =
         Folder::new(&[("a.pt2", AREA), ("c.onnx", MODEL), ("o.pt2", OPEN)], &[("a.spec.json", WIDE)]);
@@ -386,7 +405,7 @@ fn a_file_of_the_project_has_options() {
         ),
         ("sizewise.toml", "format = 'jsonl'\njobs = 2", &["m"], 1, "{\"path\":\"m/a.pt2\""),
         ("sizewise.toml", "format = 'jsonl'", &["m", "--format", "junit"], 1, "<testsuites"),
-        ("sizewise.toml", "fail-on = 'violated'\nbudget = 2\nbackend = 'cpu'", &["m"], 1, "2 violated"),
+        ("sizewise.toml", "fail-on = 'violated'\nbudget = 2\nbackend = 'cpu'\nmemory = 2048", &["m"], 1, "2 violated"),
         (
             "sizewise.toml",
             "baseline = 'none.json'",
@@ -418,6 +437,7 @@ fn a_file_of_the_project_has_options() {
         ("sizewise.toml", "jobs = 0", "`jobs`: expected a number from 1 to 256"),
         ("sizewise.toml", "budget = 9999", "`budget`: expected a number from 1 to 1000"),
         ("sizewise.toml", "backend = 'tpu'", "`backend`: "),
+        ("sizewise.toml", "memory = -1", "sizewise.toml: "),
         ("sizewise.toml", "= 1", "sizewise.toml: TOML parse error"),
         ("pyproject.toml", "[tool.sizewise]\njob = 1", "there is no field `job` here; the nearest is `jobs`"),
     ] {

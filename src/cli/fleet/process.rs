@@ -78,17 +78,25 @@ pub fn serve(job: &Job) -> io::Result<()> {
     Ok(())
 }
 
-/// Lets this process take as many MiB of memory for what it makes. What exceeds them ends it, and the check of one program
-/// with it.
+/// Lets this process take as many MiB of memory beside what it has. What exceeds them ends it, and the check of one
+/// program with it.
 fn limit_memory(mib: u64) {
     if mib == 0 {
         return;
     }
     let known = getrlimit(Resource::Data);
-    let most = mib.saturating_mul(1 << 20);
+    let most = mib.saturating_mul(1 << 20).saturating_add(taken());
     let current = Some(known.current.map_or(most, |current| current.min(most)));
     // Where there is no such limit, only that of the system holds.
     let _ = setrlimit(Resource::Data, Rlimit { current, ..known });
+}
+
+/// The bytes that the limit counts already: stacks, and what the allocator keeps.
+fn taken() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or_default() << 10
 }
 
 /// Writes a message, which is a line of JSON.

@@ -27,6 +27,7 @@ mod value_info;
 
 use super::ways::is_branch;
 use bounds::is_bound;
+pub(super) use broadcast::BROADCASTS;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;

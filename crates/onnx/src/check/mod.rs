@@ -5,6 +5,7 @@ mod data_tests;
 mod declaration;
 #[cfg(test)]
 mod declaration_tests;
+mod difference;
 mod evaluate;
 #[cfg(test)]
 mod evaluate_tests;
@@ -54,6 +55,7 @@ mod written;
 pub use conditions::{check, check_within, declared_spec, widen};
 pub use declaration::{Declaration, Declared};
 pub(crate) use declaration::{full_name, written_size};
+pub use difference::{side, side_of_spec};
 pub(crate) use evaluate::without_operator;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 #[cfg(test)]

@@ -23,6 +23,7 @@ use interface::Interface;
 use serde_json::{Value as Json, json};
 pub use program::Followed;
 pub use side::{Input, Kind, Outcome, Side, Source};
+pub use spec::{Allowed, SpecSideError};
 use sizewise_check::check::{CheckError, Checker, Shapes};
 use sizewise_check::report::int_json;
 use sizewise_check::spec::Shape;

@@ -9,7 +9,10 @@ use std::fmt::Debug;
 /// Whether both programs call the same operators on the same values, and their inputs are alike but for sizes. `false`
 /// where that is not seen.
 pub(super) fn same_steps(old: &Side, new: &Side) -> bool {
-    let (Some(one), Some(other)) = (old.source.program(), new.source.program()) else { return false };
+    let (Some(one), Some(other)) = (old.source.program(), new.source.program()) else {
+        let steps = old.source.steps();
+        return steps.is_some() && steps == new.source.steps() && same_data(old, new);
+    };
     let (before, after) = (one.program(), other.program());
     let (ours, theirs) = (&one.0.contract().inputs, &other.0.contract().inputs);
     let (first, second) = (&before.graph, &after.graph);

@@ -45,6 +45,11 @@ pub trait Source {
         None
     }
 
+    /// All that decides what is done with inputs that were taken, in some form; `None` if that has none.
+    fn steps(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// The exported program, if it is one.
     fn program(&self) -> Option<&Followed<'_>> {
         None

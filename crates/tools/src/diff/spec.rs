@@ -4,7 +4,7 @@ use super::side::{Input, Kind, Outcome, Side, Source};
 use sizewise_check::check::{Acceptance, CheckError, Checker, Enforced, Enforcement, Shapes};
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_check::spec::{Assumptions, InputKind, Shape, Spec, SpecError, bind};
-use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value as Number};
+use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_ir::{Bounds, SymbolHints};
 use sizewise_kernels::Operators;
 
@@ -19,10 +19,12 @@ pub enum SpecSideError {
     Spec(#[from] SpecError),
 }
 
-/// The inputs that a spec allows.
-struct Allowed {
-    set: GuardSet,
-    inputs: Vec<Input>,
+/// The inputs that are allowed by conditions on their sizes.
+pub struct Allowed {
+    /// The inputs, the sizes that determine symbols, and the conditions.
+    pub set: GuardSet,
+    /// The same inputs.
+    pub inputs: Vec<Input>,
 }
 
 impl<'c> Side<'c> {
@@ -46,12 +48,10 @@ impl<'c> Side<'c> {
                 _ => {}
             }
         }
-        let mut set = inputs_of(name, &assumptions, &inputs);
-        let determined = set.determine(&sizes(&inputs)).map_err(|name| {
-            format!("no size of an input says what {name} is")
-        });
-        conditions(&mut set, &assumptions);
-        let hints = hints(&set, &inputs, &|input, dim| {
+        let (mut allowed, determined) = Allowed::new(name, assumptions.env.pool.clone(), inputs);
+        conditions(&mut allowed.set, &assumptions);
+        let Allowed { set, inputs } = &allowed;
+        let hints = hints(set, inputs, &|input, dim| {
             let program = &contract.inputs[input];
             let recorded = match (&program.kind, dim) {
                 (InputKind::Tensor { sizes, .. }, Some(dim)) => *sizes.get(dim)?,
@@ -64,31 +64,13 @@ impl<'c> Side<'c> {
             min: min.and_then(Int::to_i64),
             max: max.and_then(Int::to_i64),
         };
-        let enforced = Enforced { by: Enforcement::AtEntry, line: None };
-        let acceptance = determined.map(|()| Acceptance {
-            demands: vec![enforced; set.conditions.len()],
-            set: set.clone(),
-            hints: hints.clone(),
-            results: Vec::new(),
-            results_are_derived: true,
-        });
-        Ok(Side {
-            name: name.to_owned(),
-            nodes: 0,
-            pool: set.pool.clone(),
-            hints,
-            ranges: assumptions.env.known_facts().ranges().map(range).collect(),
-            outputs: None,
-            acceptance,
-            results: Vec::new(),
-            source: Box::new(Allowed { set, inputs: inputs.clone() }),
-            inputs,
-        })
+        let ranges = assumptions.env.known_facts().ranges().map(range).collect();
+        Ok(allowed.side(determined, hints, ranges))
     }
 }
 
 /// The sizes of inputs: the position of the input, the dimension, and the size.
-fn sizes(inputs: &[Input]) -> Vec<(usize, Option<usize>, Expr)> {
+pub(super) fn sizes(inputs: &[Input]) -> Vec<(usize, Option<usize>, Expr)> {
     let mut all = Vec::new();
     for (at, input) in inputs.iter().enumerate() {
         match &input.kind {
@@ -100,29 +82,6 @@ fn sizes(inputs: &[Input]) -> Vec<(usize, Option<usize>, Expr)> {
         }
     }
     all
-}
-
-/// A set without conditions, which has an input for each of these.
-fn inputs_of(name: &str, assumptions: &Assumptions, inputs: &[Input]) -> GuardSet {
-    let one = |input: &Input| {
-        let name = input.placeholder.to_string();
-        match &input.kind {
-            Kind::Tensor { sizes, .. } => GuardedInput::Tensor { name, sizes: sizes.clone() },
-            Kind::Scalar(value) => GuardedInput::Number { name, value: *value },
-            Kind::Constant(value) => GuardedInput::Constant { name, value: value.clone() },
-            Kind::Other => GuardedInput::Tensor { name, sizes: Vec::new() },
-        }
-    };
-    GuardSet {
-        program: name.to_owned(),
-        pool: assumptions.env.pool.clone(),
-        inputs: inputs.iter().map(one).collect(),
-        variables: Vec::new(),
-        fixed: Vec::new(),
-        conditions: Vec::new(),
-        left_open: Vec::new(),
-        not_followed: 0,
-    }
 }
 
 /// What the spec says of its symbols: ranges, and conditions.
@@ -172,6 +131,56 @@ impl Source for Allowed {
 }
 
 impl Allowed {
+    /// These inputs, without conditions. The second is an error if their sizes do not determine a symbol.
+    pub fn new(name: &str, pool: Pool, inputs: Vec<Input>) -> (Allowed, Result<(), String>) {
+        let guarded = |input: &Input| {
+            let name = input.placeholder.to_string();
+            match &input.kind {
+                Kind::Tensor { sizes, .. } => GuardedInput::Tensor { name, sizes: sizes.clone() },
+                Kind::Scalar(value) => GuardedInput::Number { name, value: *value },
+                Kind::Constant(value) => GuardedInput::Constant { name, value: value.clone() },
+                Kind::Other => GuardedInput::Tensor { name, sizes: Vec::new() },
+            }
+        };
+        let mut set = GuardSet {
+            program: name.to_owned(),
+            pool,
+            inputs: inputs.iter().map(guarded).collect(),
+            variables: Vec::new(),
+            fixed: Vec::new(),
+            conditions: Vec::new(),
+            left_open: Vec::new(),
+            not_followed: 0,
+        };
+        let determined = set.determine(&sizes(&inputs));
+        let determined = determined.map_err(|name| format!("no size of an input says what {name} is"));
+        (Allowed { set, inputs }, determined)
+    }
+
+    /// What is compared, where nothing else than the conditions says what is accepted.
+    pub fn side<'c>(self, determined: Result<(), String>, hints: SymbolHints, ranges: Vec<Bounds>) -> Side<'c> {
+        let enforced = Enforced { by: Enforcement::AtEntry, line: None };
+        let acceptance = determined.map(|()| Acceptance {
+            demands: vec![enforced; self.set.conditions.len()],
+            set: self.set.clone(),
+            hints: hints.clone(),
+            results: Vec::new(),
+            results_are_derived: true,
+        });
+        Side {
+            name: self.set.program.clone(),
+            nodes: 0,
+            inputs: self.inputs.clone(),
+            pool: self.set.pool.clone(),
+            hints,
+            ranges,
+            outputs: None,
+            acceptance,
+            results: Vec::new(),
+            source: Box::new(self),
+        }
+    }
+
     /// A number among the inputs.
     fn number(&self, shapes: &Shapes, input: usize, dim: Option<usize>) -> Option<Number> {
         match (shapes.get(&self.inputs.get(input)?.placeholder)?, dim) {
@@ -181,8 +190,11 @@ impl Allowed {
         }
     }
 
-    /// Why the spec does not allow these inputs; without a reason, where that is not known.
-    fn refusal(&self, shapes: &Shapes) -> Result<(), Option<String>> {
+    /// Whether these inputs are allowed.
+    ///
+    /// # Errors
+    /// Why they are not; without a reason, where that is not known.
+    pub fn refusal(&self, shapes: &Shapes) -> Result<(), Option<String>> {
         let pool = &self.set.pool;
         let mut values: Vec<(Symbol, Number)> = Vec::new();
         for v in &self.set.variables {

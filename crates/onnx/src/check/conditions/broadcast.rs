@@ -6,7 +6,7 @@ use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Func, Node, Value};
 
 /// The clauses of operators whose operands broadcast.
-const BROADCASTS: &[&str] =
+pub(in super::super) const BROADCASTS: &[&str] =
     &["Broadcast.C1", "MatMul.C3", "Expand.C3", "Quantized.C3", "Einsum.C3", "Einsum.C4"];
 
 impl Check<'_> {
