@@ -314,7 +314,8 @@ fn a_report_has_four_forms_of_the_same() {
     );
 }
 
-const AREA_SPEC: &str = r#"{"x": [{"dim": "p", "min": 2, "max": 64}], "y": [{"dim": "q", "min": 2, "max": 64}]}"#;
+const AREA_SPEC: &str =
+    r#"{"x": [{"dim": "p", "min": 2, "max": 64}], "y": [{"dim": "q", "min": 2, "max": 64}]}"#;
 
 /// The verdict on two specs, the guards added and removed, and the exit status.
 fn compared_specs(program: &str, old: &str, new: &str) -> (String, Vec<String>, Vec<String>, i32) {
@@ -351,7 +352,14 @@ fn specs_are_compared_by_the_inputs_that_they_allow() {
         (apart, &*less, "narrower", &["x.shape[0] <= 32"], &[], 1),
         (&*less, apart, "wider", &[], &["x.shape[0] <= 32"], 0),
         (apart, &*other, "different", &["x.shape[0] <= 32"], &["y.shape[0] >= 2"], 1),
-        (apart, r#"{"x": [5], "y": [{"dim": "q", "min": 2, "max": 64}]}"#, "narrower", &["x.shape[0] == 5"], &[], 1),
+        (
+            apart,
+            r#"{"x": [5], "y": [{"dim": "q", "min": 2, "max": 64}]}"#,
+            "narrower",
+            &["x.shape[0] == 5"],
+            &[],
+            1,
+        ),
         (apart, &*same, "narrower", &["x.shape[0] == y.shape[0]"], &[], 1),
     ] {
         let found = compared_specs(AREA, old, new);
@@ -415,7 +423,10 @@ fn a_program_is_compared_with_its_model() {
     assert_eq!(json["interface"], json!([]), "{json}");
     assert_eq!(json["outputs"], json!([]), "{json}");
     // A model does not keep the guard on its batch.
-    assert!(["equal", "wider", "undecided"].contains(&json["verdict"].as_str().unwrap_or_default()), "{json}");
+    assert!(
+        ["equal", "wider", "undecided"].contains(&json["verdict"].as_str().unwrap_or_default()),
+        "{json}"
+    );
 }
 
 #[test]

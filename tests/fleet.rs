@@ -405,7 +405,13 @@ fn a_file_of_the_project_has_options() {
         ),
         ("sizewise.toml", "format = 'jsonl'\njobs = 2", &["m"], 1, "{\"path\":\"m/a.pt2\""),
         ("sizewise.toml", "format = 'jsonl'", &["m", "--format", "junit"], 1, "<testsuites"),
-        ("sizewise.toml", "fail-on = 'violated'\nbudget = 2\nbackend = 'cpu'\nmemory = 2048", &["m"], 1, "2 violated"),
+        (
+            "sizewise.toml",
+            "fail-on = 'violated'\nbudget = 2\nbackend = 'cpu'\nmemory = 2048",
+            &["m"],
+            1,
+            "2 violated",
+        ),
         (
             "sizewise.toml",
             "baseline = 'none.json'",

@@ -74,16 +74,15 @@ pub fn run(options: &DiffOptions) -> Result<ExitCode> {
     }
     let one = |path: &Option<PathBuf>| path.as_deref().map(|path| open(options, path)).transpose();
     let program = match one(&options.program)? {
-        Some(Opened::Spec(..)) => return Err(Failure::usage("--program: a spec; expected a program or a model")),
+        Some(Opened::Spec(..)) => {
+            return Err(Failure::usage("--program: a spec; expected a program or a model"));
+        }
         Some(Opened::Subject(program)) => Some(program),
         None => None,
     };
     let (old, new) = (open(options, &options.old)?, open(options, &options.new)?);
     let operators = operators::load_on(&options.operators)?;
-    let found = diff_of(
-        &old.side(program.as_ref(), &operators)?,
-        &new.side(program.as_ref(), &operators)?,
-    );
+    let found = diff_of(&old.side(program.as_ref(), &operators)?, &new.side(program.as_ref(), &operators)?);
     let found = found.map_err(|error| failed(&format!("{} and {}", old.name(), new.name()), error.into()))?;
     let text = match options.format {
         DiffFormat::Text => escape::lines(&found.to_text()).into_owned(),
@@ -95,6 +94,8 @@ pub fn run(options: &DiffOptions) -> Result<ExitCode> {
         DiffFormat::Markdown => escape::lines(&found.to_markdown()).into_owned(),
     };
     files::write(options.output.as_deref(), &text)?;
+    // The process ends here: freeing the programs first would only take time.
+    std::mem::forget((program, old, new));
     Ok(status(&found, options.fail_on))
 }
 
@@ -107,8 +108,12 @@ enum Opened {
 
 fn open(options: &DiffOptions, path: &Path) -> Result<Opened> {
     let bytes = files::read(path).map_err(Failure::program)?;
-    let is_called_a_program = path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
-    if is_called_a_program || is_program(&bytes) || Kind::by_bytes(&bytes).is_some_and(|kind| kind != Kind::Program) {
+    let is_called_a_program =
+        path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
+    if is_called_a_program
+        || is_program(&bytes)
+        || Kind::by_bytes(&bytes).is_some_and(|kind| kind != Kind::Program)
+    {
         let loaded = Loaded::of(path, bytes, &options.choice, &options.given);
         return Ok(Opened::Subject(loaded.subject(options.operators.backend, FOR_MODELS)?));
     }

@@ -1,8 +1,8 @@
 //! What a file holds, an exported program or an ONNX model, and the questions that are asked of either: the one place
 //! where commands, the service and Python tell them apart.
 use crate::check::{
-    Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set, shapes, side,
-    side_of_spec, widen,
+    Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set, shapes,
+    side, side_of_spec, widen,
 };
 use crate::query;
 use crate::read::{self, Model, is_model};

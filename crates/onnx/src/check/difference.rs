@@ -243,6 +243,8 @@ fn kinds_of_outputs(model: &Model) -> Vec<String> {
 /// The type of elements as torch calls it, so that models are compared with programs; its short name if torch has none.
 fn dtype(dtype: Option<Dtype>) -> String {
     let Some(dtype) = dtype else { return "untyped".to_owned() };
-    let torch = sizewise_ir::Dtype::ALL.iter().find(|known| [known.short_name(), known.name()].contains(&dtype.name()));
+    let torch = sizewise_ir::Dtype::ALL
+        .iter()
+        .find(|known| [known.short_name(), known.name()].contains(&dtype.name()));
     torch.map_or(dtype.name(), |known| known.name()).to_owned()
 }

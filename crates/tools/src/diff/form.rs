@@ -23,9 +23,7 @@ pub(super) struct Place {
 /// The sizes and numbers of corresponding inputs; an input of other rank has none.
 pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
     // No symbol of the programs may be taken for one of a place.
-    let is_taken = |name: &str| {
-        [old, new].iter().any(|side| side.pool.find_symbol(name).is_some())
-    };
+    let is_taken = |name: &str| [old, new].iter().any(|side| side.pool.find_symbol(name).is_some());
     let mut places = Vec::new();
     for &(i, j) in pairs {
         let (before, after) = (&old.inputs[i], &new.inputs[j]);
@@ -45,10 +43,7 @@ pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
             }
             // The interfaces agree in constants that are no numbers.
             (Kind::Constant(Constant::None | Constant::Str(_)), _) => {}
-            (
-                Kind::Scalar(_) | Kind::Constant(_),
-                Kind::Scalar(_) | Kind::Constant(_),
-            ) => {
+            (Kind::Scalar(_) | Kind::Constant(_), Kind::Scalar(_) | Kind::Constant(_)) => {
                 add(None, path.clone());
             }
             _ => {}
@@ -136,9 +131,8 @@ impl<'s> Form<'s> {
         let set = &self.acceptance.set;
         for v in &set.variables {
             let name = set.inputs.get(v.input).map(GuardedInput::name);
-            let is_here = |place: &Place| {
-                place.dim == v.dim && name == Some(&*side.inputs[own(place)].placeholder)
-            };
+            let is_here =
+                |place: &Place| place.dim == v.dim && name == Some(&*side.inputs[own(place)].placeholder);
             let Some(at) = places.iter().position(is_here) else { continue };
             let size = self.pool.symbol_expr(self.symbols[at]);
             let value = if v.factor.is_one() && v.offset.is_zero() {

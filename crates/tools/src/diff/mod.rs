@@ -20,15 +20,15 @@ mod spec;
 use direction::{Answer, Direction, Found};
 use form::{Form, Place, places};
 use interface::Interface;
-use serde_json::{Value as Json, json};
 pub use program::Followed;
+use serde_json::{Value as Json, json};
 pub use side::{Input, Kind, Outcome, Side, Source};
-pub use spec::{Allowed, SpecSideError};
 use sizewise_check::check::{CheckError, Checker, Shapes};
 use sizewise_check::report::int_json;
 use sizewise_check::spec::Shape;
 use sizewise_expr::{Value as Number, is_cancelled};
 use sizewise_kernels::Operators;
+pub use spec::{Allowed, SpecSideError};
 
 /// NEW against OLD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

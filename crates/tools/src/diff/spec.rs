@@ -48,8 +48,11 @@ impl<'c> Side<'c> {
                 _ => {}
             }
         }
-        let (mut allowed, determined) = Allowed::new(name, assumptions.env.pool.clone(), inputs);
+        let (mut allowed, mut determined) = Allowed::new(name, assumptions.env.pool.clone(), inputs);
         conditions(&mut allowed.set, &assumptions);
+        if let Some(condition) = allowed.set.left_open.first() {
+            determined = Err(format!("a variable of {condition} is the size of no input"));
+        }
         let Allowed { set, inputs } = &allowed;
         let hints = hints(set, inputs, &|input, dim| {
             let program = &contract.inputs[input];
@@ -98,11 +101,17 @@ fn conditions(set: &mut GuardSet, assumptions: &Assumptions) {
     }
     all.extend(facts.conditions().iter().chain(assumptions.env.left_out()));
     let symbols: Vec<Symbol> = set.variables.iter().map(|v| v.symbol).collect();
-    // What concerns no size of an input says nothing of what is allowed.
-    all.retain(|&e| {
-        set.pool.as_bool(e) != Some(true) && set.pool.free_symbols(&[e]).iter().all(|s| symbols.contains(s))
-    });
-    set.conditions = all;
+    for e in all {
+        let free = set.pool.free_symbols(&[e]);
+        let known = free.iter().filter(|s| symbols.contains(s)).count();
+        match set.pool.as_bool(e) {
+            Some(true) => {}
+            _ if known == free.len() => set.conditions.push(e),
+            // A variable that no size determines has some value in its range.
+            _ if known == 0 && free.len() == 1 => {}
+            _ => set.left_open.push(set.shown(e)),
+        }
+    }
 }
 
 /// The values of the symbols at the traced example, of which the size of an input in a dimension is known.
@@ -113,7 +122,8 @@ fn hints(
 ) -> SymbolHints {
     let mut hints = SymbolHints::default();
     for v in set.variables.iter().filter(|v| v.input < inputs.len()) {
-        if let Some(value) = example(v.input, v.dim).and_then(|size| (&size - &v.offset).floor_div(&v.factor)) {
+        if let Some(value) = example(v.input, v.dim).and_then(|size| (&size - &v.offset).floor_div(&v.factor))
+        {
             hints.insert(v.symbol, Number::Int(value));
         }
     }
@@ -123,7 +133,8 @@ fn hints(
 impl Source for Allowed {
     fn replay(&self, shapes: &Shapes) -> Outcome {
         match self.refusal(shapes) {
-            Ok(()) => Outcome::Accepts(Vec::new()),
+            Ok(()) if self.set.left_open.is_empty() => Outcome::Accepts(Vec::new()),
+            Ok(()) => Outcome::Open,
             Err(Some(reason)) => Outcome::Refuses(reason),
             Err(None) => Outcome::Open,
         }
@@ -158,7 +169,12 @@ impl Allowed {
     }
 
     /// What is compared, where nothing else than the conditions says what is accepted.
-    pub fn side<'c>(self, determined: Result<(), String>, hints: SymbolHints, ranges: Vec<Bounds>) -> Side<'c> {
+    pub fn side<'c>(
+        self,
+        determined: Result<(), String>,
+        hints: SymbolHints,
+        ranges: Vec<Bounds>,
+    ) -> Side<'c> {
         let enforced = Enforced { by: Enforcement::AtEntry, line: None };
         let acceptance = determined.map(|()| Acceptance {
             demands: vec![enforced; self.set.conditions.len()],
