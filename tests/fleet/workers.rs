@@ -54,7 +54,7 @@ fn a_program_that_needs_more_memory_than_is_allowed_ends_its_own_line() {
     let ran = folder.check(&["m", "--memory", "256", "--format", "jsonl"]);
     assert_eq!(ran.verdicts(), ["m/a.pt2 ok", "m/huge.pt2 invalid", "m/z.pt2 ok"], "{}", ran.err);
     has(&ran.lines()[1]["diagnostics"].to_string(), &["not-checked"]);
-    for (limit, says) in [("-1", "--memory"), ("much", "invalid value 'much'")] {
+    for (limit, says) in [("-1", "unexpected argument '-1'"), ("much", "invalid value 'much'")] {
         let ran = folder.check(&["m", "--memory", limit]);
         assert_eq!(ran.status, 2);
         has(&ran.err, &[says]);
