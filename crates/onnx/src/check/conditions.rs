@@ -1,7 +1,7 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
 mod bounds;
 mod branches;
-mod broadcast;
+pub(super) mod broadcast;
 mod contract;
 mod data;
 mod declare;
@@ -27,7 +27,6 @@ mod value_info;
 
 use super::ways::is_branch;
 use bounds::is_bound;
-pub(super) use broadcast::BROADCASTS;
 pub use narrow::{declared_spec, widen};
 
 use super::Sizes;

@@ -1,5 +1,5 @@
 //! A model, and what a spec allows of its inputs, as what is compared with another one.
-use super::conditions::BROADCASTS;
+use super::conditions::broadcast::BROADCASTS;
 use super::evaluate::evaluate_fully;
 use super::examples::{Walked, walked};
 use super::guards::{left_to_data, node_of};

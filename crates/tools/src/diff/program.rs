@@ -1,16 +1,13 @@
 //! An exported program as one of the two that are compared.
-use super::side::{Input, Kind, Outcome, Side, Source};
+use super::side::{Followed, Input, Kind, Outcome, Side, Source};
 use serde_json::Value as Json;
-use sizewise_check::check::{Acceptance, CheckError, Checker, Evaluation, Session, Shapes};
+use sizewise_check::check::{Acceptance, CheckError, Checker, Evaluation, Shapes};
 use sizewise_check::report::int_json;
 use sizewise_check::spec::{InputKind, ProgramInput};
 use sizewise_expr::{Expr, Int, Symbol, Value as Number, text};
 use sizewise_ir::{Argument, Meta, Program};
 use sizewise_kernels::{Operators, Value};
 use std::sync::Arc;
-
-/// A program that was followed.
-pub struct Followed<'c>(pub(super) Session<'c>);
 
 impl<'c> Side<'c> {
     /// A program.

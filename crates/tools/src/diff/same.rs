@@ -1,7 +1,6 @@
 //! Whether two programs take the same steps: what one of them does with a call, the other one does, too, if it passes
 //! what is checked before anything is run.
-use super::program::Followed;
-use super::side::Side;
+use super::side::{Followed, Side};
 use sizewise_check::spec::InputKind;
 use sizewise_ir::{Dtype, Graph, GraphInput, InputSpec, Meta, Sym, TensorMeta};
 use std::fmt::Debug;

@@ -1,6 +1,5 @@
 //! One of the two that are compared: what it accepts, and what it does with inputs.
-use super::program::Followed;
-use sizewise_check::check::{Acceptance, Shapes};
+use sizewise_check::check::{Acceptance, Session, Shapes};
 use sizewise_check::spec::Shape;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_ir::{Bounds, Constant, SymbolHints};
@@ -55,6 +54,9 @@ pub trait Source {
         None
     }
 }
+
+/// An exported program that was followed.
+pub struct Followed<'c>(pub(super) Session<'c>);
 
 /// An input that callers pass.
 #[derive(Clone, Debug)]
