@@ -43,7 +43,8 @@ class Variant:
         self.truth = json.loads(truth.read_text()) if truth.exists() else {}
         inputs = set(re.findall(r"u\d+", json.dumps(self.truth.get("inputs", ()))))
         # What names a number that data decide.
-        self.of_data = re.compile("|".join(rf"\b{u}\b" for u in set(self.truth.get("range_constraints") or ()) - inputs) or "(?!)")
+        named = set(re.findall(r"u\d+", " ".join(self.truth.get("range_constraints") or ()))) - inputs
+        self.of_data = re.compile("|".join(rf"\b{name}\b" for name in sorted(named)) or "(?!)")
         self.known = {key(request): self.taken(run) for run in self.truth.get("runs", ())
                       if (request := request_of(run)) is not None}
 
