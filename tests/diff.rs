@@ -314,18 +314,137 @@ fn a_report_has_four_forms_of_the_same() {
     );
 }
 
+const AREA_SPEC: &str =
+    r#"{"x": [{"dim": "p", "min": 2, "max": 64}], "y": [{"dim": "q", "min": 2, "max": 64}]}"#;
+
+/// The verdict on two specs, the guards added and removed, and the exit status.
+fn compared_specs(program: &str, old: &str, new: &str) -> (String, Vec<String>, Vec<String>, i32) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let is_python = text.contains(" = ");
+        let path = folder.path().join(format!("{name}.{}", if is_python { "py" } else { "json" }));
+        std::fs::write(&path, text).expect("a file");
+        path.to_string_lossy().into_owned()
+    };
+    let (old, new) = (write("old", old), write("new", new));
+    let (status, out, error) =
+        with_input(&["diff", &old, &new, "--program", program, "--format", "json"], "");
+    let json: Json = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{old} {new}: {error}"));
+    let texts = |which: &str| -> Vec<String> {
+        let guards = json["guards"][which].as_array().expect("guards").iter();
+        guards.map(|guard| guard["condition"].as_str().unwrap_or_default().to_owned()).collect()
+    };
+    (json["verdict"].as_str().unwrap_or_default().to_owned(), texts("added"), texts("removed"), status)
+}
+
+#[test]
+fn specs_are_compared_by_the_inputs_that_they_allow() {
+    let apart = AREA_SPEC;
+    let twice = "n = Dim('n', min=2, max=32)\ndynamic_shapes = {'x': [n], 'y': [2*n]}\n";
+    let renamed = AREA_SPEC.replace("\"p\"", "\"rows\"");
+    let less = AREA_SPEC.replacen("64", "32", 1);
+    let other = less.replacen("\"q\", \"min\": 2", "\"q\", \"min\": 1", 1);
+    for (old, new, verdict, added, removed, status) in [
+        (apart, apart, "equal", &[] as &[&str], &[] as &[&str], 0),
+        (apart, &*renamed, "equal", &[], &[], 0),
+        (apart, &*less, "narrower", &["x.shape[0] <= 32"], &[], 1),
+        (&*less, apart, "wider", &[], &["x.shape[0] <= 32"], 0),
+        (apart, &*other, "different", &["x.shape[0] <= 32"], &["y.shape[0] >= 2"], 1),
+        (
+            apart,
+            r#"{"x": [6], "y": [{"dim": "q", "min": 2, "max": 64}]}"#,
+            "narrower",
+            &["x.shape[0] == 6"],
+            &[],
+            1,
+        ),
+        (apart, twice, "narrower", &["y.shape[0] == 2*x.shape[0]"], &[], 1),
+    ] {
+        let found = compared_specs(AREA, old, new);
+        assert_eq!(found, (verdict.to_owned(), texts_of(added), texts_of(removed), status), "{old} {new}");
+    }
+}
+
+/// An ONNX model as text.
+fn model(inputs: &str, nodes: &str) -> String {
+    format!("<ir_version: 8, opset_import: [\"\" : 18]> g ({inputs}) => (float[a, b] z) {{ {nodes} }}")
+}
+
+/// The verdict on two files of these texts, and the number of outputs that differ and of changes of the interface.
+fn compared_models(old: &str, new: &str) -> (String, usize, usize) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        path.to_string_lossy().into_owned()
+    };
+    let (old, new) = (write("old.onnx", old), write("new.onnx", new));
+    let (_, out, error) = with_input(&["diff", &old, &new, "--format", "json"], "");
+    let json: Json = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{error}"));
+    let count = |part: &str| json[part].as_array().expect("a list").len();
+    (json["verdict"].as_str().unwrap_or_default().to_owned(), count("outputs"), count("interface"))
+}
+
+#[test]
+fn models_are_compared_by_what_they_declare_and_need() {
+    let free = model("float[N, M] x, float[K, L] w", "z = MatMul(x, w)");
+    let relu = model("float[N, M] x, float[M, L] w", "y = MatMul(x, w) z = Relu(y)");
+    let plain = model("float[N, M] x, float[M, L] w", "z = MatMul(x, w)");
+    let fixed = model("float[N, 4] x, float[4, L] w", "z = MatMul(x, w)");
+    let turned = model("float[N, M] x, float[M, L] w", "y = MatMul(x, w) z = Transpose(y)");
+    let typed = plain.replace("float[", "double[");
+    let more = model("float[N, M] x, float[M, L] w, float[N] b", "z = MatMul(x, w)");
+    for (old, new, verdict, outputs, interface) in [
+        (&plain, &plain, "equal", 0, 0),
+        (&plain, &relu, "equal", 0, 0),
+        (&plain, &fixed, "narrower", 0, 0),
+        (&fixed, &plain, "wider", 0, 0),
+        (&plain, &turned, "equal", 1, 0),
+        (&plain, &more, "different", 0, 1),
+        (&plain, &typed, "equal", 0, 3),
+    ] {
+        let found = compared_models(old, new);
+        assert_eq!(found, (verdict.to_owned(), outputs, interface), "{old}\n{new}");
+    }
+    // What a node needs and what is declared are the same.
+    assert_eq!(compared_models(&free, &plain).0, "equal");
+}
+
+#[test]
+fn a_program_is_compared_with_its_model() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("branch.onnx").to_string_lossy().into_owned();
+    let (status, _, error) = with_input(&["show", BRANCH, "--as", "onnx", "-o", &path], "");
+    assert_eq!(status, 0, "{error}");
+    let (_, out, error) = with_input(&["diff", BRANCH, &path, "--format", "json"], "");
+    let json: Json = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{error}"));
+    assert_eq!(json["interface"], json!([]), "{json}");
+    assert_eq!(json["outputs"], json!([]), "{json}");
+    // A model does not keep the guard on its batch.
+    assert!(
+        ["equal", "wider", "undecided"].contains(&json["verdict"].as_str().unwrap_or_default()),
+        "{json}"
+    );
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
-    let cases: [(&[&str], i32, &str); 6] = [
+    let cases: [(&[&str], i32, &str); 8] = [
         (&["diff", AREA], 2, "<NEW>"),
         (&["diff", "-", "-"], 2, "only one of the programs can be standard input"),
         (&["diff", AREA, AREA, "--fail-on", "wider"], 2, "invalid value 'wider'"),
+        (&["diff", AREA, "examples/area.json"], 2, "examples/area.json: a spec: name the program"),
         (
-            &["diff", AREA, "examples/patches.onnx"],
-            3,
-            "examples/patches.onnx: diff is not supported for an ONNX model",
+            &["diff", AREA, "examples/area.json", "--program", "examples/area.json"],
+            2,
+            "--program: a spec; expected a program or a model",
         ),
-        (&["diff", AREA, "examples/area.json"], 3, "examples/area.json: "),
+        (
+            &["diff", "examples/area.json", "examples/area.json", "--program", BRANCH],
+            2,
+            "examples/area.json: ",
+        ),
+        (&["diff", AREA, "Cargo.toml"], 2, "Cargo.toml: "),
         (&["diff", "no.pt2", AREA], 3, "no.pt2: "),
     ];
     for (arguments, status, message) in cases {

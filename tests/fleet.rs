@@ -1,4 +1,5 @@
 //! `sizewise check PATH…`: many programs in one command, each by itself.
+mod baselines;
 mod folder;
 mod hostile;
 mod names;
@@ -268,46 +269,6 @@ fn unsupported_operators_are_counted() {
 }
 
 #[test]
-fn known_findings_do_not_count() {
-    let folder = Folder::new(
-        &[("m/a.pt2", AREA), ("m/c.onnx", MODEL)],
-        &[("m/a.spec.json", WIDE), ("m/b.pt2", "nothing")],
-    );
-    let good = ["m/a.pt2", "m/c.onnx"];
-    let ran = |arguments: &[&str]| folder.check(&[&good[..], arguments].concat());
-    assert_eq!(ran(&["--write-baseline", "known/b.json"]).status, 2, "the folder is missing");
-    assert_eq!(ran(&["--write-baseline", "known.json"]).status, 0);
-    let text = folder.read("known.json");
-    has(
-        &text,
-        &["\"version\": 1", "\"m/a.pt2\"", "\"code\": \"guard-not-implied/guard\"", "\"about\": \"p <= q\""],
-    );
-    let again = ran(&["--baseline", "known.json"]);
-    assert_eq!(again.status, 0, "{}", again.out);
-    has(&again.out, &["ok          m/a.pt2 (", "2 known findings", "2 programs: 2 ok"]);
-    let silent = ran(&["--baseline", "known.json", "--format", "github"]);
-    assert!(!silent.out.contains("::error"), "{}", silent.out);
-    // A finding that the file does not have counts; so does what could not be checked.
-    folder.write("fewer.json", text.replace("p <= q", "p <= r").as_bytes());
-    let fewer = ran(&["--baseline", "fewer.json", "--format", "github"]);
-    assert_eq!((fewer.status, fewer.out.matches("::error").count()), (1, 1), "{}", fewer.out);
-    assert_eq!(folder.check(&["m", "--write-baseline", "all.json"]).status, 3);
-    assert_eq!(folder.check(&["m", "--baseline", "all.json"]).status, 3);
-    for (bad, says) in [
-        ("{", "not a sizewise baseline"),
-        ("{\"version\": 2, \"findings\": {}}", "a baseline of version 2, not 1"),
-        ("{\"version\": 1, \"findings\": {}, \"more\": 1}", "unknown field `more`"),
-        ("{\"version\": 1, \"findings\": {\"m/a.pt2\": [{\"code\": \"x\"}]}}", "missing field `about`"),
-    ] {
-        folder.write("bad.json", bad.as_bytes());
-        let ran = ran(&["--baseline", "bad.json"]);
-        assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{bad}");
-        has(&ran.err, &["bad.json: ", says]);
-    }
-    has(&ran(&["--baseline", "none.json"]).err, &["none.json: No such file"]);
-}
-
-#[test]
 fn findings_are_selected_by_code() {
     let folder =
         Folder::new(&[("a.pt2", AREA), ("c.onnx", MODEL), ("o.pt2", OPEN)], &[("a.spec.json", WIDE)]);
@@ -364,7 +325,13 @@ fn a_file_of_the_project_has_options() {
         ),
         ("sizewise.toml", "format = 'jsonl'\njobs = 2", &["m"], 1, "{\"path\":\"m/a.pt2\""),
         ("sizewise.toml", "format = 'jsonl'", &["m", "--format", "junit"], 1, "<testsuites"),
-        ("sizewise.toml", "fail-on = 'violated'\nbudget = 2\nbackend = 'cpu'", &["m"], 1, "2 violated"),
+        (
+            "sizewise.toml",
+            "fail-on = 'violated'\nbudget = 2\nbackend = 'cpu'\nmemory = 2048",
+            &["m"],
+            1,
+            "2 violated",
+        ),
         (
             "sizewise.toml",
             "baseline = 'none.json'",
@@ -396,6 +363,7 @@ fn a_file_of_the_project_has_options() {
         ("sizewise.toml", "jobs = 0", "`jobs`: expected a number from 1 to 256"),
         ("sizewise.toml", "budget = 9999", "`budget`: expected a number from 1 to 1000"),
         ("sizewise.toml", "backend = 'tpu'", "`backend`: "),
+        ("sizewise.toml", "memory = -1", "sizewise.toml: "),
         ("sizewise.toml", "= 1", "sizewise.toml: TOML parse error"),
         ("pyproject.toml", "[tool.sizewise]\njob = 1", "there is no field `job` here; the nearest is `jobs`"),
     ] {

@@ -49,6 +49,7 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
             ("--select", Some("unsupported-operator"), To("1 program: 1 ok")),
             ("--ignore", Some("unsupported-operator"), To("1 program: 1 violated")),
             ("--specs", Some("FOLDER"), To("1 program: ")),
+            ("--memory", Some("512"), To("1 program: 1 violated")),
         ],
     ),
     (

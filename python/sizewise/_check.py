@@ -60,7 +60,7 @@ def check(
     """
     check_budget(budget)
     native = read(program)
-    spec = _spec(dynamic_shapes)
+    spec = spec_text(dynamic_shapes)
     _refuse_short(native, dynamic_shapes)
     report = Report(native.check(spec, operators(ops), budget, trace))
     if module is not None:
@@ -86,7 +86,8 @@ def _refuse_short(native: _native.Program, shapes: Any) -> None:
     raise SpecError(f"the spec: {entries} for {len(names)} arguments: {', '.join(names)}")
 
 
-def _spec(dynamic_shapes: Any) -> str | None:
+def spec_text(dynamic_shapes: Any) -> str | None:
+    """A spec as text, JSON or Python: that of a file, or a live one."""
     if dynamic_shapes is None:
         return None
     if isinstance(dynamic_shapes, (str, os.PathLike)):

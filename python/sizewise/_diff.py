@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from sizewise._check import spec_text
+from sizewise._errors import SpecError
 from sizewise._from_json import FromJson
 from sizewise._read import Ops, operators, read
 
@@ -79,19 +81,27 @@ class Difference(FromJson):
         return self._markdown
 
 
-def diff(old: Any, new: Any, *, ops: Ops = None) -> Difference:
+def diff(old: Any, new: Any, *, program: Any = None, ops: Ops = None) -> Difference:
     """Compares what two programs accept: whether each input that one accepts the other one accepts, too.
 
     Parameters
     ----------
-    old, new : ExportedProgram, path, bytes
-        A program, and another export of it.
+    old, new : ExportedProgram, onnx.ModelProto, path, bytes
+        A program or an ONNX model, and another export of it. With `program`, two specs of its inputs, as `check` takes
+        them.
+    program : ExportedProgram, onnx.ModelProto, path, bytes, optional
+        What the specs are for.
     ops : path, paths or mapping, optional
         Declarations of custom operators, as `check` takes them.
 
     Raises
     ------
-    Unsupported
-        For ONNX models.
+    SpecError
+        When a spec cannot be read or does not fit the program.
     """
-    return Difference(*read(old).diff(read(new), operators(ops)))
+    if program is None:
+        return Difference(*read(old).diff(read(new), operators(ops)))
+    specs = [spec_text(spec) for spec in (old, new)]
+    if None in specs:
+        raise SpecError("with a program, two specs are compared, and one of them is None")
+    return Difference(*read(program).diff_specs(*specs, operators(ops)))

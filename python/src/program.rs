@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sizewise::check::CheckError;
+use sizewise::diff::{Side, diff_of};
 use sizewise::expr::is_cancelled;
 use sizewise::ir::pt2::ReadOptions;
 use sizewise::ir::{PathStep, ReadErrorKind, TreeKind, TreeSpec, UserInput};
@@ -54,6 +55,7 @@ impl From<SubjectError> for Refusal {
         let kind = match error {
             SubjectError::Check(error) => return error.into(),
             SubjectError::Model(_) => Kind::Program,
+            SubjectError::Spec(_) => Kind::Spec,
             SubjectError::Guards(_)
             | SubjectError::Written(_)
             | SubjectError::NotForModels(_)
@@ -272,8 +274,27 @@ impl Program {
         let (old, new) = (Arc::clone(&self.subject), Arc::clone(&new.subject));
         enter(py, move || {
             let known = self::operators(&operators)?;
-            let found = sizewise::diff::diff(old.program("diff")?, new.program("diff")?, &known)?;
-            Ok((found.to_json().to_string(), found.to_text(), found.to_html(), found.to_markdown()))
+            difference(&old.side(&known)?, &new.side(&known)?)
+        })
+    }
+
+    /// What another spec (JSON) allows of the program, in the forms of `diff`.
+    #[pyo3(signature = (old, new, operators=vec![]))]
+    fn diff_specs(
+        &self,
+        py: Python<'_>,
+        old: String,
+        new: String,
+        operators: Declared,
+    ) -> PyResult<(String, String, String, String)> {
+        let subject = Arc::clone(&self.subject);
+        enter(py, move || {
+            let known = self::operators(&operators)?;
+            let (old, new) = (spec_of(&old)?, spec_of(&new)?);
+            difference(
+                &subject.side_of_spec("the old spec", &old, &known)?,
+                &subject.side_of_spec("the new spec", &new, &known)?,
+            )
         })
     }
 
@@ -353,6 +374,12 @@ fn traced(subject: &Subject, trace: &Path) -> Result<Arc<Subject>, Refusal> {
 #[pyfunction]
 pub fn spec_code(py: Python<'_>, spec: String) -> PyResult<String> {
     enter(py, move || Ok(spec_of(&spec)?.to_python()))
+}
+
+/// A difference as JSON, text, HTML and Markdown.
+fn difference(old: &Side, new: &Side) -> Result<(String, String, String, String), Refusal> {
+    let found = diff_of(old, new)?;
+    Ok((found.to_json().to_string(), found.to_text(), found.to_html(), found.to_markdown()))
 }
 
 /// A spec as JSON, and as Python with the containers of a program.

@@ -54,10 +54,28 @@ def test_sizes_that_tell_no_numbers_are_refused(at: dict[str, Any], said: str) -
         sizewise.cost(exported(linear, 2, 64), at=at)
 
 
-def test_models_are_unsupported() -> None:
+MODEL = '<ir_version: 8, opset_import: ["" : 18]> g (float[n, 4] x) => (float[n, 4] y) { y = Relu(x) }'
+
+
+def test_models_are_compared() -> None:
     onnx = pytest.importorskip("onnx")
-    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> g (float[n] x) => (float[n] y) { y = Relu(x) }')
+    old, new = (onnx.parser.parse_model(text) for text in (MODEL, MODEL.replace("[n, 4] x", "[3, 4] x")))
+    assert sizewise.diff(old, old).verdict == "equal"
+    assert sizewise.diff(old, new).verdict == "narrower"
+
+
+def test_specs_are_compared() -> None:
+    program, spec = exported(linear, 2, 64), {"x": {0: Dim("n", min=2, max=64)}}
+    assert sizewise.diff(spec, {"x": {0: Dim("m", min=2, max=64)}}, program=program).verdict == "equal"
+    found = sizewise.diff(spec, {"x": {0: Dim("n", min=2, max=32)}}, program=program)
+    assert found.verdict == "narrower" and found.guards["added"][0]["condition"] == "x.shape[0] <= 32"
+    with pytest.raises(sizewise.SpecError):
+        sizewise.diff(spec, {"z": {0: Dim("n")}}, program=program)
+    with pytest.raises(sizewise.SpecError, match="one of them is None"):
+        sizewise.diff(spec, None, program=program)
+
+
+def test_costs_of_models_are_unsupported() -> None:
+    onnx = pytest.importorskip("onnx")
     with pytest.raises(sizewise.Unsupported):
-        sizewise.diff(model, model)
-    with pytest.raises(sizewise.Unsupported):
-        sizewise.cost(model)
+        sizewise.cost(onnx.parser.parse_model(MODEL))

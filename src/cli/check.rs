@@ -105,7 +105,7 @@ const FOR_ONE: [&str; 6] = ["spec", "trace", "fix", "emit-smt2", "model", "all"]
 /// Runs the command.
 pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
     let asks_of_many = |fleet: &FleetOptions| fleet.is_any() && !fleet.ignores_notes();
-    let is_many = options.paths.len() > 1 || asks_of_many(&options.fleet);
+    let is_many = options.paths.len() > 1 || asks_of_many(&options.fleet) || options.fleet.memory.is_some();
     if let Some(settings) = Settings::find()? {
         fill(&mut options, &settings)?;
     }

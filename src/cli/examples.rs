@@ -87,7 +87,9 @@ examples! {
         "What did this export change?"
         "sizewise diff examples/area.pt2 examples/area.pt2"
         "The same as Markdown for a pull request."
-        "sizewise diff examples/bert.pt2 examples/bert.pt2 --format markdown";
+        "sizewise diff examples/bert.pt2 examples/bert.pt2 --format markdown"
+        "Which inputs does one spec allow and another one not?"
+        "sizewise diff examples/area.json examples/area.json --program examples/area.pt2";
     INFER:
         "What does this call return?"
         "echo '{\"op\":\"aten.t.default\",\"args\":[{\

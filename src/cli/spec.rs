@@ -74,7 +74,7 @@ pub(super) fn read(path: &Path) -> Result<Spec> {
     parse(path, &text)
 }
 
-fn parse(path: &Path, text: &[u8]) -> Result<Spec> {
+pub(super) fn parse(path: &Path, text: &[u8]) -> Result<Spec> {
     Spec::parse(text).map_err(|error| files::unusable(path, format!("{error}{}", error.excerpt)))
 }
 

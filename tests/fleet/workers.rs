@@ -45,3 +45,18 @@ fn a_worker_that_is_killed_ends_the_line_of_one_program() {
     assert_eq!(ended.len(), 1);
     has(&ended[0]["diagnostics"].to_string(), &["not-checked", "signal: 9"]);
 }
+
+#[test]
+fn a_program_that_needs_more_memory_than_is_allowed_ends_its_own_line() {
+    let folder = Folder::new(&[("m/a.pt2", AREA), ("m/z.pt2", AREA)], &[("m/huge.pt2", "{")]);
+    let huge = fs::File::options().write(true).open(folder.path().join("m/huge.pt2")).expect("a file");
+    huge.set_len(3 << 30).expect("a file with holes");
+    let ran = folder.check(&["m", "--memory", "256", "--format", "jsonl"]);
+    assert_eq!(ran.verdicts(), ["m/a.pt2 ok", "m/huge.pt2 invalid", "m/z.pt2 ok"], "{}", ran.err);
+    has(&ran.lines()[1]["diagnostics"].to_string(), &["not-checked"]);
+    for (limit, says) in [("-1", "unexpected argument '-1'"), ("much", "invalid value 'much'")] {
+        let ran = folder.check(&["m", "--memory", limit]);
+        assert_eq!(ran.status, 2);
+        has(&ran.err, &[says]);
+    }
+}

@@ -2,7 +2,7 @@
 //! where commands, the service and Python tell them apart.
 use crate::check::{
     Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set,
-    outline as model_outline, report, shapes, widen,
+    outline as model_outline, report, shapes, side, side_of_spec, widen,
 };
 use crate::query;
 use crate::read::{self, Model, is_model};
@@ -13,11 +13,12 @@ use sizewise_check::check::{CheckError, Checker, Evaluator, Widest, outline};
 use sizewise_check::query::{Fields, Refusal, eval};
 use sizewise_check::report::guard_code::{Contract, GuardSet, NotExpressible};
 use sizewise_check::report::{Explanation, GraphView, Report, ReportForm, Style};
-use sizewise_check::spec::{Containers, Language, Spec};
+use sizewise_check::spec::{Containers, Language, Spec, SpecError};
 use sizewise_ir::pt2::ReadOptions;
 use sizewise_ir::text;
 use sizewise_kernels::{Backend, Operators};
 use sizewise_solve::Budget;
+use sizewise_tools::diff::{Side, SpecSideError};
 use std::time::{Duration, Instant};
 
 /// The most dimensions that a message names.
@@ -69,6 +70,9 @@ pub enum SubjectError {
     /// A guard cannot be written.
     #[error(transparent)]
     Written(#[from] NotExpressible),
+    /// The spec does not fit.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
     /// It is asked of exported programs only.
     #[error("{0} is not supported for an ONNX model")]
     NotForModels(String),
@@ -78,6 +82,15 @@ pub enum SubjectError {
 }
 
 type Result<T> = std::result::Result<T, SubjectError>;
+
+impl From<SpecSideError> for SubjectError {
+    fn from(error: SpecSideError) -> SubjectError {
+        match error {
+            SpecSideError::Check(error) => error.into(),
+            SpecSideError::Spec(error) => error.into(),
+        }
+    }
+}
 
 /// An exported program or an ONNX model.
 pub enum Subject {
@@ -245,6 +258,28 @@ impl Subject {
     pub fn contract(&self, operators: &Operators, budget: &Budget) -> Result<(Contract, GuardSet)> {
         let (guards, report) = (self.guard_set(operators)?, self.check(None, operators, budget)?);
         Ok((Contract::new(&guards, &report.inputs, &report.outputs)?, guards))
+    }
+
+    /// What it accepts, to be compared with another one. The operators are for programs.
+    ///
+    /// # Errors
+    /// When a program cannot be checked.
+    pub fn side<'s>(&'s self, operators: &'s Operators) -> Result<Side<'s>> {
+        match self {
+            Subject::Program(checker) => Ok(Side::of_program(checker, operators)?),
+            Subject::Model(file) => Ok(side(&file.model, &file.name)),
+        }
+    }
+
+    /// What a spec of this name allows of it, to be compared with another one.
+    ///
+    /// # Errors
+    /// As for [`Subject::side`]; when the spec does not fit.
+    pub fn side_of_spec<'s>(&'s self, name: &str, spec: &Spec, operators: &'s Operators) -> Result<Side<'s>> {
+        match self {
+            Subject::Program(checker) => Ok(Side::of_spec(name, spec, checker, operators)?),
+            Subject::Model(file) => Ok(side_of_spec(&file.model, name, spec)?),
+        }
     }
 
     /// Why dimensions are what they are: those that are named (`x.shape[0]`, `x.0`), or all.

@@ -5,7 +5,7 @@ use crate::escape::json_text;
 use crate::report::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The version of the file's form.
 const VERSION: u32 = 1;
@@ -39,7 +39,12 @@ impl Baseline {
         let form: Form = serde_json::from_slice(&bytes)
             .map_err(|error| files::unusable(path, format!("not a sizewise baseline: {error}")))?;
         match form.version {
-            VERSION => Ok(Baseline { folder: folder_of(path), findings: form.findings }),
+            VERSION => {
+                let folder = folder_of(path);
+                let own = |name: &str| from(&folder, &plain(&folder.join(name)));
+                let findings = form.findings.into_iter().map(|(name, found)| (own(&name), found)).collect();
+                Ok(Baseline { folder, findings })
+            }
             other => Err(files::unusable(path, format!("a baseline of version {other}, not {VERSION}"))),
         }
     }
@@ -70,12 +75,54 @@ impl Baseline {
     /// A program as the file calls it.
     fn name(&self, program: &str) -> String {
         let path = std::path::absolute(program).unwrap_or_else(|_| PathBuf::from(program));
-        let inside = path.strip_prefix(&self.folder).unwrap_or(&path);
-        inside.to_string_lossy().replace('\\', "/")
+        from(&self.folder, &plain(&path))
     }
 }
 
+/// The folder of a file, as an absolute path without `..`.
 fn folder_of(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf());
-    path.parent().map(Path::to_path_buf).unwrap_or_default()
+    plain(&path).parent().map(Path::to_path_buf).unwrap_or_default()
+}
+
+/// A path without `.` and `..`, as it is written: links are not followed.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => _ = plain.pop(),
+            Component::CurDir => {}
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// A path as seen from a folder: `../models/a.pt2`. Both are absolute and without `..`.
+fn from(folder: &Path, path: &Path) -> String {
+    let common = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
+    let up = folder.components().skip(common).map(|_| Component::ParentDir);
+    let seen: PathBuf = up.chain(path.components().skip(common)).collect();
+    seen.to_string_lossy().replace('\\', "/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{from, plain};
+    use std::path::Path;
+
+    #[test]
+    fn paths_are_seen_from_the_folder_of_the_file() {
+        for (folder, path, seen) in [
+            ("/p", "/p/m/a.pt2", "m/a.pt2"),
+            ("/p/ci", "/p/m/a.pt2", "../m/a.pt2"),
+            ("/p/ci/../known", "/p/m/./x/../a.pt2", "../m/a.pt2"),
+            ("/p/ci/..", "/p/m/a.pt2", "m/a.pt2"),
+            ("/p/ci", "/q/a.pt2", "../../q/a.pt2"),
+            ("/../p", "/p/a.pt2", "a.pt2"),
+            ("/p/m", "/p/mm/a.pt2", "../mm/a.pt2"),
+        ] {
+            assert_eq!(from(&plain(Path::new(folder)), &plain(Path::new(path))), seen, "{folder} {path}");
+        }
+    }
 }

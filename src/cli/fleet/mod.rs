@@ -115,7 +115,8 @@ fn all(
             let is_large = program.path.metadata().is_ok_and(|known| known.len() > LARGE_FILE);
             let _alone = is_large.then(|| large.lock().unwrap_or_else(PoisonError::into_inner));
             match programs.len() {
-                1 => worker::check(job, program),
+                // A process costs more than the check of a program.
+                1 if job.options.memory.is_none() => worker::check(job, program),
                 _ => isolated(job, program, &mut process),
             }
         }

@@ -32,6 +32,10 @@ pub struct FleetOptions {
     /// always does.
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fail_on: Option<FailOn>,
+    /// The MiB of memory that the check of one of several programs may take; 0 for no limit. A program that needs more is
+    /// not checked. By default 8192.
+    #[arg(long, value_name = "MIB")]
+    pub memory: Option<u64>,
 }
 
 /// What a command fails on.

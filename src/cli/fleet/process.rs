@@ -1,12 +1,15 @@
 //! Workers that are processes: what ends one, such as exhausted memory, ends the check of one program only.
 use super::paths::Program;
 use super::worker::{self, Entry, Job};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// The MiB of memory of a worker, if nothing else is said.
+const MEMORY: u64 = 8192;
 /// The option that makes a worker of the program.
 const WORKER: &str = "--worker";
 
@@ -67,11 +70,33 @@ impl Drop for Process {
 /// # Errors
 /// When they cannot be read or answered.
 pub fn serve(job: &Job) -> io::Result<()> {
+    limit_memory(job.options.memory.unwrap_or(MEMORY));
     let (mut requests, mut replies) = (io::stdin().lock(), io::stdout().lock());
     while let Some(program) = receive::<Program>(&mut requests)? {
         send(&mut replies, &worker::check(job, &program))?;
     }
     Ok(())
+}
+
+/// Lets this process take as many MiB of memory beside what it has. What exceeds them ends it, and the check of one
+/// program with it.
+fn limit_memory(mib: u64) {
+    if mib == 0 {
+        return;
+    }
+    let known = getrlimit(Resource::Data);
+    let most = mib.saturating_mul(1 << 20).saturating_add(taken());
+    let current = Some(known.current.map_or(most, |current| current.min(most)));
+    // Where there is no such limit, only that of the system holds.
+    let _ = setrlimit(Resource::Data, Rlimit { current, ..known });
+}
+
+/// The bytes that the limit counts already: stacks, and what the allocator keeps.
+fn taken() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kib.unwrap_or_default() << 10
 }
 
 /// Writes a message, which is a line of JSON.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
 /// The keys of the file, which are those of the options of `check`.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "backend",
     "baseline",
     "budget",
@@ -17,6 +17,7 @@ const KEYS: [&str; 11] = [
     "format",
     "ignore",
     "jobs",
+    "memory",
     "ops",
     "select",
     "source-root",
@@ -44,6 +45,8 @@ pub struct Settings {
     pub ignore: Vec<String>,
     /// `--jobs`.
     pub jobs: Option<u16>,
+    /// `--memory`.
+    pub memory: Option<u64>,
     /// `--ops`.
     pub ops: Vec<PathBuf>,
     /// `--select`.
@@ -101,6 +104,7 @@ impl Settings {
     /// # Errors
     /// A message that names the file and the key.
     pub fn fill(&self, options: &mut FleetOptions) -> Result<()> {
+        options.memory = options.memory.or(self.memory);
         options.specs = options.specs.take().or_else(|| self.specs.clone());
         if options.write_baseline.is_none() {
             options.baseline = options.baseline.take().or_else(|| self.baseline.clone());

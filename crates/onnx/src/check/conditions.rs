@@ -1,7 +1,7 @@
 //! Whether a model accepts every input that it declares, and makes the outputs that it declares.
 mod bounds;
 mod branches;
-mod broadcast;
+pub(super) mod broadcast;
 mod contract;
 mod counterexamples;
 mod data;

@@ -4,6 +4,7 @@ use super::examples::{SAMPLES, Walked, sampled, walked};
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
 use crate::read::Model;
+use crate::walk::Walk;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
@@ -87,7 +88,6 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         set.inputs.push(GuardedInput::Tensor { name: input.name.clone(), sizes: of_input.clone() });
     }
     set.determine(&sizes).map_err(NoGuards::Undetermined)?;
-    let node_of = |step: usize| walk.steps.get(step).map_or_else(String::new, |step| step.node().to_owned());
     let symbols: Vec<Symbol> = set.variables.iter().map(|variable| variable.symbol).collect();
     let known = |e: Expr| set.pool.free_symbols(&[e]).iter().all(|symbol| symbols.contains(symbol));
     let mut conditions: Vec<Expr> = symbolic.conditions();
@@ -98,21 +98,12 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
             true => {}
             // Only data decide it, or it is a way that was not walked.
             false => {
-                let node = node_of(guard.origin.0 as usize);
+                let node = node_of(&walk, guard.origin.0 as usize);
                 set.left_open.push(format!("{node}: {}", guard.clause.name()));
             }
         }
     }
-    for (step, reason) in &walk.unknown {
-        set.left_open.push(format!("{}: {reason}", node_of(*step)));
-    }
-    for assert in walk.env.runtime_asserts() {
-        set.left_open.push(format!("{}: {}", node_of(assert.origin.0 as usize), assert.clause.name()));
-    }
-    let shown = |e: Expr| print::python(&set.pool, e, &|symbol| symbolic.shown_name(&set.pool, symbol));
-    let left = super::run_time::sentences(&walk, shown);
-    set.left_open
-        .extend(left.into_iter().map(|(step, _, sentence)| format!("{}: {sentence}", node_of(step))));
+    set.left_open.extend(left_to_data(&symbolic, &walk));
     let ranges: Vec<(Symbol, ValueRange)> =
         symbols.iter().map(|&symbol| (symbol, ValueRange::at_least(Int::ZERO))).collect();
     set.conditions = match conditions.len() {
@@ -120,6 +111,23 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
         _ => conditions,
     };
     Ok(set)
+}
+
+/// What data decide, or nodes need that are not followed.
+pub(super) fn left_to_data(symbolic: &Symbolic, walk: &Walk) -> Vec<String> {
+    let pool = &walk.env.pool;
+    let shown = |e: Expr| print::python(pool, e, &|symbol| symbolic.shown_name(pool, symbol));
+    let unknown = walk.unknown.iter().map(|(step, reason)| (*step, reason.to_string()));
+    let asserts = walk.env.runtime_asserts().iter();
+    let asserts = asserts.map(|assert| (assert.origin.0 as usize, assert.clause.name().to_owned()));
+    let left = super::run_time::sentences(walk, shown).into_iter().map(|(step, _, says)| (step, says));
+    let all = unknown.chain(asserts).chain(left);
+    all.map(|(step, says)| format!("{}: {says}", node_of(walk, step))).collect()
+}
+
+/// The node of a step.
+pub(super) fn node_of(walk: &Walk, step: usize) -> String {
+    walk.steps.get(step).map_or_else(String::new, |step| step.node().to_owned())
 }
 
 /// Tries a few sizes at which all conditions hold.

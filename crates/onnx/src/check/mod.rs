@@ -6,6 +6,7 @@ mod data_tests;
 mod declaration;
 #[cfg(test)]
 mod declaration_tests;
+mod difference;
 mod evaluate;
 #[cfg(test)]
 mod evaluate_tests;
@@ -54,8 +55,9 @@ mod ways;
 mod written;
 
 pub use conditions::{declared_spec, report, widen};
-pub(crate) use declaration::written_size;
 pub use declaration::{Declaration, Declared};
+pub(crate) use declaration::written_size;
+pub use difference::{side, side_of_spec};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 #[cfg(test)]
 pub(crate) use examples::walked;

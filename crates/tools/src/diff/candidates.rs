@@ -18,18 +18,17 @@ pub(super) struct Candidates<'s, 'c> {
 impl<'s, 'c> Candidates<'s, 'c> {
     /// The calls of the first of two programs.
     pub fn of(first: &'s Side<'c>, second: &Side) -> Candidates<'s, 'c> {
-        let (from, to) = (first.session.contract(), second.session.contract());
         let mut values: IndexSet<Int> = [2, 3, 1, 0, 4, 5, 7, 8, 16, 6, 9].map(Int::from).into();
         let ends = |bounds: &Bounds| [bounds.min, bounds.max].into_iter().flatten();
-        for end in from.ranges.iter().chain(&to.ranges).flat_map(|(_, bounds)| ends(bounds)) {
+        for end in first.ranges.iter().chain(&second.ranges).flat_map(ends) {
             values.extend(
                 [end.checked_sub(1), Some(end), end.checked_add(1)].into_iter().flatten().map(Int::from),
             );
         }
         let mut assignments: Vec<Vec<(Symbol, Int)>> = vec![Vec::new()];
-        let symbols = from.input_symbols();
+        let symbols = first.input_symbols();
         for &symbol in &symbols {
-            let Some(hint) = from.hints.get(&symbol).and_then(Number::as_int) else { continue };
+            let Some(hint) = first.hints.get(&symbol).and_then(Number::as_int) else { continue };
             let near = [&hint + &Int::ONE, &hint - &Int::ONE, &hint + &hint];
             assignments.extend(near.into_iter().chain(values.iter().cloned()).map(|v| vec![(symbol, v)]));
         }

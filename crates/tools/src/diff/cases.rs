@@ -3,7 +3,7 @@
 use super::direction::{Answer, Direction};
 use super::form::{Case, Form, Place};
 use super::side::Side;
-use sizewise_check::check::{Acceptance, CheckError};
+use sizewise_check::check::Acceptance;
 use sizewise_expr::{Int, Pool};
 
 /// The most places of which small sizes are cases.
@@ -25,7 +25,7 @@ pub(super) fn settle(
     chosen.sort_unstable();
     chosen.dedup();
     chosen.truncate(MAX_PLACES);
-    let nodes = [lost.from, lost.to].map(|side| side.checker.program().graph.total_nodes());
+    let nodes = [lost.from, lost.to].map(|side| side.nodes);
     if chosen.is_empty() || nodes.iter().any(|&nodes| nodes > MAX_NODES) {
         return;
     }
@@ -36,7 +36,7 @@ pub(super) fn settle(
             let case = Case { at, value, is_equal: true };
             let mut cases = rest.clone();
             cases.push(case.clone());
-            let Ok([old, new]) = followed(lost, forms, &case) else { return };
+            let Some([old, new]) = followed(lost, forms, &case) else { return };
             let before = old.as_ref().unwrap_or(forms[0].acceptance);
             let after = new.as_ref().unwrap_or(forms[1].acceptance);
             found.push(compared(lost, won, [before, after], places, &cases));
@@ -50,12 +50,15 @@ pub(super) fn settle(
 }
 
 /// What the programs accept where a place has a value; none where its size is no symbol of the program.
-fn followed(lost: &Direction, forms: [&Form; 2], case: &Case) -> Result<[Option<Acceptance>; 2], CheckError> {
+fn followed(lost: &Direction, forms: [&Form; 2], case: &Case) -> Option<[Option<Acceptance>; 2]> {
     let one = |side: &Side, form: &Form| {
         let symbol = form.sizes[case.at].and_then(|size| Pool::as_symbol(&form.pool, size));
-        symbol.map(|symbol| side.session.acceptance(Some((symbol, case.value.clone())))).transpose()
+        match symbol {
+            Some(symbol) => side.source.case(symbol, case.value.clone()).map(Some),
+            None => Some(None),
+        }
     };
-    Ok([one(lost.from, forms[0])?, one(lost.to, forms[1])?])
+    Some([one(lost.from, forms[0])?, one(lost.to, forms[1])?])
 }
 
 fn compared(

@@ -73,7 +73,7 @@ impl Answer {
 
 impl<'s, 'c> Direction<'s, 'c> {
     pub fn new(from: &'s Side<'c>, to: &'s Side<'c>, pairs: Pairs) -> Direction<'s, 'c> {
-        let nodes = [from, to].map(|side| side.checker.program().graph.total_nodes());
+        let nodes = [from, to].map(|side| side.nodes);
         let left = MAX_STEPS / (nodes[0] + nodes[1]).max(1);
         Direction { from, to, pairs, same_steps: false, left: Cell::new(left.clamp(REPLAYS.0, REPLAYS.1)) }
     }
@@ -82,7 +82,7 @@ impl<'s, 'c> Direction<'s, 'c> {
     fn translated(&self, shapes: &Shapes) -> Shapes {
         let mut other = Shapes::new();
         for &(i, j) in &self.pairs {
-            let (input, to) = (&self.from.inputs()[i].input, &self.to.inputs()[j].input);
+            let (input, to) = (&self.from.inputs[i], &self.to.inputs[j]);
             if let Some(shape) = shapes.get(&input.placeholder) {
                 other.insert(Arc::clone(&to.placeholder), shape.clone());
             }
@@ -92,9 +92,9 @@ impl<'s, 'c> Direction<'s, 'c> {
 
     /// What both programs do with a call of the first.
     pub fn replay(&self, shapes: &Shapes) -> (Outcome, Outcome) {
-        let first = self.from.replay(shapes);
+        let first = self.from.source.replay(shapes);
         match first {
-            Outcome::Accepts(_) => (first, self.to.replay(&self.translated(shapes))),
+            Outcome::Accepts(_) => (first, self.to.source.replay(&self.translated(shapes))),
             _ => (first, Outcome::Open),
         }
     }

@@ -1,9 +1,8 @@
 //! What a program accepts, over the sizes that both programs have.
 use super::interface::Pairs;
-use super::side::Side;
+use super::side::{Input, Kind, Side};
 use sizewise_check::check::{Acceptance, Enforced, Enforcement, readable};
 use sizewise_check::report::guard_code::GuardedInput;
-use sizewise_check::spec::{InputKind, ProgramInput};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use sizewise_ir::Constant;
@@ -24,13 +23,11 @@ pub(super) struct Place {
 /// The sizes and numbers of corresponding inputs; an input of other rank has none.
 pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
     // No symbol of the programs may be taken for one of a place.
-    let is_taken = |name: &str| {
-        [old, new].iter().any(|side| side.session.contract().env.pool.find_symbol(name).is_some())
-    };
+    let is_taken = |name: &str| [old, new].iter().any(|side| side.pool.find_symbol(name).is_some());
     let mut places = Vec::new();
     for &(i, j) in pairs {
-        let (before, after) = (&old.inputs()[i], &new.inputs()[j]);
-        let path = after.path();
+        let (before, after) = (&old.inputs[i], &new.inputs[j]);
+        let path = &after.path;
         let mut add = |dim: Option<usize>, name: String| {
             let mut symbol = dim.map_or(format!("in_{j}_"), |dim| format!("in_{j}_{dim}_"));
             while is_taken(&symbol) {
@@ -39,18 +36,15 @@ pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
             places.push(Place { inputs: (i, j), dim, symbol, name });
         };
         match (&before.kind, &after.kind) {
-            (InputKind::Tensor { sizes, .. }, InputKind::Tensor { sizes: others, .. })
+            (Kind::Tensor { sizes, .. }, Kind::Tensor { sizes: others, .. })
                 if sizes.len() == others.len() =>
             {
                 (0..sizes.len()).for_each(|dim| add(Some(dim), format!("{path}.shape[{dim}]")));
             }
             // The interfaces agree in constants that are no numbers.
-            (InputKind::Constant(Constant::None | Constant::Str(_)), _) => {}
-            (
-                InputKind::Scalar(_) | InputKind::Constant(_),
-                InputKind::Scalar(_) | InputKind::Constant(_),
-            ) => {
-                add(None, path);
+            (Kind::Constant(Constant::None | Constant::Str(_)), _) => {}
+            (Kind::Scalar(_) | Kind::Constant(_), Kind::Scalar(_) | Kind::Constant(_)) => {
+                add(None, path.clone());
             }
             _ => {}
         }
@@ -105,7 +99,7 @@ impl<'s> Form<'s> {
     ) -> Form<'s> {
         let mut pool = acceptance.set.pool.clone();
         let sizes: Vec<Option<Expr>> =
-            places.iter().map(|place| size(&mut pool, &side.inputs()[own(place)], place.dim)).collect();
+            places.iter().map(|place| size(&mut pool, &side.inputs[own(place)], place.dim)).collect();
         let sort = |pool: &Pool, size: &Option<Expr>| match size.map(|e| pool.sort(e)) {
             Some(Sort::Float) => Sort::Float,
             _ => Sort::Int,
@@ -137,9 +131,8 @@ impl<'s> Form<'s> {
         let set = &self.acceptance.set;
         for v in &set.variables {
             let name = set.inputs.get(v.input).map(GuardedInput::name);
-            let is_here = |place: &Place| {
-                place.dim == v.dim && name == Some(&*side.inputs()[own(place)].input.placeholder)
-            };
+            let is_here =
+                |place: &Place| place.dim == v.dim && name == Some(&*side.inputs[own(place)].placeholder);
             let Some(at) = places.iter().position(is_here) else { continue };
             let size = self.pool.symbol_expr(self.symbols[at]);
             let value = if v.factor.is_one() && v.offset.is_zero() {
@@ -300,13 +293,13 @@ impl<'s> Form<'s> {
 }
 
 /// A size or number of an input, in the program's own symbols.
-fn size(pool: &mut Pool, input: &ProgramInput, dim: Option<usize>) -> Option<Expr> {
+fn size(pool: &mut Pool, input: &Input, dim: Option<usize>) -> Option<Expr> {
     match (&input.kind, dim) {
-        (InputKind::Tensor { sizes, .. }, Some(dim)) => sizes.get(dim).copied(),
-        (InputKind::Scalar(e), None) => Some(*e).filter(|&e| pool.sort(e) != Sort::Bool),
-        (InputKind::Constant(Constant::Int(v)), None) => Some(pool.int(*v)),
-        (InputKind::Constant(Constant::Bool(v)), None) => Some(pool.int(i64::from(*v))),
-        (InputKind::Constant(Constant::Float(v)), None) => Some(pool.float(*v)),
+        (Kind::Tensor { sizes, .. }, Some(dim)) => sizes.get(dim).copied(),
+        (Kind::Scalar(e), None) => Some(*e).filter(|&e| pool.sort(e) != Sort::Bool),
+        (Kind::Constant(Constant::Int(v)), None) => Some(pool.int(*v)),
+        (Kind::Constant(Constant::Bool(v)), None) => Some(pool.int(i64::from(*v))),
+        (Kind::Constant(Constant::Float(v)), None) => Some(pool.float(*v)),
         _ => None,
     }
 }

@@ -1,7 +1,6 @@
 //! What callers see of a program apart from sizes: inputs and outputs, their names, order and kinds.
-use super::side::Side;
-use sizewise_check::spec::{InputKind, ProgramInput};
-use sizewise_ir::{Argument, Constant, Meta, Program};
+use super::side::{Input, Kind, Side};
+use sizewise_ir::Constant;
 
 /// Inputs of both programs that correspond: their positions among the inputs of OLD and of NEW.
 pub(super) type Pairs = Vec<(usize, usize)>;
@@ -17,13 +16,13 @@ pub(super) struct Interface {
 
 /// Compares the inputs and the outputs.
 pub(super) fn compare(old: &Side, new: &Side) -> Interface {
-    let (before, after) = (old.inputs(), new.inputs());
+    let (before, after) = (&old.inputs, &new.inputs);
     let mut interface = Interface { pairs: Pairs::new(), changes: Vec::new(), is_broken: false };
     let mut free: Vec<usize> = (0..after.len()).collect();
     let mut unmatched = Vec::new();
     for (i, input) in before.iter().enumerate() {
-        let same = |&&j: &&usize| after[j].path() == input.path();
-        let named = |&&j: &&usize| after[j].input.placeholder == input.input.placeholder;
+        let same = |&&j: &&usize| after[j].path == input.path;
+        let named = |&&j: &&usize| after[j].placeholder == input.placeholder;
         match free.iter().find(same).or_else(|| free.iter().find(named)).copied() {
             Some(j) => {
                 free.retain(|&other| other != j);
@@ -34,90 +33,75 @@ pub(super) fn compare(old: &Side, new: &Side) -> Interface {
     }
     for i in unmatched {
         // An input of another name at the same place is the same for calls by position.
-        if free.contains(&i) && before[i].input.keyword.is_none() && after[i].input.keyword.is_none() {
+        if free.contains(&i) && !before[i].is_keyword && !after[i].is_keyword {
             free.retain(|&other| other != i);
             interface.pairs.push((i, i));
-            let (from, to) = (before[i].path(), after[i].path());
+            let (from, to) = (&before[i].path, &after[i].path);
             interface.changes.push(format!("the input {from} is called {to}"));
         } else {
             interface.is_broken = true;
-            interface.changes.push(format!("the input {} is removed", before[i].path()));
+            interface.changes.push(format!("the input {} is removed", before[i].path));
         }
     }
     for j in free {
         interface.is_broken = true;
-        interface.changes.push(format!("the input {} is added", after[j].path()));
+        interface.changes.push(format!("the input {} is added", after[j].path));
     }
     interface.pairs.sort_unstable();
     if interface.pairs.windows(2).any(|pair| pair[0].1 > pair[1].1) {
-        let order: Vec<String> = after.iter().map(ProgramInput::path).collect();
+        let order: Vec<&str> = after.iter().map(|input| &*input.path).collect();
         interface.changes.push(format!("the inputs are in another order: {}", order.join(", ")));
     }
     for (i, j) in interface.pairs.clone() {
         kinds(&before[i], &after[j], &mut interface);
     }
-    let (program, other) = (old.checker.program(), new.checker.program());
-    outputs(program, other, &mut interface.changes);
+    if let (Some(before), Some(after)) = (&old.outputs, &new.outputs) {
+        outputs(before, after, &mut interface.changes);
+    }
     interface
 }
 
 /// Compares what two inputs are.
-fn kinds(old: &ProgramInput, new: &ProgramInput, interface: &mut Interface) {
-    let path = new.path();
+fn kinds(old: &Input, new: &Input, interface: &mut Interface) {
+    let path = &new.path;
     let (before, after) = (kind(old), kind(new));
     if before == after {
         return;
     }
     // What one keeps as a number, the other may have as a constant: conditions tell.
-    let is_number = |kind: &InputKind| match kind {
-        InputKind::Scalar(_) => true,
-        InputKind::Constant(value) => !matches!(value, Constant::None | Constant::Str(_)),
+    let is_number = |kind: &Kind| match kind {
+        Kind::Scalar(_) => true,
+        Kind::Constant(value) => !matches!(value, Constant::None | Constant::Str(_)),
         _ => false,
     };
-    let are_tensors = matches!((&old.kind, &new.kind), (InputKind::Tensor { .. }, InputKind::Tensor { .. }));
+    let are_tensors = matches!((&old.kind, &new.kind), (Kind::Tensor { .. }, Kind::Tensor { .. }));
     let are_numbers = is_number(&old.kind) && is_number(&new.kind);
     interface.is_broken |= !(are_tensors || are_numbers);
     interface.changes.push(format!("the input {path} was {before} and is {after}"));
 }
 
 /// What an input is, in words.
-fn kind(input: &ProgramInput) -> String {
+fn kind(input: &Input) -> String {
     match &input.kind {
-        InputKind::Tensor { sizes, dtype, .. } => match sizes.len() {
+        Kind::Tensor { sizes, dtype, .. } => match sizes.len() {
             1 => format!("a {dtype} tensor of 1 dimension"),
             rank => format!("a {dtype} tensor of {rank} dimensions"),
         },
-        InputKind::Scalar(_) => "a number".to_owned(),
-        InputKind::Constant(value) => format!("the constant {value}"),
-        InputKind::Other => "no tensor".to_owned(),
+        Kind::Scalar(_) => "a number".to_owned(),
+        Kind::Constant(value) => format!("the constant {value}"),
+        Kind::Other => "no tensor".to_owned(),
     }
 }
 
 /// Compares the number and the kinds of the outputs.
-fn outputs(old: &Program, new: &Program, changes: &mut Vec<String>) {
-    let (before, after) = (kinds_of_outputs(old), kinds_of_outputs(new));
+fn outputs(before: &[String], after: &[String], changes: &mut Vec<String>) {
     if before.len() != after.len() {
         changes.push(format!("there were {} outputs and are {}", before.len(), after.len()));
         return;
     }
-    for (i, (was, is)) in before.iter().zip(&after).enumerate() {
+    for (i, (was, is)) in before.iter().zip(after).enumerate() {
         if was != is {
             changes.push(format!("output {i} was {was} and is {is}"));
         }
     }
-}
-
-/// What the outputs are that the user gets, in words.
-fn kinds_of_outputs(program: &Program) -> Vec<String> {
-    let outputs = program.signature.outputs.iter().zip(program.graph.outputs());
-    let outputs = outputs.filter(|(spec, _)| spec.is_user_output());
-    let kind = |argument: &Argument| match argument.value().map(|id| program.graph.meta(id)) {
-        Some(Meta::Tensor(meta)) => format!("a {} tensor of rank {}", meta.dtype, meta.sizes.len()),
-        Some(Meta::SymInt(_)) => "an integer".to_owned(),
-        Some(Meta::SymFloat(_)) => "a float".to_owned(),
-        Some(Meta::SymBool(_)) => "a truth value".to_owned(),
-        Some(_) => "no tensor".to_owned(),
-        None => "a constant".to_owned(),
-    };
-    outputs.map(|(_, argument)| kind(argument)).collect()
 }

@@ -11,20 +11,23 @@ mod form;
 mod interface;
 mod outputs;
 mod page;
+mod program;
 mod report;
 mod same;
 mod side;
+mod spec;
 
 use direction::{Answer, Direction, Found};
 use form::{Form, Place, places};
 use interface::Interface;
 use serde_json::{Value as Json, json};
-use side::Side;
+pub use side::{Followed, Input, Kind, Outcome, Side, Source};
 use sizewise_check::check::{CheckError, Checker, Shapes};
 use sizewise_check::report::int_json;
-use sizewise_check::spec::{InputKind, Shape};
+use sizewise_check::spec::Shape;
 use sizewise_expr::{Value as Number, is_cancelled};
 use sizewise_kernels::Operators;
+pub use spec::{Allowed, SpecSideError};
 
 /// NEW against OLD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -124,14 +127,21 @@ pub struct Difference {
 /// # Errors
 /// When one of them cannot be checked, or the comparison was cancelled.
 pub fn diff(old: &Checker, new: &Checker, operators: &Operators) -> Result<Difference, CheckError> {
-    let (old, new) = (Side::new(old, operators)?, Side::new(new, operators)?);
-    let found = compare(&old, &new);
+    diff_of(&Side::of_program(old, operators)?, &Side::of_program(new, operators)?)
+}
+
+/// Compares two programs, models or specs.
+///
+/// # Errors
+/// When the comparison was cancelled.
+pub fn diff_of(old: &Side, new: &Side) -> Result<Difference, CheckError> {
+    let found = compare(old, new);
     if is_cancelled() { Err(CheckError::Cancelled) } else { Ok(found) }
 }
 
 fn compare(old: &Side, new: &Side) -> Difference {
     let interface = interface::compare(old, new);
-    let names = [old.checker.name().to_owned(), new.checker.name().to_owned()];
+    let names = [old.name.clone(), new.name.clone()];
     let mut difference = Difference {
         names,
         verdict: Verdict::Different,
@@ -182,7 +192,7 @@ fn compare(old: &Side, new: &Side) -> Difference {
         (Err(error), _) | (_, Err(error)) => {
             let traced = old.shapes_with(&[]);
             difference.outputs = traced.map(|shapes| outputs::at(&lost, &shapes)).unwrap_or_default();
-            (lost.tried(error.to_string()), won.tried(error.to_string()))
+            (lost.tried(error.clone()), won.tried(error.clone()))
         }
     };
     difference.conclude(lost, won);
@@ -192,7 +202,7 @@ fn compare(old: &Side, new: &Side) -> Difference {
 /// What is known at once where an input has other dimensions: the traced example of each program is refused by the other.
 fn other_ranks(lost: &Direction, won: &Direction) -> Option<(Answer, Answer)> {
     let is_other = |&(i, j): &(usize, usize)| {
-        let (old, new) = (&lost.from.inputs()[i].kind, &lost.to.inputs()[j].kind);
+        let (old, new) = (&lost.from.inputs[i].kind, &lost.to.inputs[j].kind);
         matches!((rank(old), rank(new)), (Some(old), Some(new)) if old != new)
     };
     lost.pairs.iter().any(is_other).then(|| {
@@ -201,9 +211,9 @@ fn other_ranks(lost: &Direction, won: &Direction) -> Option<(Answer, Answer)> {
     })
 }
 
-fn rank(kind: &InputKind) -> Option<usize> {
+fn rank(kind: &Kind) -> Option<usize> {
     match kind {
-        InputKind::Tensor { sizes, .. } => Some(sizes.len()),
+        Kind::Tensor { sizes, .. } => Some(sizes.len()),
         _ => None,
     }
 }

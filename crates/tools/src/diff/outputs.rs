@@ -2,12 +2,9 @@
 use super::OutputChange;
 use super::direction::{Direction, accepts_nothing};
 use super::form::{Form, Place};
-use super::side::{Outcome, Side};
-use serde_json::Value as Json;
-use sizewise_check::check::{Evaluation, Shapes};
-use sizewise_check::report::int_json;
-use sizewise_expr::{Expr, Pool, Value as Number, text};
-use sizewise_kernels::Value;
+use super::side::Outcome;
+use sizewise_check::check::Shapes;
+use sizewise_expr::Expr;
 use sizewise_solve::{Budget, Verdict, Witness, decide};
 
 /// The most examples of differences that are replayed.
@@ -80,19 +77,13 @@ fn symbolically(direction: &Direction, old: &mut Form, new: &mut Form) -> Compar
     if accepts_nothing(old, &mut facts) {
         return compared;
     }
-    let results = |side: &Side, values: &[Value]| -> Vec<Value> {
-        let specs = side.checker.program().signature.outputs.iter();
-        specs.zip(values).filter(|(spec, _)| spec.is_user_output()).map(|(_, value)| value.clone()).collect()
-    };
-    let before = results(direction.from, &old.acceptance.results);
-    let after = results(direction.to, &new.acceptance.results);
-    for (k, (was, is)) in before.iter().zip(&after).enumerate() {
-        let (Some(was), Some(is)) = (expressions(was), expressions(is)) else { continue };
+    for (k, (was, is)) in direction.from.results.iter().zip(&direction.to.results).enumerate() {
+        let (Some(was), Some(is)) = (was, is) else { continue };
         if was.len() != is.len() {
             compared.open.push(k);
             continue;
         }
-        for (&was, &is) in was.iter().zip(&is) {
+        for (&was, &is) in was.iter().zip(is) {
             let is_known = |form: &Form, e: Expr| {
                 let variables = &form.acceptance.set.variables;
                 form.pool.free_symbols(&[e]).iter().all(|s| variables.iter().any(|v| v.symbol == *s))
@@ -120,56 +111,18 @@ fn symbolically(direction: &Direction, old: &mut Form, new: &mut Form) -> Compar
     compared
 }
 
-/// The sizes of a tensor, or the value of a number.
-fn expressions(value: &Value) -> Option<Vec<Expr>> {
-    match value {
-        Value::Tensor(tensor) => Some(tensor.sizes.to_vec()),
-        Value::Int(e) | Value::Bool(e) => Some(vec![*e]),
-        _ => None,
-    }
-}
-
 /// The outputs that differ at these inputs, if both programs accept them.
 pub(super) fn at(direction: &Direction, shapes: &Shapes) -> Vec<OutputChange> {
     let (Outcome::Accepts(old), Outcome::Accepts(new)) = direction.replay(shapes) else { return Vec::new() };
-    let count = old.outputs.len().min(new.outputs.len());
-    let changes = (0..count).filter_map(|output| {
-        let (was, is) = (result(&old, output)?, result(&new, output)?);
+    let changes = old.into_iter().zip(new).enumerate().filter_map(|(output, (was, is))| {
+        let (was, is) = (was?, is?);
         (was != is).then(|| OutputChange {
             output,
             old: was,
             new: is,
-            line: line(direction.to, output),
+            line: direction.to.source.line(output),
             inputs: shapes.clone(),
         })
     });
     changes.collect()
-}
-
-/// The sizes or the value of an output; `None` where data decides them.
-fn result(evaluation: &Evaluation, output: usize) -> Option<Json> {
-    let pool = &evaluation.env.pool;
-    if let Some(sizes) = &evaluation.outputs[output] {
-        let size = |&e: &Expr| pool.as_int(e).map(|v| int_json(&v));
-        return sizes.iter().map(size).collect::<Option<Vec<Json>>>().map(Json::from);
-    }
-    let number = evaluation.numbers[output]?;
-    Some(match pool.constant_value(number)? {
-        Number::Int(v) => int_json(&v),
-        Number::Bool(v) => v.into(),
-        _ => shown(pool, number).into(),
-    })
-}
-
-fn shown(pool: &Pool, e: Expr) -> String {
-    text::print::expression(pool, e)
-}
-
-/// The line of the user's code that makes an output.
-fn line(side: &Side, output: usize) -> Option<String> {
-    let program = side.checker.program();
-    let outputs = program.signature.outputs.iter().zip(program.graph.outputs());
-    let (_, argument) = outputs.filter(|(spec, _)| spec.is_user_output()).nth(output)?;
-    let node = program.graph.producer(argument.value()?)?;
-    node.provenance.location().map(|location| location.to_string())
 }

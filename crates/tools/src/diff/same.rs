@@ -1,6 +1,6 @@
 //! Whether two programs take the same steps: what one of them does with a call, the other one does, too, if it passes
 //! what is checked before anything is run.
-use super::side::Side;
+use super::side::{Followed, Side};
 use sizewise_check::spec::InputKind;
 use sizewise_ir::{Dtype, Graph, GraphInput, InputSpec, Meta, Sym, TensorMeta};
 use std::fmt::Debug;
@@ -8,20 +8,25 @@ use std::fmt::Debug;
 /// Whether both programs call the same operators on the same values, and their inputs are alike but for sizes. `false`
 /// where that is not seen.
 pub(super) fn same_steps(old: &Side, new: &Side) -> bool {
-    let (before, after) = (old.checker.program(), new.checker.program());
+    let (Some(one), Some(other)) = (old.source.program(), new.source.program()) else {
+        let steps = old.source.steps();
+        return steps.is_some() && steps == new.source.steps() && same_data(old, new);
+    };
+    let (before, after) = (one.program(), other.program());
+    let (ours, theirs) = (&one.0.contract().inputs, &other.0.contract().inputs);
     let (first, second) = (&before.graph, &after.graph);
     let is_followed = [old, new]
         .iter()
         .all(|side| side.acceptance.as_ref().is_ok_and(|acceptance| acceptance.set.not_followed == 0));
     is_followed
         && same_data(old, new)
-        && old.inputs().len() == new.inputs().len()
-        && old.inputs().iter().zip(new.inputs()).all(|(a, b)| {
+        && ours.len() == theirs.len()
+        && ours.iter().zip(theirs).all(|(a, b)| {
             a.input.index == b.input.index
                 && a.path() == b.path()
-                && plain(old, &a.kind) == plain(new, &b.kind)
+                && plain(one, &a.kind) == plain(other, &b.kind)
         })
-        && old.inputs().iter().all(|input| plain(old, &input.kind).is_some())
+        && ours.iter().all(|input| plain(one, &input.kind).is_some())
         && same(first.inputs(), second.inputs())
         && constants(first, &before.signature.inputs) == constants(second, &after.signature.inputs)
         && constants(first, &before.signature.inputs).is_some()
@@ -47,10 +52,10 @@ fn same_data(old: &Side, new: &Side) -> bool {
 }
 
 /// What else than sizes a program sees of an input; `None` where strides may matter.
-fn plain(side: &Side, kind: &InputKind) -> Option<Option<Dtype>> {
+fn plain(program: &Followed, kind: &InputKind) -> Option<Option<Dtype>> {
     match kind {
         InputKind::Tensor { sizes, strides, dtype, .. } => {
-            side.session.contract().contiguous_example(sizes, strides).then_some(Some(*dtype))
+            program.0.contract().contiguous_example(sizes, strides).then_some(Some(*dtype))
         }
         InputKind::Scalar(_) | InputKind::Constant(_) | InputKind::Other => Some(None),
     }

@@ -159,7 +159,7 @@ impl GuardSet {
     }
 
     /// An expression in terms of sizes, as messages show it.
-    fn shown(&self, e: Expr) -> String {
+    pub fn shown(&self, e: Expr) -> String {
         let name = |symbol: Symbol| match self.variables.iter().find(|v| v.symbol == symbol) {
             Some(v) if v.factor.is_one() && v.offset.is_zero() => self.place(v.input, v.dim),
             _ => self.pool.symbol_name(symbol).to_string(),

@@ -4,7 +4,7 @@ use sizewise_check::check::simplest;
 use sizewise_expr::{Expr, Func, Node};
 
 /// The clauses of operators whose operands broadcast.
-const BROADCASTS: &[&str] =
+pub(in super::super) const BROADCASTS: &[&str] =
     &["Broadcast.C1", "MatMul.C3", "Expand.C3", "Quantized.C3", "Einsum.C3", "Einsum.C4"];
 
 impl Check<'_> {
