@@ -66,7 +66,7 @@ struct Options {
 enum Command {
     /// Prove that a dynamic-shape spec implies everything an exported program needs, or show an input that violates it.
     #[command(after_help = examples::CHECK)]
-    Check(check::CheckOptions),
+    Check(Box<check::CheckOptions>),
     /// Write a dynamic-shape spec: the program's own, or the widest that it supports.
     #[command(after_help = examples::SPEC)]
     #[command(subcommand)]
@@ -233,7 +233,7 @@ pub fn answer_line(command: &str, line: &[u8]) -> Option<String> {
 /// Runs a command, and prints the message of its failure.
 fn dispatch(options: Options) -> ExitCode {
     let result = match options.command {
-        Command::Check(options) => check::run(options),
+        Command::Check(options) => check::run(*options),
         Command::Spec(command) => spec::run(&command),
         Command::Explain(options) => explain::run(&options),
         Command::Guards(options) => guards::run(&options),

@@ -129,7 +129,7 @@ impl Source for Followed<'_> {
         graph.value_info.clear();
         let mut text = graph.encode_to_vec();
         for input in &self.allowed.inputs {
-            text.extend(format!("{}", dtype_of(&input.kind)).bytes().chain([0]));
+            text.extend(dtype_of(&input.kind).bytes().chain([0]));
         }
         let Model { imports, functions, ir_version, backend, .. } = self.model;
         text.extend(format!("{imports:?} {functions:?} {ir_version} {backend:?}").bytes());

@@ -38,7 +38,7 @@ impl<'c> Side<'c> {
         checker: &'c Checker,
         operators: &'c Operators,
     ) -> Result<Side<'c>, SpecSideError> {
-        let contract = checker.contract(operators).map_err(CheckError::from)?;
+        let contract = checker.contract(operators)?;
         let assumptions = bind(&contract, spec)?;
         let mut inputs: Vec<Input> = contract.inputs.iter().map(input).collect();
         for (input, sizes) in inputs.iter_mut().zip(&assumptions.inputs) {
