@@ -4,14 +4,14 @@
 #     docker run --rm -v "$PWD/models:/models:ro" sizewise check /models
 #     docker run -p 8077:8077 -v "$PWD/tokens.txt:/etc/sizewise/tokens.txt:ro" sizewise
 FROM rust:1.90-slim-bookworm AS build
-RUN apt-get update && apt-get install -y --no-install-recommends libz3-dev libclang-dev pkg-config g++ make && rm -rf /var/lib/apt/lists/*
+RUN apt-get update && apt-get install -y --no-install-recommends libz3-dev g++ && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY . .
 RUN cargo build --profile dist --locked --bin sizewise
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends libz3-4 && rm -rf /var/lib/apt/lists/*
-RUN useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin sizewise
+RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin sizewise
 COPY --from=build /source/target/dist/sizewise /usr/local/bin/sizewise
 COPY LICENSE-MIT LICENSE-APACHE /usr/share/doc/sizewise/
 USER 10001

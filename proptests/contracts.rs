@@ -279,18 +279,26 @@ fn of_program(path: &Path, calls: usize) -> Option<(Asked, Vec<bool>)> {
     };
     let drawn: Vec<Vec<Given>> =
         (0..2 * calls).filter_map(|_| sized(&mut draw, &set, hint)).take(calls).collect();
-    let expected = drawn.iter().map(|call| {
-        let inputs = set.inputs.iter().zip(call).map(|(input, given)| {
+    let mut asked = Vec::new();
+    let mut expected = Vec::new();
+    for call in drawn {
+        let inputs = set.inputs.iter().zip(&call).map(|(input, given)| {
             let shape = match given {
                 Given::Tensor(sizes) => Shape::Tensor(sizes.iter().map(|&size| Int::from(size)).collect()),
                 Given::Integer(value) => Shape::Scalar(Value::Int(Int::from(*value))),
             };
             (input.name().into(), shape)
         });
-        session.evaluator().evaluate(&inputs.collect::<Shapes>()).is_ok()
-    });
-    let expected = expected.collect();
-    (!drawn.is_empty()).then_some((Asked { contract, calls: drawn }, expected))
+        let found = session.evaluator().evaluate(&inputs.collect::<Shapes>());
+        // Contracts say nothing of results that no memory holds.
+        if found.as_ref().err().is_some_and(|refused| refused.expr.as_deref() == Some("int64 element count"))
+        {
+            continue;
+        }
+        expected.push(found.is_ok());
+        asked.push(call);
+    }
+    (!asked.is_empty()).then_some((Asked { contract, calls: asked }, expected))
 }
 
 #[test]

@@ -3,8 +3,9 @@ use proptest::prelude::*;
 use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
 use sizewise::Budget;
-use sizewise::onnx::check::{Limits, Verdict, check_within, declared_spec, evaluate, widen};
+use sizewise::onnx::check::{declared_spec, evaluate, report, widen};
 use sizewise::onnx::read::Model;
+use sizewise::report::{GuardVerdict, Outcome};
 use sizewise::spec::Spec;
 use std::collections::BTreeMap;
 
@@ -202,15 +203,15 @@ proptest! {
         let (model, text) = model(&mut draw);
         let json = spec(&mut draw);
         let parsed = Spec::parse(json.to_string().as_bytes()).expect("a spec");
-        let Ok(limits) = Limits::new(&model, &parsed) else { return Ok(()) };
-        let found = check_within(&model, Some(&limits), &Budget::default());
+        let found = report(&model, "m", &[], Some(&parsed), &Budget::default());
         let declared = declared(&text);
-        for violation in &found.violations {
-            let sizes = ["x", "y"].map(|input| [violation.inputs[input][0], violation.inputs[input][1]]);
+        for violation in found.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated) {
+            let inputs = violation.inputs.as_ref().expect("inputs");
+            let sizes = ["x", "y"].map(|input| [0, 1].map(|dim| inputs[input][dim].as_i64().expect("a size")));
             prop_assert!(allowed(&json, &declared, sizes), "{text}\n{json}\n{sizes:?} is not allowed");
             prop_assert!(evaluate(&model, &given(sizes), &FxHashMap::default()).is_err(), "{text}\n{json}\n{sizes:?}");
         }
-        if found.verdict == Verdict::Ok {
+        if found.verdict == Outcome::Ok {
             for _ in 0..400 {
                 let mut size = || draw.below(14) as i64;
                 let sizes = [[size(), size()], [size(), size()]];
@@ -221,7 +222,7 @@ proptest! {
             }
         }
         for fix in found.fixes.iter().filter_map(|fix| fix.spec.as_ref()) {
-            prop_assert_eq!(verdict(&model, fix), Some(Verdict::Ok), "{}\n{}\n{}", text, json, fix);
+            prop_assert_eq!(verdict(&model, fix), Some(Outcome::Ok), "{}\n{}\n{}", text, json, fix);
         }
     }
 
@@ -232,18 +233,18 @@ proptest! {
         let mut draw = Draw(seed);
         let (model, text) = model(&mut draw);
         if let Some(spec) = widen(&model, &Budget::default()) {
-            prop_assert_eq!(verdict(&model, &spec), Some(Verdict::Ok), "{}\n{}", text, spec);
+            prop_assert_eq!(verdict(&model, &spec), Some(Outcome::Ok), "{}\n{}", text, spec);
         }
-        let alone = check_within(&model, None, &Budget::default()).verdict;
+        let alone = report(&model, "m", &[], None, &Budget::default()).verdict;
         prop_assert_eq!(verdict(&model, &declared_spec(&model)), Some(alone), "{}", text);
     }
 }
 
 /// The verdict under a spec, if it fits.
-fn verdict(model: &Model, spec: &Json) -> Option<Verdict> {
+fn verdict(model: &Model, spec: &Json) -> Option<Outcome> {
     let parsed = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
-    let limits = Limits::new(model, &parsed).ok()?;
-    Some(check_within(model, Some(&limits), &Budget::default()).verdict)
+    let found = report(model, "m", &[], Some(&parsed), &Budget::default()).verdict;
+    (found != Outcome::Invalid).then_some(found)
 }
 
 /// An input of a spec that the model does not have is refused.

@@ -32,7 +32,9 @@ def copies(source: pathlib.Path, folder: pathlib.Path, count: int) -> None:
 
 def workers() -> list[int]:
     """The processes that check."""
-    lines = [(path.parent.name, path.read_bytes()) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
+    lines = [
+        (path.parent.name, path.read_bytes()) for path in pathlib.Path("/proc").glob("[0-9]*/cmdline") if path.exists()
+    ]
     return [int(pid) for pid, line in lines if line.startswith(b"ray::_checked")]
 
 
@@ -65,8 +67,11 @@ def timed(says: str, reports, count: int, **options) -> list[tuple[str, str]]:
     began, cpu, cluster = time.time(), time.process_time(), cluster_cpu()
     found, killed, first = answered(reports, count=count, **options)
     took = time.time() - began
-    print(f"{says}: {took:.2f} s, {1000 * took / count:.2f} ms a program, first answer after {first:.2f} s, "
-          f"{time.process_time() - cpu:.2f} s of CPU here, {cluster_cpu() - cluster:.2f} s in the cluster, {killed} workers killed", flush=True)
+    print(
+        f"{says}: {took:.2f} s, {1000 * took / count:.2f} ms a program, first answer after {first:.2f} s, "
+        f"{time.process_time() - cpu:.2f} s of CPU here, {cluster_cpu() - cluster:.2f} s in the cluster, {killed} workers killed",
+        flush=True,
+    )
     return found
 
 
@@ -79,7 +84,6 @@ def main() -> int:
     parser.add_argument("--cpus", type=int, default=2)
     options = parser.parse_args()
     import ray
-
     import sizewise
     from sizewise.ray import check_many
 
@@ -94,9 +98,13 @@ def main() -> int:
         # Workers start and import the package once.
         answered(check_many([str(path) for path in sorted(folder.rglob("*.pt2"))[: 2 * options.cpus]], batch=1))
         plain = timed("ray", check_many(folder, batch=options.batch), options.count)
-        killing = timed("ray, workers killed", check_many(folder, batch=options.batch), options.count, kill=options.kill)
+        killing = timed(
+            "ray, workers killed", check_many(folder, batch=options.batch), options.count, kill=options.kill
+        )
         ray.shutdown()
-    print("verdicts:", {verdict: sum(one == verdict for _, one in local) for verdict in sorted({one for _, one in local})})
+    print(
+        "verdicts:", {verdict: sum(one == verdict for _, one in local) for verdict in sorted({one for _, one in local})}
+    )
     right = local == plain == killing
     print("every program is answered once, as here:", right)
     return 0 if right else 1

@@ -36,7 +36,9 @@ def seams() -> set[str]:
                     known[name.asname or name.name] = f"{node.module}.{name.name}"
                     found.add(f"{node.module}.{name.name}")
             elif isinstance(node, ast.Import):
-                known |= {name.asname: name.name for name in node.names if name.asname and name.name.split(".")[0] == "torch"}
+                known |= {
+                    name.asname: name.name for name in node.names if name.asname and name.name.split(".")[0] == "torch"
+                }
             elif isinstance(node, ast.AnnAssign) and getattr(node.target, "id", "") == "_HOOKS":
                 found |= {f"{SHAPE_ENV}.{key.value}" for key in node.value.keys}
         for node in ast.walk(tree):
@@ -93,7 +95,9 @@ def dump() -> None:
         schemas[f"higher_order::{name}"] = ""
     dispatched = sorted(set(torch._C._dispatch_get_all_op_names()))
     found = {name: seam(name) for name in sorted(seams())}
-    json.dump({"torch": torch.__version__, "schemas": schemas, "dispatched": dispatched, "seams": found}, sys.stdout, indent=1)
+    json.dump(
+        {"torch": torch.__version__, "schemas": schemas, "dispatched": dispatched, "seams": found}, sys.stdout, indent=1
+    )
 
 
 def kernels(sizewise: str) -> dict[str, bool]:
@@ -124,7 +128,9 @@ def compare(old_path: str, new_path: str, sizewise: str) -> int:
 
     dispatched = set(new["dispatched"])
     before, after = old["schemas"], new["schemas"]
-    added = [name for name in sorted(after.keys() - before.keys()) if name in dispatched or name.startswith("higher_order")]
+    added = [
+        name for name in sorted(after.keys() - before.keys()) if name in dispatched or name.startswith("higher_order")
+    ]
     print(f"# torch {old['torch']} to {new['torch']}")
     section("New operators", [f"`{after[name] or name}`: {says(name)}" for name in added])
     section("Operators that are gone", [f"`{name}`: {says(name)}" for name in sorted(before.keys() - after.keys())])
@@ -135,9 +141,14 @@ def compare(old_path: str, new_path: str, sizewise: str) -> int:
     section("Seams that are gone", [name for name in sorted(after) if after[name] is None and before.get(name)])
     section("Seams that are new", [name for name in sorted(after) if after[name] and not before.get(name)])
     signatures = [name for name in both if before[name].get("signature") != after[name].get("signature")]
-    lines = [f"{name}: `{before[name].get('signature')}` is now `{after[name].get('signature')}`" for name in signatures]
+    lines = [
+        f"{name}: `{before[name].get('signature')}` is now `{after[name].get('signature')}`" for name in signatures
+    ]
     section("Seams with another signature", lines)
-    section("Seams with another source, to be read", [name for name in both if name not in signatures and before[name] != after[name]])
+    section(
+        "Seams with another source, to be read",
+        [name for name in both if name not in signatures and before[name] != after[name]],
+    )
     print(f"\n{len(both)} seams in both, {sum(before[name] == after[name] for name in both)} of them as they were.")
     return 0
 

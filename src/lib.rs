@@ -73,3 +73,8 @@ pub use sizewise_tools::{cost, diff, pass, recorded_values, replay, verify};
 
 #[cfg(feature = "cli")]
 pub mod cli;
+
+/// The Rust of the manual.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/embedding.md")]
+struct Manual;

@@ -21,14 +21,7 @@ g (float[batch, 3, height, 8] x) => (y) { y = MaxPool<kernel_shape = [6, 3]>(x) 
 
 /// The files that the commands of a page name, beside those that it shows itself.
 const FILES: &[(&str, &[(&str, From)])] = &[
-    (
-        "README.md",
-        &[
-            ("examples", Repository("examples")),
-            ("model.pt2", Repository("tests/data/reports/deep.pt2")),
-            ("spec.py", Text("dynamic_shapes = {'x': (Dim('batch', min=2, max=64), Dim.AUTO, None)}\n")),
-        ],
-    ),
+    ("README.md", &[("examples", Repository("examples"))]),
     (
         "docs/ci.md",
         &[
@@ -43,6 +36,8 @@ const FILES: &[(&str, &[(&str, From)])] = &[
     ),
     ("docs/onnx.md", &[("model.onnx", Text(GENERATE)), ("images.onnx", Text(SHRINK))]),
     ("docs/reports.md", &[("examples", Repository("examples"))]),
+    ("docs/first_check.md", &[("examples", Repository("examples"))]),
+    ("docs/contract.md", &[("examples", Repository("examples"))]),
     (
         "docs/operators.md",
         &[
@@ -182,7 +177,12 @@ fn the_commands_of_the_documents_print_what_is_shown() {
                 .map(|line| line.strip_prefix(indent).unwrap_or(line).to_owned())
                 .collect();
             if let Some(file) = command.strip_prefix("cat ") {
-                fs::write(folder.path().join(file), expected.join("\n")).expect("a file");
+                let (file, text) = (folder.path().join(file), expected.join("\n"));
+                match fs::read_to_string(&file) {
+                    Ok(there) if there.trim_end() == text => {}
+                    Ok(there) => wrong.push(format!("{page}: {command} prints\n{there}\n")),
+                    Err(_) => fs::write(file, text).expect("a file"),
+                }
                 continue;
             }
             if NOT_RUN.iter().any(|not| command.starts_with(not)) {
@@ -234,4 +234,56 @@ fn dots_stand_for_lines_that_are_left_out() {
     ] {
         assert_eq!(agrees(&shown(text), printed), expected, "{text:?}");
     }
+}
+
+/// Blocks of these languages are text, or are run: `console` by the test above.
+const TEXT_OR_RUN: &[&str] = &["text", "console"];
+
+#[test]
+fn every_block_runs_or_says_why_not() {
+    let doctests = include_str!("../python/tests/test_docs.py");
+    let library = include_str!("../src/lib.rs");
+    let (mut blocks, mut wrong) = (0, Vec::new());
+    for page in pages().into_iter().chain(["docs/dim_or_shapes.md".to_owned()]) {
+        let text = fs::read_to_string(root().join(&page)).expect("a page");
+        let lines: Vec<&str> = text.lines().collect();
+        let mut at = 0;
+        while let Some(n) = lines[at..].iter().position(|line| line.starts_with("```")) {
+            let start = at + n;
+            let language = &lines[start][3..];
+            let length =
+                lines[start + 1..].iter().position(|line| *line == "```").expect("the end of a block");
+            let says_why = start > 0 && lines[start - 1].starts_with("<!-- not run: ");
+            let is_run = match language {
+                "python" => lines[start + 1].starts_with(">>> ") && doctests.contains(&format!("\"{page}\"")),
+                // By `service::page`.
+                "sh" if page == "docs/service.md" => !says_why,
+                // By rustdoc.
+                "rust" => library.contains(&format!("include_str!(\"../{page}\")")),
+                _ => TEXT_OR_RUN.contains(&language),
+            };
+            if is_run == says_why {
+                wrong.push(format!("{page}:{}: {language}", start + 1));
+            }
+            blocks += 1;
+            at = start + length + 2;
+        }
+    }
+    assert!(blocks > 40, "only {blocks} blocks were found");
+    assert!(wrong.is_empty(), "neither run nor marked with `<!-- not run: REASON -->`: {wrong:#?}");
+}
+
+#[test]
+fn links_beside_the_manual_lead_somewhere() {
+    let mut links = 0;
+    for page in ["README.md", "SKILL.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "python/README.md"] {
+        let text = fs::read_to_string(root().join(page)).expect("a page");
+        let folder = root().join(page).parent().expect("a folder").to_owned();
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            let file = link.split('#').next().expect("a path");
+            assert!(file.starts_with("http") || folder.join(file).exists(), "{page}: {link}");
+            links += 1;
+        }
+    }
+    assert!(links > 10, "only {links} links were found");
 }

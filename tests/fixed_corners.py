@@ -6,7 +6,7 @@
 needs torch. Every folder below a FOLDER that holds `program.pt2` and `truth.json` (with the fields `inputs` and `dynamic_shapes`) is a
 program. Archives without weights get weights of zeros. The exported module checks its guards and ranges when it is called, so a corner
 that runs is one that the program really takes; a call with the sizes of the example comes first, and programs that refuse that, because
-of the data, are left out. Figures: docs/reports.md.
+of the data, are left out. Figures: crates/check/MEASURED.md.
 """
 import argparse
 import io

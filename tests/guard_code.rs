@@ -18,13 +18,13 @@ fn program(name: &str) -> PathBuf {
 }
 
 /// The recorded runs by program.
-fn records() -> Vec<Json> {
+pub(crate) fn records() -> Vec<Json> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/runs.jsonl.gz");
     let lines = BufReader::new(GzDecoder::new(File::open(path).expect("the recorded runs"))).lines();
     lines.map(|line| serde_json::from_str(&line.expect("text")).expect("JSON")).collect()
 }
 
-fn guard_set(name: &str) -> Result<GuardSet, CheckError> {
+pub(crate) fn guard_set(name: &str) -> Result<GuardSet, CheckError> {
     let checker = Checker::read(name, &std::fs::read(program(name)).expect("a program")).expect("a program");
     let operators = Operators::new();
     let session = checker.session(&operators).expect("a session");
@@ -32,7 +32,7 @@ fn guard_set(name: &str) -> Result<GuardSet, CheckError> {
 }
 
 /// The inputs of a run by name: recorded shapes where none is given.
-fn inputs(set: &GuardSet, run: &Json) -> Option<Vec<Json>> {
+pub(crate) fn inputs(set: &GuardSet, run: &Json) -> Option<Vec<Json>> {
     let given = |name: &str| match &run["shapes"][name] {
         Json::Null => run["scalars"].get(name).cloned(),
         shape => Some(shape.clone()),
@@ -41,7 +41,7 @@ fn inputs(set: &GuardSet, run: &Json) -> Option<Vec<Json>> {
 }
 
 /// What the checker as data says of inputs.
-fn accepts(document: &Json, inputs: &[Json]) -> bool {
+pub(crate) fn accepts(document: &Json, inputs: &[Json]) -> bool {
     let size = |place: &Json, dim: &Json| -> Option<Int> {
         let names = document["inputs"].as_array()?;
         let at = names.iter().position(|input| input["name"] == *place)?;
@@ -155,14 +155,14 @@ fn suite() -> Suite {
 }
 
 /// Runs a command, and gives what it prints: one `0` or `1` for each call.
-fn answers(command: &mut Command) -> Vec<bool> {
+pub(crate) fn answers(command: &mut Command) -> Vec<bool> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8_lossy(&output.stdout).lines().map(|line| line == "1").collect()
 }
 
 /// Whether a compiler's complaint is none.
-fn compile(command: &mut Command) {
+pub(crate) fn compile(command: &mut Command) {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && said.is_empty(), "{command:?}: {said}");
@@ -280,7 +280,11 @@ fn what_a_language_lacks_is_said() {
 }
 
 /// A checker of numbers with these names, the program's symbols being called so too.
-fn checker_of(names: &[&str], program: &str, condition: impl Fn(&mut Pool, &[Expr]) -> Expr) -> GuardSet {
+pub(crate) fn checker_of(
+    names: &[&str],
+    program: &str,
+    condition: impl Fn(&mut Pool, &[Expr]) -> Expr,
+) -> GuardSet {
     let mut pool = Pool::new();
     let symbols: Vec<Expr> = names.iter().map(|name| pool.symbol(name)).collect();
     let variables = symbols.iter().enumerate().map(|(input, &e)| Variable {

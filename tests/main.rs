@@ -8,6 +8,8 @@ mod command;
 mod condition_texts;
 mod conformance;
 mod constants;
+#[cfg(feature = "cli")]
+mod contract_files;
 mod contracts;
 mod costs;
 mod coverage;
@@ -53,6 +55,8 @@ mod queries;
 mod reading;
 mod readings;
 mod recorded;
+#[cfg(feature = "cli")]
+mod reference;
 mod replay;
 mod report_schema;
 mod reports;

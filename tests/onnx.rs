@@ -125,3 +125,27 @@ fn a_model_without_weights_is_one_file_whatever_the_limit() {
     assert_ne!(status, 0);
     assert!(message.contains("--inline-bytes"), "{message}");
 }
+
+/// A program of a step on `x`, what `show --as onnx` says of it: the status, whether a model is written, and what is named.
+const STATUSES: &[(&str, i32, bool, &str)] = &[
+    ("r: \"f32[2, 3]\" = torch.ops.aten.relu.default(x)", 0, true, ""),
+    // Made of other operators, which have counterparts.
+    ("r: \"f32[2, 3]\" = torch.ops.aten.renorm.default(x, 2, 0, 1.0)", 0, true, ""),
+    ("r: \"f32[2, 3]\" = torch.ops.aten.bernoulli.default(x)", 1, true, "aten.bernoulli.default"),
+    ("r: \"f32[5, 2]\" = torch.ops.aten.view.default(x, [5, 2])", 1, false, "no model is written"),
+];
+
+#[test]
+fn models_that_onnxruntime_refuses_end_with_another_status() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (index, (step, status, is_written, named)) in STATUSES.iter().enumerate() {
+        let text = format!(
+            "class M(torch.nn.Module):\n    def forward(self, x: \"f32[2, 3]\"):\n        {step}\n        return (r,)\n"
+        );
+        let path = folder.path().join(format!("{index}.onnx"));
+        let arguments = ["show", "-", "--as", "onnx", "--output", path.to_str().expect("a path")];
+        let (code, _, complaint) = command::with_input(&arguments, &text);
+        assert_eq!((code, path.exists()), (*status, *is_written), "{step}: {complaint}");
+        assert!(complaint.contains(named) && complaint.is_empty() == named.is_empty(), "{step}: {complaint}");
+    }
+}

@@ -2,7 +2,7 @@
 """Has every verdict checked again by solvers that have nothing in common with sizewise.
 
     recheck.py --bin target/release/sizewise [--queries FILE.jsonl ...] [--programs FOLDER [--limit N]]
-               [--work FOLDER] [--seconds S] [--report docs/recheck.md]
+               [--work FOLDER] [--seconds S] [--report tests/recheck.md]
 
 sizewise writes each obligation as an SMT-LIB 2 file (`--emit-smt2`): ranges, assumptions and the negated goal. cvc5 and a Z3 newer than the
 one that sizewise links (both from PyPI: `pip install cvc5 z3-solver`) read the files. `implied` has to be unsatisfiable, `inconsistent`

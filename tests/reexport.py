@@ -7,7 +7,7 @@ needs torch. The modules are those of reexport_models.py, scripts/make_user_prog
 too wide: a named dimension from 0 (and one from 1 to 64) in each place that torch may make dynamic. Where sizewise finds that
 violated, the module is exported with the first fix as its dynamic_shapes. Then the exported module is called at the corners of
 the fixed spec: the least and the next size of each dimension, and one that is larger than the example. Where the fix leaves sizes to
-torch (Dim.AUTO), a corner runs if it does with some size there. Figures: docs/reports.md.
+torch (Dim.AUTO), a corner runs if it does with some size there. Figures: crates/check/MEASURED.md.
 """
 import argparse
 import collections

@@ -7,7 +7,7 @@ needs torch 2.15. Run are: the text of each fix, pasted below the spec that it c
 `spec init`, `spec widen` and `spec show`. They are of the programs in tests/data, and of each folder below a FOLDER that holds
 `program.pt2` and `truth.json` (with the field `dynamic_shapes`). Each program is checked under its own spec, and under specs that name
 each dynamic dimension and are too wide. The modules of tests/reexport.py are exported with each of these. Exits with status 1 if one does
-not run or is refused. Figures: docs/reports.md.
+not run or is refused. Figures: crates/check/MEASURED.md.
 """
 import argparse
 import collections

@@ -64,8 +64,6 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
             ("dot", 4),
             ("fill", 4),
             ("query", 4),
-            ("changed", 4),
-            ("report", 4),
             ("redeclare", 5),
             ("subject", 6),
         ],

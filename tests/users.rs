@@ -185,7 +185,7 @@ fn needs() -> Vec<Need> {
             "a derived dimension's root",
             "twice",
             json!({"x": [{"derived": "2*half", "root": dim("half", 1, 32)}], "y": [dim("half", 1, 32)]}),
-            vec!["half != 1"],
+            vec!["half >= 2"],
             "half = Dim('half', min=2, max=32)",
             free,
         ),

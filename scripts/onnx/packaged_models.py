@@ -60,6 +60,8 @@ USED = [
     (r"beats_tcn", [[[100, 81]]]),
     (r"chords|key", [[[300, 105]]]),
     (r"chroma", [[[100, 1575]]]),
+    (r"notes_cnn", [[[100, 144]]]),
+    (r"onsets_cnn", [[[100, 80, 3]]]),
     (r"bak_ovr|sig\.|model_v8|onet|rnet|nsfw|nmp|orinet|orientation|sim_model", [[[1], [1]]]),
 ]
 SIZES = [1, 2, 3, 4, 5, 7, 8, 12, 16, 24, 31, 32, 48, 64, 65, 96, 128, 160, 192, 224, 256, 320]

@@ -1,6 +1,6 @@
 """Writes the licences of all that is in the wheel: the crates that it is built of, and Z3.
 
-    python scripts/release/third_party.py ROOT > LICENSE-THIRD-PARTY
+python scripts/release/third_party.py ROOT > LICENSE-THIRD-PARTY
 """
 
 import json
@@ -15,7 +15,9 @@ TERMS = re.compile(r"(un)?licen[cs]e.*|copying.*|notice.*|copyright.*", re.IGNOR
 
 def linked(root: str) -> list[dict]:
     """The crates of others that the Python package links, in order."""
-    host = re.search(r"^host: (.*)$", subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout, re.M)[1]
+    host = re.search(
+        r"^host: (.*)$", subprocess.run(["rustc", "-vV"], capture_output=True, text=True, check=True).stdout, re.M
+    )[1]
     command = ["cargo", "metadata", "--format-version", "1", "--locked", "--filter-platform", host]
     data = json.loads(subprocess.run(command, capture_output=True, text=True, check=True, cwd=f"{root}/python").stdout)
     packages = {package["id"]: package for package in data["packages"]}
@@ -27,7 +29,10 @@ def linked(root: str) -> list[dict]:
             if dep["pkg"] not in seen and any(kind["kind"] is None for kind in dep["dep_kinds"]):
                 seen.add(dep["pkg"])
                 waiting.append(dep["pkg"])
-    return sorted((packages[one] for one in seen if packages[one]["source"]), key=lambda package: (package["name"], package["version"]))
+    return sorted(
+        (packages[one] for one in seen if packages[one]["source"]),
+        key=lambda package: (package["name"], package["version"]),
+    )
 
 
 def main(root: str) -> None:
@@ -40,7 +45,9 @@ def main(root: str) -> None:
         if not files:
             bare.append(f"{name}: {', '.join(package['authors']) or 'its authors'}, {package['repository']}")
         for path in files:
-            texts.setdefault(path.read_text(encoding="utf-8", errors="replace").strip(), []).append(f"{name}, {path.name}")
+            texts.setdefault(path.read_text(encoding="utf-8", errors="replace").strip(), []).append(
+                f"{name}, {path.name}"
+            )
     z3 = (pathlib.Path(__file__).parent / "z3_license.txt").read_text().strip()
     texts.setdefault(z3, []).append("Z3, the library beside the extension (MIT)")
     print("What this wheel has of others, and under which terms.\n")

@@ -50,7 +50,13 @@ def models(folder: pathlib.Path, broken: bool) -> None:
 
 def shell(line: str, cwd: pathlib.Path, env: dict[str, str]) -> subprocess.CompletedProcess:
     """As a step of a workflow runs: bash that ends at the first failure."""
-    return subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line], cwd=cwd, env=env, capture_output=True, text=True)
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", line],
+        cwd=cwd,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
 
 
 def try_manual(work: pathlib.Path, env: dict[str, str], wheel: str | None) -> None:
@@ -98,7 +104,10 @@ def try_action(work: pathlib.Path, env: dict[str, str], wheel: str | None) -> No
 def try_image(work: pathlib.Path, env: dict[str, str]) -> None:
     """What the image runs serves, and its check of health tells a service that lives from none."""
     text = (ROOT / "Dockerfile").read_text()
-    said = {name: json.loads(words) for name, words in re.findall(r"^(ENTRYPOINT|CMD|HEALTHCHECK [^\[\n]*CMD) (\[.*\])$", text, re.M)}
+    said = {
+        name: json.loads(words)
+        for name, words in re.findall(r"^(ENTRYPOINT|CMD|HEALTHCHECK [^\[\n]*CMD) (\[.*\])$", text, re.M)
+    }
     health = next(words for name, words in said.items() if name.startswith("HEALTHCHECK"))
     assert re.search(r"^USER [1-9][0-9]*$", text, re.M), "the image runs as root"
     tokens = work / "tokens.txt"
@@ -125,7 +134,11 @@ def main(wheel: str | None = None) -> None:
         env = dict(os.environ)
         if wheel:
             subprocess.run([sys.executable, "-m", "venv", work / "env"], check=True)
-            env |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(pathlib.Path(wheel).resolve().parent), "PATH": f"{work}/env/bin:{env['PATH']}"}
+            env |= {
+                "PIP_NO_INDEX": "1",
+                "PIP_FIND_LINKS": str(pathlib.Path(wheel).resolve().parent),
+                "PATH": f"{work}/env/bin:{env['PATH']}",
+            }
         try_manual(work, env, wheel)
         try_action(work, env, wheel)
         # The package has the command, and not the service.

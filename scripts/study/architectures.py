@@ -70,12 +70,17 @@ def architectures() -> dict[str, list[str]]:
     folders: dict[str, str] = {}
     for kind in sorted(kind for kind in found if kind in CONFIG_MAPPING):
         folders.setdefault(configuration_auto.model_type_to_module_name(kind), kind)
-    return {kind: found[kind] for kind in sorted(folders.values(), key=lambda kind: hashlib.sha256(kind.encode()).digest())}
+    return {
+        kind: found[kind] for kind in sorted(folders.values(), key=lambda kind: hashlib.sha256(kind.encode()).digest())
+    }
 
 
 def _layers_kept(values: dict[str, Any]) -> tuple[int, list[int]]:
     """How many layers there are, and which two stay: the first of each kind."""
-    count = next((values[name] for name in ("num_hidden_layers", "n_layer", "num_layers") if isinstance(values.get(name), int)), 0)
+    count = next(
+        (values[name] for name in ("num_hidden_layers", "n_layer", "num_layers") if isinstance(values.get(name), int)),
+        0,
+    )
     kinds = values.get("layer_types") or values.get("layers_block_type") or []
     firsts = [kinds.index(kind) for kind in dict.fromkeys(kinds)] if len(kinds) == count else []
     rest = [index for index in range(count) if index not in firsts]
@@ -233,7 +238,9 @@ def inputs_of(module: torch.nn.Module, shapes: dict[str, Any]) -> dict[str, torc
 def _images(config: Any) -> list[dict[str, tuple[int, ...]]]:
     vision = getattr(config, "vision_config", None) or config
     size = getattr(vision, "image_size", None) or 64
-    height, width = (size, size) if isinstance(size, int) else tuple(size)[:2] if isinstance(size, (list, tuple)) else (64, 64)
+    height, width = (
+        (size, size) if isinstance(size, int) else tuple(size)[:2] if isinstance(size, (list, tuple)) else (64, 64)
+    )
     channels = getattr(vision, "num_channels", None) or 3
     channels = channels if isinstance(channels, int) else 3
     sizes = dict.fromkeys([(height, width), (64, 64), (224, 224)])
@@ -250,7 +257,9 @@ def _mels(config: Any) -> int:
 
 def _vocabulary(config: Any) -> int:
     parts = [config, *(getattr(config, name, None) for name in ("text_config", "decoder"))]
-    sizes = [size for part in parts for size in [getattr(part, "vocab_size", None)] if isinstance(size, int) and size > 1]
+    sizes = [
+        size for part in parts for size in [getattr(part, "vocab_size", None)] if isinstance(size, int) and size > 1
+    ]
     return min(sizes, default=100)
 
 

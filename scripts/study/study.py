@@ -31,10 +31,20 @@ from typing import Any
 NAMED = ("batch", "sequence", "target", "frames")
 
 #: Sizes that a machine can run.
-MOST = {"batch": 8, "sequence": 4200, "target": 4200, "frames": 20000, "height": 512, "width": 512}
+MOST = {"batch": 8, "sequence": 4200, "target": 4200, "frames": 40000, "height": 512, "width": 512}
 
-#: The folders of specs: whether sizes have names, and whether they are bounded.
-SPECS = [("named", True, False), ("own_bounded", False, True), ("named_bounded", True, True)]
+#: Of sound, a machine can run more.
+LONG = {**MOST, "batch": 2, "frames": 1_400_000}
+
+#: The folders of specs: whether sizes have names, and their greatest sizes.
+SPECS: list[tuple[str, bool, dict[str, int]]] = [
+    ("named", True, {}),
+    *(
+        (f"{spec}_{kind}", spec == "named", most)
+        for spec in ("own", "named")
+        for kind, most in (("bounded", MOST), ("long", LONG))
+    ),
+]
 
 
 def alone(work: Callable[[], dict[str, Any]], seconds: int, result: Path) -> None:
@@ -53,7 +63,14 @@ def alone(work: Callable[[], dict[str, Any]], seconds: int, result: Path) -> Non
     status = os.waitpid(child, 0)[1]
     if os.WIFSIGNALED(status):
         late = os.WTERMSIG(status) == signal.SIGALRM
-        _write(result, {"stage": "late" if late else "killed", "error": f"signal {os.WTERMSIG(status)}", "seconds": round(time.time() - began, 2)})
+        _write(
+            result,
+            {
+                "stage": "late" if late else "killed",
+                "error": f"signal {os.WTERMSIG(status)}",
+                "seconds": round(time.time() - began, 2),
+            },
+        )
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
@@ -84,27 +101,32 @@ def export_one(folder: Path, form: str, kind: str, classes: list[str]) -> dict[s
             program = torch.export.export(small.module, (), small.inputs, dynamic_shapes=spec)
     except Exception as error:
         return {**data, "stage": "export", "error": f"{type(error).__name__}: {error}"[:2000]}
-    program_path = folder / form / f"{kind}.pt2"
-    torch.export.save(program, program_path.with_suffix(".part.pt2"))
-    program_path.with_suffix(".part.pt2").rename(program_path)
+    # Hidden until it is whole: `sizewise check` leaves such files out.
+    part = folder / form / f".{kind}.pt2"
+    torch.export.save(program, part)
+    part.rename(folder / form / f"{kind}.pt2")
     write_specs(folder, kind, small.names)
-    return {**data, "stage": "exported", "ranges": {str(symbol): str(found) for symbol, found in program.range_constraints.items()}}
+    return {
+        **data,
+        "stage": "exported",
+        "ranges": {str(symbol): str(found) for symbol, found in program.range_constraints.items()},
+    }
 
 
 def write_specs(folder: Path, kind: str, names: dict[str, dict[int, str]]) -> None:
     """The specs of `check`: what a user would write, and sizes that a machine can run."""
-    for spec, named, bounded in SPECS:
+    for spec, named, most in SPECS:
         (folder / spec).mkdir(exist_ok=True)
-        (folder / spec / f"{kind}.spec.py").write_text(spec_text(names, named, bounded))
+        (folder / spec / f"{kind}.spec.py").write_text(spec_text(names, named, most))
 
 
-def spec_text(names: dict[str, dict[int, str]], named: bool, bounded: bool) -> str:
+def spec_text(names: dict[str, dict[int, str]], named: bool, most: dict[str, int]) -> str:
     """A spec in which sizes of one kind have one name, or all are `Dim.AUTO`."""
     used = sorted({size for sizes in names.values() for size in sizes.values() if named and size in NAMED})
-    most = {size: f", max={MOST[size]}" if bounded else "" for size in MOST}
-    lines = [f'{size} = Dim("{size}", min=1{most[size]})' for size in used] + ["dynamic_shapes = {"]
+    lines = [f'{size} = Dim("{size}", min=1{f", max={most[size]}" if most else ""})' for size in used]
+    lines.append("dynamic_shapes = {")
     for name, sizes in names.items():
-        auto = {size: f"Dim.AUTO(max={MOST[size]})" if bounded else "Dim.AUTO" for size in MOST}
+        auto = {size: f"Dim.AUTO(max={most[size]})" if most else "Dim.AUTO" for size in MOST}
         dims = ", ".join(f"{dim}: {size if size in used else auto[size]}" for dim, size in sizes.items())
         lines.append(f'    "{name}": {{{dims}}},')
     return "\n".join([*lines, "}", ""])
@@ -122,9 +144,11 @@ def prepare() -> None:
     known = architectures()
     for kind in ("bert", "t5", "clip", "wav2vec2"):
         small = make(kind, known[kind])
+
     class Doubled(torch.nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
             return x * 2
+
     torch.export.export(Doubled(), (torch.ones(2),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
     del small
 
@@ -148,21 +172,40 @@ def check(folder: Path, form: str, sizewise: str) -> None:
     """The fleet command, under the programs' own ranges and under the specs."""
     from witnesses import large
 
-    for path in (folder / form).glob("*.pt2"):
+    for path in (folder / form).glob("[!.]*.pt2"):
         names = json.loads(path.with_suffix(".json").read_text())["names"]
-        write_specs(folder, path.stem, {name: {int(dim): size for dim, size in sizes.items()} for name, sizes in names.items()})
+        write_specs(
+            folder, path.stem, {name: {int(dim): size for dim, size in sizes.items()} for name, sizes in names.items()}
+        )
     for spec in ("own", "named"):
         output = folder / f"{form}.{spec}.jsonl"
         more = [] if spec == "own" else ["--specs", str(folder / spec)]
         began = time.time()
-        command = [sizewise, "check", str(folder / form), *more, "--jobs", "2", "--format", "jsonl", "--output", str(output)]
+        command = [
+            sizewise,
+            "check",
+            str(folder / form),
+            *more,
+            "--jobs",
+            "2",
+            "--format",
+            "jsonl",
+            "--output",
+            str(output),
+        ]
         done = subprocess.run(command, capture_output=True, text=True)
-        print(f"{form}, {spec}: status {done.returncode}, {time.time() - began:.1f} s: {done.stderr.strip()[-600:]}", flush=True)
+        print(
+            f"{form}, {spec}: status {done.returncode}, {time.time() - began:.1f} s: {done.stderr.strip()[-600:]}",
+            flush=True,
+        )
         # Where a witness is too large for this machine, a smaller one is asked for.
         lines = []
         for path in large(output):
-            asked = ["--spec", str(folder / f"{spec}_bounded" / f"{path.stem}.spec.py"), "--format", "jsonl"]
-            lines.append(subprocess.run([sizewise, "check", str(path), *asked], capture_output=True, text=True).stdout)
+            for kind in ("bounded", "long"):
+                asked = ["--spec", str(folder / f"{spec}_{kind}" / f"{path.stem}.spec.py"), "--format", "jsonl"]
+                lines.append(
+                    subprocess.run([sizewise, "check", str(path), *asked], capture_output=True, text=True).stdout
+                )
         (folder / f"{form}.{spec}_bounded.jsonl").write_text("".join(lines))
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
 from collections.abc import Callable
 from math import prod
 from pathlib import Path
 from typing import Any
 
-#: Elements of an input above which it is not made, and the memory of a run, in bytes.
-MOST_ELEMENTS, MEMORY = 1 << 20, 8 << 30
+#: Elements of an input above which it is not made, tokens and others, and the memory of a run, in bytes.
+MOST_TOKENS, MOST_ELEMENTS, MEMORY = 1 << 16, 1 << 23, 8 << 30
+
+#: The seconds of a run.
+SECONDS = 60
 
 #: How the checks begin that an exported module makes before it runs.
 REFUSALS = ("Guard failed", "Expected input", "Expected shape")
@@ -18,14 +22,20 @@ REFUSALS = ("Guard failed", "Expected input", "Expected shape")
 
 def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, Any]]]:
     """The violations of each program, with sizes that can be run where there are such."""
-    bounded = {report["path"]: report for report in _reports(folder / f"{form}.{spec}_bounded.jsonl")}
+    bounded: dict[str, list[dict[str, Any]]] = {}
+    for report in _reports(folder / f"{form}.{spec}_bounded.jsonl"):
+        bounded.setdefault(report["path"], []).extend(_violated(report))
     found = {}
     for report in _reports(folder / f"{form}.{spec}.jsonl"):
-        smaller = _violated(bounded[report["path"]]) if report["path"] in bounded else []
+        smaller = bounded.get(report["path"], [])
         chosen = []
         for guard in _violated(report):
             if not _small(guard["inputs"]):
-                same = [other for other in smaller if (other["expr"], other["node"]) == (guard["expr"], guard["node"]) and _small(other["inputs"])]
+                same = [
+                    other
+                    for other in smaller
+                    if (other["expr"], other["node"]) == (guard["expr"], guard["node"]) and _small(other["inputs"])
+                ]
                 guard = same[0] if same else guard
             chosen.append(guard)
         found[Path(report["path"]).stem] = chosen
@@ -34,7 +44,11 @@ def violations(folder: Path, form: str, spec: str) -> dict[str, list[dict[str, A
 
 def large(path: Path) -> list[Path]:
     """The programs of which a witness is too large to be run."""
-    return [Path(report["path"]) for report in _reports(path) if not all(_small(guard["inputs"]) for guard in _violated(report))]
+    return [
+        Path(report["path"])
+        for report in _reports(path)
+        if not all(_small(guard["inputs"]) for guard in _violated(report))
+    ]
 
 
 def _reports(path: Path) -> list[dict[str, Any]]:
@@ -46,7 +60,10 @@ def _violated(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _small(inputs: dict[str, list[int]] | None) -> bool:
-    return inputs is not None and all(isinstance(shape, list) and prod(shape) <= MOST_ELEMENTS for shape in inputs.values())
+    def fits(name: str, shape: Any) -> bool:
+        return isinstance(shape, list) and prod(shape) <= (MOST_TOKENS if "input_ids" in name else MOST_ELEMENTS)
+
+    return inputs is not None and all(fits(*one) for one in inputs.items())
 
 
 def run(folder: Path, form: str, seconds: int, alone: Callable[..., None]) -> None:
@@ -78,7 +95,10 @@ def run_one(folder: Path, form: str, kind: str, asked: dict[str, list[dict[str, 
     known: dict[str, tuple[str, str]] = {}
     for spec, guards in asked.items():
         for guard in guards:
-            one = {"spec": spec, **{name: guard[name] for name in ("shown", "cause", "consequence", "inputs", "works", "location")}}
+            one = {
+                "spec": spec,
+                **{name: guard[name] for name in ("shown", "cause", "consequence", "inputs", "works", "location")},
+            }
             one["program"] = one["module"] = "not run: too large" if guard["inputs"] else "not run: no witness"
             if _small(guard["inputs"]):
                 one["program"], one["module"] = _both(program, module, guard["inputs"], known)
@@ -88,7 +108,9 @@ def run_one(folder: Path, form: str, kind: str, asked: dict[str, list[dict[str, 
     return {"stage": "run", "runs": runs}
 
 
-def _both(program: Any, module: Any, shapes: dict[str, list[int]], known: dict[str, tuple[str, str]]) -> tuple[str, str]:
+def _both(
+    program: Any, module: Any, shapes: dict[str, list[int]], known: dict[str, tuple[str, str]]
+) -> tuple[str, str]:
     key = json.dumps(shapes)
     if key not in known:
         known[key] = (outcome(program, module, shapes), outcome(module, module, shapes))
@@ -100,12 +122,22 @@ def outcome(runs: Any, module: Any, shapes: dict[str, list[int]]) -> str:
     import torch
     from architectures import inputs_of
 
+    signal.signal(signal.SIGALRM, _late)
+    signal.alarm(SECONDS)
     try:
         with torch.no_grad():
             runs(**inputs_of(module, shapes))
+    except TimeoutError:
+        return "not run: time"
     except Exception as error:
         text = " ".join(str(error).split())
         if "can't allocate memory" in text or isinstance(error, MemoryError):
             return "not run: memory"
         return f"{'refuses' if text.startswith(REFUSALS) else 'fails'}: {type(error).__name__}: {text[:200]}"
+    finally:
+        signal.alarm(0)
     return "works"
+
+
+def _late(number: int, frame: Any) -> None:
+    raise TimeoutError

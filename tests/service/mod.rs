@@ -9,6 +9,7 @@ mod hosts;
 mod lanes;
 mod limits;
 mod openapi;
+mod page;
 mod problems;
 mod process;
 mod starting;

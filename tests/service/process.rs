@@ -41,6 +41,11 @@ impl Process {
         process
     }
 
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
     /// The next line of the log with a message that begins so.
     pub fn logged(&mut self, message: &str) -> Value {
         loop {

@@ -23,7 +23,6 @@ pub mod pt2;
 pub mod pytree;
 pub mod schema;
 pub mod signature;
-pub mod source;
 mod source_table;
 mod target;
 pub mod text;
@@ -46,6 +45,5 @@ pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Progr
 pub use provenance::{ModuleFrame, Provenance, SourceLocation};
 pub use pytree::{Container, Part, PathStep, TreeKey, TreeKind, TreeSpec};
 pub use signature::{InputSpec, OutputSpec, Signature};
-pub use source::SourceValue;
 pub use source_table::SourceTable;
 pub use target::{Target, TargetKind, WrappedOp, Wrapper};

@@ -1,7 +1,7 @@
 //! Models with what was found out about them: the shapes of values in `value_info`, conditions in `metadata_props`.
 //!
 //! Everything else stays byte for byte as it is in the file, fields that are not known here included.
-use crate::check::{Findings, Shapes, ShownSize, ShownValue};
+use crate::check::{Shapes, ShownSize, ShownValue};
 use crate::read::message::{
     Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeProto, TypeValue,
     ValueInfoProto,
@@ -10,6 +10,7 @@ use crate::read::{CONDITIONS, ReadError, is_text, message, wrong};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
+use sizewise_check::report::Report;
 use std::borrow::Cow;
 
 /// Numbers of fields of `ModelProto` and `GraphProto`.
@@ -116,7 +117,7 @@ fn declaration(name: &str, shown: &ShownValue, shapes: &Shapes) -> Option<ValueI
 ///
 /// # Errors
 /// When the file is no model.
-pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Findings) -> Result<Vec<u8>, ReadError> {
+pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Report) -> Result<Vec<u8>, ReadError> {
     let bytes = binary(bytes)?;
     let damaged = || wrong("the file", "a damaged ONNX model");
     let model = fields(&bytes).ok_or_else(damaged)?;
@@ -128,9 +129,9 @@ pub fn fill(bytes: &[u8], shapes: &Shapes, report: &Findings) -> Result<Vec<u8>,
             _ => out.extend_from_slice(field.whole),
         }
     }
-    if !report.conditions.is_empty() {
-        let lines: Vec<&str> = report.conditions.iter().map(|condition| condition.expr.as_str()).collect();
-        let entry = StringStringEntryProto { key: CONDITIONS.to_owned(), value: lines.join("\n") };
+    if !report.minimal_guards.is_empty() {
+        let value = report.minimal_guards.join("\n");
+        let entry = StringStringEntryProto { key: CONDITIONS.to_owned(), value };
         push(&mut out, METADATA, &entry.encode_to_vec());
     }
     Ok(out)

@@ -1,6 +1,5 @@
 //! ONNX models: written from exported programs, read, and checked with the shapes of their operators.
 
-mod changed;
 pub mod check;
 pub mod dot;
 pub mod fill;
@@ -10,7 +9,6 @@ pub mod proto;
 pub mod query;
 pub mod read;
 pub mod redeclare;
-pub mod report;
 pub mod shape;
 pub mod subject;
 pub mod text;

@@ -32,18 +32,20 @@ fn is_known(model: &Model, name: &str) -> Result<(), Refusal> {
     Err(Refusal::invalid(format!("no input is named `{name}`; there are {needed}")))
 }
 
-/// Answers a request of `sizewise eval`: what happens to inputs of given sizes, with values where they are given. `scalars`
-/// are values of inputs without dimensions, which have no sizes to give.
-///
-/// # Errors
-/// When the request is malformed.
-pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
-    only(request, &["id", "shapes", "values", "scalars"])?;
-    let wrong = |what: &str| Refusal::invalid(format!("expected {what}"));
+/// The sizes that are given, by input.
+type SizesGiven = FxHashMap<String, Vec<i64>>;
+/// What else is given of inputs.
+type FilledGiven = FxHashMap<String, Filled>;
+
+fn wrong(what: &str) -> Refusal {
+    Refusal::invalid(format!("expected {what}"))
+}
+
+/// The sizes of inputs, and of the tensors of sequences.
+fn shapes_of(model: &Model, own: &[Input], request: &Fields) -> Result<(SizesGiven, FilledGiven), Refusal> {
     let given = request.get("shapes").and_then(Json::as_object);
     let given = given.ok_or_else(|| wrong("`shapes`, an object of lists of sizes"))?;
-    let (mut sizes, mut filled): (FxHashMap<_, _>, FxHashMap<String, Filled>) = Default::default();
-    let own = inputs(model);
+    let (mut sizes, mut filled): (SizesGiven, FilledGiven) = Default::default();
     for (name, json) in given {
         is_known(model, name)?;
         let input = own.iter().find(|input| input.name == *name);
@@ -65,6 +67,16 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
             }
         };
     }
+    Ok((sizes, filled))
+}
+
+/// The values of inputs; those without dimensions have no sizes to give.
+fn values_of(
+    model: &Model,
+    own: &[Input],
+    request: &Fields,
+    (sizes, filled): (&mut SizesGiven, &mut FilledGiven),
+) -> Result<(), Refusal> {
     let number = |json: &Json| json.as_f64().or_else(|| json.as_bool().map(|b| f64::from(u8::from(b))));
     let values = |field: &str| request.get(field).and_then(Json::as_object).into_iter().flatten();
     for (name, value) in values("scalars") {
@@ -99,8 +111,25 @@ pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
         }
         filled.insert(name.clone(), value);
     }
-    let is_given = |input: &&Input| !sizes.contains_key(&input.name) && !filled.contains_key(&input.name);
-    if let Some(input) = own.iter().find(is_given) {
+    Ok(())
+}
+
+/// Answers a request of `sizewise eval`: what happens to inputs of given sizes, with values where they are given. `scalars`
+/// are values of inputs without dimensions, which have no sizes to give.
+///
+/// # Errors
+/// When the request is malformed.
+pub fn answer(model: &Model, request: &Fields) -> Result<Fields, Refusal> {
+    only(request, &["id", "shapes", "values", "scalars"])?;
+    let own = inputs(model);
+    let (mut sizes, mut filled) = shapes_of(model, &own, request)?;
+    values_of(model, &own, request, (&mut sizes, &mut filled))?;
+    let is_missing = |input: &&Input| {
+        let takes_more = input.is_sequence || input.held.is_some();
+        !sizes.contains_key(&input.name)
+            && (input.is_tensor || takes_more && !filled.contains_key(&input.name))
+    };
+    if let Some(input) = own.iter().find(is_missing) {
         return Err(Refusal::invalid(format!("no sizes are given for the input `{}`", input.name)));
     }
     let mut fields = Fields::new();

@@ -1,13 +1,12 @@
 //! What a file holds, an exported program or an ONNX model, and the questions that are asked of either: the one place
 //! where commands, the service and Python tell them apart.
 use crate::check::{
-    Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set, shapes,
-    side, side_of_spec, widen,
+    Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set,
+    outline as model_outline, report, shapes, side, side_of_spec, widen,
 };
 use crate::query;
 use crate::read::{self, Model, is_model};
 use crate::redeclare::redeclare;
-use crate::report;
 use crate::walk::{Input, inputs};
 use prost::bytes::Bytes;
 use sizewise_check::check::{CheckError, Checker, Evaluator, Widest, outline};
@@ -187,7 +186,7 @@ impl Subject {
             Subject::Model(file) => file.undeclared(operators)?,
         };
         let started = Instant::now();
-        let mut report = report::report(&file.model, &file.name, &file.bytes, spec, budget);
+        let mut report = report(&file.model, &file.name, &file.bytes, spec, budget);
         let phases = [("read", file.reading), ("check", started.elapsed())];
         report.timings = phases.map(|(phase, time)| (phase.to_owned(), time.as_secs_f64())).into();
         Ok(report)
@@ -208,7 +207,7 @@ impl Subject {
     pub fn outline(&self) -> GraphView {
         match self {
             Subject::Program(checker) => outline(checker.program()),
-            Subject::Model(file) => report::outline(&file.model, &shapes(&file.model)),
+            Subject::Model(file) => model_outline(&file.model, &shapes(&file.model)),
         }
     }
 

@@ -1,7 +1,7 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
 use super::obligation::NO_DATA_THERE;
 use crate::report::{
-    Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, dimensions, origin,
+    Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, dimensions, origin,
 };
 use sizewise_env::Clause;
 
@@ -39,29 +39,24 @@ pub(super) fn advise(report: &mut Report) {
     report.help = help;
 }
 
-/// What to do about sizes that are numbers in the program.
+/// What to do about sizes that the code reads as numbers.
 fn read_as_numbers(report: &Report) -> Option<String> {
     let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
-    let mut is_needed = false;
-    let mut read = Vec::new();
-    for guard in errors.filter(|guard| guard.cause == Cause::Record) {
-        let Some((size, value)) = guard.shown.split_once(" == ") else { continue };
-        let is_number = value.bytes().all(|c| c.is_ascii_digit()) && !matches!(value, "0" | "1");
-        if is_number && !size.contains([' ', '(']) {
-            read.push(size);
-            is_needed |= guard.node.is_some();
-        }
-    }
-    let (names, they, are) = match read.as_slice() {
+    let read = errors.filter_map(|guard| {
+        let (size, value) = guard.shown.split_once(" == ")?;
+        let is_number = value.len() > 1 || !matches!(value, "0" | "1");
+        let is_read = guard.cause == Cause::Record && guard.traced == Traced::First && is_number;
+        (is_read && !size.contains([' ', '(']) && value.bytes().all(|c| c.is_ascii_digit())).then_some(size)
+    });
+    let sizes: Vec<&str> = read.collect();
+    let (names, they, are) = match sizes.as_slice() {
         [] => return None,
         [size] => ((*size).to_owned(), "it", "is a number"),
         [sizes @ .., last] => (format!("{} and {last}", sizes.join(", ")), "them", "are numbers"),
     };
-    // An operator that needs the number has it of a weight, or of what was read before.
-    let where_not = if is_needed { "where no weight, buffer or constant asks for that, " } else { "" };
     Some(format!(
-        "{names} {are} in the program; {where_not}the code, or a library that it calls, reads or compares {they} while it is traced \
-         (int(), range(), a layer that loops over steps): an export keeps dynamic what is used as a size only"
+        "{names} {are} in the program: the code, or a library that it calls, reads or compares {they} while it is traced (int(), \
+         range(), a layer that loops over steps); an export keeps dynamic what is used as a size only"
     ))
 }
 
@@ -142,6 +137,12 @@ fn settled_by(report: &Report, guard: &GuardReport) -> Option<String> {
     }
     if ran_out {
         return Some(format!("a larger budget (--budget 10), or {}", narrower(report, guard, true)));
+    }
+    if reason.contains("takes the inputs of the counterexample") {
+        let narrower = narrower(report, guard, false);
+        return Some(format!(
+            "{narrower} under which it holds; where it does not, the program was seen to run"
+        ));
     }
     if guard.witness.is_some() || reason.contains("counterexample") {
         return Some(format!("{} that leaves out where it is false", narrower(report, guard, false)));

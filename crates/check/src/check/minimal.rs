@@ -31,7 +31,7 @@ const MAX_ROOTS: usize = 16;
 
 /// Which of the conditions follow from the facts and the others. `broken` says of some assignments that satisfy the
 /// facts which of the conditions they break; `None` is not known.
-pub(super) fn consequences(
+pub fn consequences(
     pool: &mut Pool,
     facts: &Facts,
     conditions: &[Expr],

@@ -256,27 +256,37 @@ impl Prover<'_, '_> {
         out
     }
 
-    fn premise(&self, pool: &mut Pool, facts: &Facts, premise: &Premise) -> String {
+    fn premise(&self, pool: &Pool, facts: &Facts, premise: &Premise) -> String {
         let name = |s: Symbol| match self.assumptions.names.get(&s) {
             Some(name) => name.clone(),
             None => pool.symbol_name(s).to_string(),
         };
-        let bounds = |s: Symbol| facts.ranges().find(|(symbol, ..)| *symbol == s);
-        match premise {
-            Premise::Fact(id) => match facts.conditions().get(id.0 as usize) {
-                Some(&e) => text::print::python(pool, e, &name),
-                None => String::new(),
-            },
-            Premise::Lower(s) => match bounds(*s).and_then(|(_, lower, _)| lower.cloned()) {
-                Some(lower) => format!("{} >= {lower}", name(*s)),
-                None => name(*s),
-            },
-            Premise::Upper(s) => match bounds(*s).and_then(|(.., upper)| upper.cloned()) {
-                Some(upper) => format!("{} <= {upper}", name(*s)),
-                None => name(*s),
-            },
-            Premise::Nonzero(e) => format!("{} != 0", text::print::python(pool, *e, &name)),
-        }
+        shown_premise(pool, facts, premise, &name)
+    }
+}
+
+/// A fact that a proof rests on, in the user's names.
+pub fn shown_premise(
+    pool: &Pool,
+    facts: &Facts,
+    premise: &Premise,
+    name: &dyn Fn(Symbol) -> String,
+) -> String {
+    let bounds = |s: Symbol| facts.ranges().find(|(symbol, ..)| *symbol == s);
+    match premise {
+        Premise::Fact(id) => match facts.conditions().get(id.0 as usize) {
+            Some(&e) => text::print::python(pool, e, &name),
+            None => String::new(),
+        },
+        Premise::Lower(s) => match bounds(*s).and_then(|(_, lower, _)| lower.cloned()) {
+            Some(lower) => format!("{} >= {lower}", name(*s)),
+            None => name(*s),
+        },
+        Premise::Upper(s) => match bounds(*s).and_then(|(.., upper)| upper.cloned()) {
+            Some(upper) => format!("{} <= {upper}", name(*s)),
+            None => name(*s),
+        },
+        Premise::Nonzero(e) => format!("{} != 0", text::print::python(pool, *e, &name)),
     }
 }
 

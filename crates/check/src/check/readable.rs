@@ -7,6 +7,8 @@ use sizewise_expr::range::{Domain, DomainTable};
 use sizewise_expr::{Expr, Func, Int, Pool};
 use sizewise_solve::Facts;
 
+/// Of greater divisors residues are not listed.
+const MAX_DIVISOR: i64 = 256;
 /// Of more parts it is not asked which follow from others.
 const MAX_COMPARED: usize = 16;
 
@@ -41,7 +43,8 @@ impl Reader<'_> {
                 self.open_cases(func, &parts)
             }
             (Func::NotPositive, &[p]) => {
-                let simpler = self.divisible(p).or_else(|| self.of_quotient(p));
+                let simpler =
+                    self.divisible(p).or_else(|| self.of_residues(p)).or_else(|| self.of_quotient(p));
                 simpler.unwrap_or(e)
             }
             (Func::IsZero, &[p]) => {
@@ -202,6 +205,41 @@ impl Reader<'_> {
         if neutral { self.pool.and(&open) } else { self.pool.or(&open) }
     }
 
+    /// For a bounded remainder that one or two residues satisfy, or all but one: `a % k != 0` for `(-a) % k >= 1`.
+    fn of_residues(&mut self, p: Expr) -> Option<Expr> {
+        let poly = self.pool.poly(p);
+        let [(remainder, factor)] = poly.terms.as_slice() else { return None };
+        let &[a, k] = self.pool.as_func(*remainder, Func::Mod)? else { return None };
+        let divisor = self.pool.as_int(k)?.to_i64().filter(|k| (2..=MAX_DIVISOR).contains(k))?;
+        let is_allowed = |r: &i64| !(&poly.constant + &(factor * &Int::from(*r))).is_positive();
+        let allowed: Vec<i64> = (0..divisor).filter(is_allowed).collect();
+        let missing = (0..divisor).find(|r| !is_allowed(r))?;
+        let of = self.pool.poly(a);
+        let signed = of.terms.iter().all(|(_, factor)| factor.is_negative());
+        let base = self.pool.int(of.constant.clone());
+        let base = self.pool.sub(a, base);
+        let base = if signed { self.pool.neg(base) } else { base };
+        let added = of.constant.modulo(&Int::from(divisor))?.to_i64()?;
+        let mut is = |r: i64| {
+            let rest = if signed { added - r } else { r - added };
+            let rest = self.pool.int(rest.rem_euclid(divisor));
+            let remainder = self.pool.modulo(base, k);
+            self.pool.eq(remainder, rest)
+        };
+        match allowed.as_slice() {
+            &[r] => Some(is(r)),
+            _ if allowed.len() as i64 == divisor - 1 => {
+                let equal = is(missing);
+                Some(self.pool.not(equal))
+            }
+            &[r, s] if signed || added != 0 => {
+                let equal = [is(r), is(s)];
+                Some(self.pool.or(&equal))
+            }
+            _ => None,
+        }
+    }
+
     /// For a remainder that is at most 0: `a % k == 0`, without a sign before `a`, or `a % k == r` for a sum with a number.
     fn divisible(&mut self, p: Expr) -> Option<Expr> {
         let &[a, k] = self.pool.as_func(p, Func::Mod)? else { return None };
@@ -230,6 +268,12 @@ mod tests {
             ("Mod(-a, 4) <= 0", "Eq(Mod(a, 4), 0)"),
             ("Eq(Mod(-a, 4), 0)", "Eq(Mod(a, 4), 0)"),
             ("Mod(-a, b) <= 0", "Mod(-a, b) <= 0"),
+            ("Mod(-a, 8) >= 1", "Ne(Mod(a, 8), 0)"),
+            ("Mod(a + 1, 4) >= 1", "Ne(Mod(a, 4), 3)"),
+            ("Mod(a, 4) >= 2", "Mod(a, 4) >= 2"),
+            ("Mod(a, 4) >= 3", "Eq(Mod(a, 4), 3)"),
+            ("Mod(a + 7, 8) >= 6", "Or(Eq(Mod(a, 8), 0), Eq(Mod(a, 8), 7))"),
+            ("Mod(5 - a, 8) <= 1", "Or(Eq(Mod(a, 8), 4), Eq(Mod(a, 8), 5))"),
             ("Eq(Mod(a + 1, 2), 0)", "Eq(Mod(a, 2), 1)"),
             ("Eq(Mod(a + 2*b - 3, 8), 0)", "Eq(Mod(a + 2*b, 8), 3)"),
             ("Eq(Mod(5 - a, 8), 0)", "Eq(Mod(a, 8), 5)"),

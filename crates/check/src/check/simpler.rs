@@ -1,111 +1,24 @@
-//! Violated conditions in their simplest form: `t % 2 == 0` for `(t + 1) // 2 == t // 2`.
+//! Conditions in their simplest form: `t % 2 == 0` for `(t + 1) // 2 == t // 2`.
 //!
-//! The sizes at which a condition holds are tried; what they look like (multiples, a bound) is a guess, which is shown only
-//! if it is proved to be the same condition.
-use super::examine::Examination;
-use super::readable;
-use super::summary;
-use crate::report::{ConditionKind, GuardVerdict};
-use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
-use sizewise_solve::{Budget, Compiled, Facts, decide, quickly, simplify};
+//! What the engine does not find is guessed: the sizes at which a condition holds are tried, and what they look like (multiples, a
+//! bound) is taken only if it is proved to be the same condition.
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
+use sizewise_solve::{Budget, Compiled, Facts, decide, simplify};
 use std::collections::BTreeSet;
 
-/// Shorter conditions without quotients are simple enough.
-const MAX_SIMPLE: usize = 16;
-/// The most conditions that are put simply.
-const MAX_CONDITIONS: usize = 12;
 /// How many sizes are tried of one size alone, and of each of two.
 const TRIED: [i64; 2] = [240, 40];
 /// Multiples of more are not looked for.
 const MAX_FACTOR: i64 = 256;
 
-impl Examination<'_, '_> {
-    /// Shows the violated conditions in their simplest form, where the bounds among them hold.
-    pub(super) fn put_simply(&mut self, base: &ShapeEnv) {
-        let violated: Vec<usize> = (0..self.report.guards.len())
-            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
-            .collect();
-        let is_bound = |e: Expr| {
-            let sum = base.pool.as_func(e, Func::NotPositive);
-            sum.is_some_and(|sum| {
-                base.pool.poly(sum[0]).terms.iter().all(|(t, _)| base.pool.as_symbol(*t).is_some())
-            })
-        };
-        let mut pool = base.pool.clone();
-        let mut facts = base.known_facts().clone();
-        // Those that are errors of their own: what follows from others is not shown.
-        let shown = violated.iter().zip(&self.violated).filter(|(i, _)| !self.report.guards[**i].follows);
-        let bounds: Vec<Expr> = shown.map(|(_, o)| o.condition).filter(|&e| is_bound(e)).collect();
-        for &bound in &bounds {
-            facts.assume(&mut pool, bound);
-        }
-        let long = |i: &usize| {
-            let guard = &self.report.guards[*i];
-            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(', '*']);
-            !guard.follows && (is_long || guard.shown.contains('/') || guard.shown.contains("!="))
-        };
-        let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
-        let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
-        for (i, condition) in open {
-            let simple = simpler(&mut pool, &facts, &bounds, condition);
-            // A bound says no more than itself under the bounds.
-            let shorter = |pool: &mut Pool| match bounds.contains(&condition) {
-                true => condition,
-                false => simplify(pool, &mut facts.clone(), condition, &Budget::small()),
-            };
-            let simple = simple.unwrap_or_else(|| shorter(&mut pool));
-            if self.holds_in_example(&pool, i, simple) {
-                // The other errors' bounds exclude this example, so that it says nothing of the simple form.
-                continue;
-            }
-            let shown = summary::shown_in(self.assumptions, &pool, readable(&pool, &facts, simple));
-            if shown.chars().count() < self.report.guards[i].shown.chars().count() || is_bound(simple) {
-                self.report.guards[i].shown = shown;
-                self.simple.push((i, simple));
-            }
-        }
-    }
-
-    /// Bounds that only the trace asks for, and that follow from the simplest form of another error, are no errors of their
-    /// own: of `n >= 3` and `n >= 5` the second is shown.
-    pub(super) fn weaker_bounds(&mut self) {
-        let violated = (0..self.report.guards.len())
-            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
-            .zip(self.violated.iter().map(|o| o.condition));
-        let mut pool = self.assumptions.env.pool.clone();
-        let weaker: Vec<usize> = violated
-            .filter(|&(i, bound)| {
-                let guard = &self.report.guards[i];
-                let is_traced =
-                    guard.node.is_none() && !guard.follows && guard.kind != ConditionKind::Runtime;
-                is_traced
-                    && self.simple.iter().any(|&(other, simple)| {
-                        let mut facts = self.assumptions.env.known_facts().clone();
-                        other != i && {
-                            facts.assume(&mut pool, simple);
-                            quickly(&mut pool, &mut facts, bound) == Some(true)
-                        }
-                    })
-            })
-            .map(|(i, _)| i)
-            .collect();
-        for i in weaker {
-            self.report.guards[i].follows = true;
-        }
-    }
-}
-
-impl Examination<'_, '_> {
-    /// Whether a condition holds in the example that breaks another one, or has no value there.
-    fn holds_in_example(&self, pool: &Pool, at: usize, condition: Expr) -> bool {
-        let witness = self.report.guards[at].witness.as_ref();
-        let value = |s: Symbol| {
-            let number = witness?.get(pool.symbol_name(s))?;
-            number.to_string().trim_matches('"').parse::<Int>().ok().map(Value::Int)
-        };
-        pool.eval(condition, value).map_or(true, |value| value.as_bool())
-    }
+/// The simplest condition that was found which is the same wherever the facts hold: `n == 2` for `n*m == 2*m`, `h % 4 == 0`
+/// for `4*(h//4) == h`. True, if the facts imply it.
+pub fn simplest(pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Expr {
+    let simple = simplify(pool, facts, condition, &Budget::small());
+    let is_quotient = |e: &Expr| pool.as_func(*e, Func::FloorDiv).is_some();
+    let of_quotients = pool.reachable(&[simple]).iter().any(is_quotient);
+    let simple = of_quotients.then(|| simpler(pool, facts, &[], simple)).flatten().unwrap_or(simple);
+    if pool.as_bool(simple) == Some(false) { condition } else { simple }
 }
 
 /// A simpler condition that is the same under the facts, of which these are bounds.
@@ -157,6 +70,12 @@ fn product(sizes: &[Vec<i64>]) -> Vec<Vec<i64>> {
 
 /// What the sizes at which a condition holds have in common, and those at which it fails have not.
 fn guess(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[Vec<i64>]) -> Option<Expr> {
+    if let ([symbol], [only]) = (symbols, holds)
+        && fails.len() > 1
+    {
+        let (e, size) = (pool.symbol_expr(*symbol), pool.int(only[0]));
+        return Some(pool.eq(e, size));
+    }
     if fails.is_empty() || holds.len() < 2 {
         return None;
     }
@@ -225,6 +144,8 @@ mod tests {
             ("Eq(2*b*(t//2), b*t)", Some("t % 2 == 0")),
             ("Ne(2*(t//2), t)", Some("t % 2 != 0")),
             ("t//5 >= 7", Some("t >= 35")),
+            ("Eq(6*(t//6), 6)", None),
+            ("And(Eq(t//2, 6), Eq(Mod(t, 2), 0))", Some("t == 12")),
             ("Ne(b*(t//2) + b, 5*(t//2) + 5)", Some("b != 5")),
             ("Eq(16*(h//4)*(t//4), h*t)", Some("h % 4 == 0 and t % 4 == 0")),
             // It holds of no multiples alone, and of no range.

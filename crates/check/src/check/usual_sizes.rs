@@ -18,7 +18,7 @@ const MAX_SYMBOLS: usize = 12;
 type Sizes = FxHashMap<Symbol, Int>;
 
 /// Sizes for these symbols, the others having those of `known`, under which all facts hold; `None` if none are found.
-pub(super) fn usual_sizes(
+pub fn usual_sizes(
     pool: &mut Pool,
     facts: &Facts,
     symbols: &[Symbol],

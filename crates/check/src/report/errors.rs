@@ -110,7 +110,7 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
         return format!("{allows} {}, where no data pass the program's own checks", visible(&there));
     }
     let is_sentence =
-        guard.because.first() != Some(&guard.shown) && !guard.shown.contains(['=', '<', '>', '%']);
+        guard.clause.as_ref() != Some(&guard.shown) && !guard.shown.contains(['=', '<', '>', '%']);
     if report.program.onnx.is_some() && is_sentence {
         let any = if report.assumed == Assumed::Spec { " that your spec allows" } else { "" };
         return match report.has("nothing-works") {

@@ -74,7 +74,8 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
             "the example has this size, and torch.export makes sizes 0 and 1 static"
         }
         Cause::Record if is_number(&guard.shown) => {
-            "the trace made this size a number: the code, or a library that it calls, reads it (int(), range(), len()) or compares it"
+            "the trace made this size a number: the code, or a library that it calls, reads it (int(), range(), len()), or compares it \
+             with another size"
         }
         Cause::Record if guard.shown.contains("==") => {
             "an operator needs these sizes to agree, or the code compares them"

@@ -1,7 +1,10 @@
 //! What data decide, and what conditions on sizes leave out.
-use super::{Data, NoGuards, ShownSize, Verdict, check, evaluate, guard_set, guarded_shapes};
+use super::conditions::Data;
+use super::said::{Said, is_on_sizes};
+use super::{NoGuards, ShownSize, check, evaluate, guard_set, guarded_shapes};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
+use sizewise_check::report::{GuardVerdict, Outcome as Verdict, Report};
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");
@@ -47,7 +50,7 @@ fn numbers_that_may_wrap_around_are_not_followed() {
 fn elements_of_inputs_may_be_anything() {
     for (graph, verdict, violated) in [
         // Indices of 0 are within every size.
-        ("g (float[A,8] a, int64[I] i) => (float[I,8] g) { g = Gather(a, i) }", Verdict::Unknown, vec![]),
+        ("g (float[A,8] a, int64[I] i) => (float[I,8] g) { g = Gather(a, i) }", Verdict::Ok, vec![]),
         // As many sizes as the input has elements.
         (
             "g (float[a,b] x, float[c] y, int64[k] s) => (r, z) { r = Reshape(x, s) z = Add(x, y) }",
@@ -62,13 +65,14 @@ fn elements_of_inputs_may_be_anything() {
     ] {
         let report = check(&model(graph));
         assert_eq!(report.verdict, verdict, "{graph}\n{report:?}");
-        let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
-        assert_eq!(shown, violated, "{graph}");
-        assert_eq!(report.conditions.len(), violated.len(), "{graph}: {report:?}");
-        assert!(!report.is_complete(), "{graph}");
+        assert_eq!(report.shown(), violated, "{graph}");
+        assert_eq!(report.needed().len(), violated.len(), "{graph}: {report:?}");
+        assert!(!report.needs.as_ref().expect(graph).conditions_complete, "{graph}");
         // What stays open is said in the words of what is left to run time.
-        let left: Vec<&str> = report.run_time.iter().map(|left| left.condition.shown.as_str()).collect();
-        for (open, reason) in report.undecided.iter().filter(|(open, _)| open.op == "Gather") {
+        let left: Vec<&str> = report.runtime_asserts.iter().map(|left| left.expr.as_str()).collect();
+        let open = report.with(GuardVerdict::Unknown).into_iter();
+        for open in open.filter(|open| open.op.as_deref() == Some("Gather")) {
+            let reason = open.reason.as_deref().unwrap_or_default();
             assert!(
                 left.contains(&open.shown.as_str()) && reason.contains("run time"),
                 "{graph}: {report:?}"
@@ -85,8 +89,9 @@ fn a_branch_that_data_choose_and_that_refuses_sizes_is_violated() {
             "g (bool c, float[a] x, float[b] y) => (z) {{ z = If(c)<then_branch {then}, else_branch {other}> }}"
         );
         let report = check(&model(&graph));
-        let found: Vec<_> = report.violations.iter().map(|v| (v.condition.op.as_str(), v.data)).collect();
-        assert_eq!(found, [("Add", Some(data))], "{report:?}");
+        let model = model(&graph);
+        let found: Vec<_> = report.violated().iter().map(|v| (v.op.as_deref(), v.values.clone())).collect();
+        assert_eq!(found, [(Some("Add"), Some(data.elements(&model)))], "{report:?}");
         assert_eq!(report.verdict, Verdict::Violated);
     }
 }
@@ -96,7 +101,7 @@ fn an_index_on_a_branch_is_left_to_run_time() {
     let graph = "g (bool c, int64[1] i, float[a] x) => (z) { z = If(c)<then_branch = t () => (p) { p = Gather(x, i) }, \
                  else_branch = e () => (q) { o = Constant<value_ints = [0]>() q = Gather(x, o) }> }";
     let report = check(&model(graph));
-    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Ok, 1), "{report:?}");
 }
 
 #[test]
@@ -107,8 +112,8 @@ fn outputs_that_some_data_make_otherwise_than_declared_are_wrong() {
          z = If(c)<then_branch = t () => (p) { p = Identity(x) }, else_branch = e () => (q) { q = Reshape(x, o) }> }",
     ] {
         let report = check(&model(graph));
-        assert!(report.wrong_outputs.iter().all(|wrong| wrong.data.is_some()), "{report:?}");
-        assert_eq!((report.verdict, report.wrong_outputs.len()), (Verdict::Violated, 1), "{report:?}");
+        assert!(report.mismatches.iter().all(|wrong| wrong.values.is_some()), "{report:?}");
+        assert_eq!((report.verdict, report.mismatches.len()), (Verdict::Violated, 1), "{report:?}");
     }
 }
 
@@ -130,13 +135,14 @@ fn conditions_that_are_not_complete_say_so() {
                  e = SequenceEmpty<dtype = 1>() c = Equal(p, p) q = Loop(n, c, e)<body = r (int64 i, bool on, seq(float[a,b]) v) \
                  => (bool go, seq(float[a,b]) w) { go = Identity(on) w = SequenceInsert(v, x) }> z = SequenceAt(q, p) }";
     let report = check(&model(graph));
-    assert_eq!((report.verdict, report.is_complete()), (Verdict::Violated, false), "{report:?}");
-    assert!(report.violations.iter().all(|violation| !violation.condition.on_sizes), "{report:?}");
+    let is_complete = |report: &Report| report.needs.as_ref().is_some_and(|needs| needs.conditions_complete);
+    assert_eq!((report.verdict, is_complete(&report)), (Verdict::Violated, false), "{report:?}");
+    assert!(report.violated().into_iter().all(|violation| !is_on_sizes(violation)), "{report:?}");
     let refused = guard_set(&model(graph), "m").err().expect("no checker");
     assert!(matches!(&refused, NoGuards::Incomplete { node, .. } if node == "z"), "{refused}");
     let graph = "g (float[a,b] x, float[c] y) => (z) { z = Add(x, y) }";
     let report = check(&model(graph));
-    assert!(report.is_complete() && report.violations.iter().all(|v| v.condition.on_sizes), "{report:?}");
+    assert!(is_complete(&report) && report.violated().into_iter().all(is_on_sizes), "{report:?}");
     assert!(guard_set(&model(graph), "m").is_ok());
 }
 
@@ -147,10 +153,7 @@ fn what_always_fails_is_no_condition_on_sizes() {
                  o = Constant<value_ints = [-1]>() l = Reshape(i, o) row = ConstantOfShape(l) }> }";
     let report = check(&model(graph));
     assert_eq!(report.verdict, Verdict::Violated);
-    assert!(
-        report.violations.iter().all(|v| v.condition.shown != "False" && !v.condition.on_sizes),
-        "{report:?}"
-    );
+    assert!(report.violated().into_iter().all(|v| v.shown != "False" && !is_on_sizes(v)), "{report:?}");
 }
 
 #[test]
@@ -181,8 +184,7 @@ fn a_slope_that_is_larger_than_the_input_is_not_followed() {
 fn there_may_be_fewer_labels_than_scores() {
     let graph = "g (float[n, 5] x, int64[m] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }";
     let report = check(&model(graph));
-    let shown: Vec<&str> = report.violations.iter().map(|v| v.condition.shown.as_str()).collect();
-    assert_eq!(shown, ["m <= n"], "{report:?}");
+    assert_eq!(report.shown(), ["m <= n"], "{report:?}");
     let graph = "g (float[3, 5] x, int64[2] l) => (float y) { y = NegativeLogLikelihoodLoss(x, l) }";
     assert_eq!(check(&model(graph)).verdict, Verdict::Violated);
 }
@@ -221,7 +223,7 @@ fn positions_from_a_range_have_to_be_within_the_table() {
     ] {
         let graph = format!("g (float[b, s] x, float[64, 8] w) => (z) {{ {positions} {rest} }}");
         let report = check(&model(&graph));
-        let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+        let shown: Vec<&str> = report.needed_shown();
         assert_eq!((report.verdict, shown), (verdict, conditions), "{graph}");
     }
 }
@@ -237,7 +239,7 @@ fn tuples_of_positions_are_within_what_they_choose_from() {
     assert_eq!(report.verdict, Verdict::Ok, "{report:?}");
     let turned = graph.replace("(cb, cs)", "(cs, cb)");
     let report = check(&model(&turned));
-    let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+    let shown: Vec<&str> = report.needed_shown();
     assert_eq!((report.verdict, shown), (Verdict::Violated, vec!["b >= s", "b <= s"]), "{report:?}");
 }
 
@@ -246,7 +248,7 @@ fn an_index_that_is_computed_from_sizes_is_a_condition_on_them() {
     let graph = "g (float[a, b] x) => (z) { s = Shape<start = 1, end = 2>(x) o = Constant<value_ints = [1]>() \
                  i = Sub(s, o) z = Gather(x, i) }";
     let report = check(&model(graph));
-    let shown: Vec<&str> = report.conditions.iter().map(|c| c.shown.as_str()).collect();
+    let shown: Vec<&str> = report.needed_shown();
     assert_eq!((report.verdict, shown), (Verdict::Violated, vec!["a >= b"]), "{report:?}");
 }
 
@@ -323,14 +325,14 @@ fn carried_counters_are_followed_as_far_as_sizes_decide_them() {
              (int64 it, bool ci, int64 i) => (bool co, int64 r, float[3] o) {body}> }}"
         );
         let report = check(&model(&graph));
-        assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+        assert_eq!(!report.unsupported.is_empty(), by_sizes, "{graph}\n{report:?}");
         let graph = format!(
             "g (float[a,2] x, float[c,3] w, int64[k] d) => (y) {{ {start} f, y = Scan<num_scan_inputs = 1, body = b \
              (int64 i, float[2] v) => (int64 r, float[3] o) {}>(s, x) }}",
             body.replace("co = Identity(ci)", "")
         );
         let report = check(&model(&graph));
-        assert_eq!(!report.unknown.is_empty(), by_sizes, "{graph}\n{report:?}");
+        assert_eq!(!report.unsupported.is_empty(), by_sizes, "{graph}\n{report:?}");
     }
 }
 

@@ -1,5 +1,6 @@
 //! Why sizes of inputs are what they are: the conditions on them, with the nodes that need them.
 use super::examples::{Walked, walked};
+use super::plain::simple_in_turn;
 use super::run_time::sentences;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
@@ -98,20 +99,16 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
     explained
 }
 
-/// The guards of a walk as reports show them: each is simplified where those before it hold. `None` for one that holds at
-/// all sizes.
+/// The guards of a walk as reports show them. `None` for one that holds at all sizes, or follows from those before.
 fn simple_guards(symbolic: &Symbolic, walk: &Walk) -> Vec<Option<Expr>> {
-    let (mut before, mut declared) = (symbolic.env.clone(), symbolic.env.clone());
-    let guards = walk.env.guards().iter().map(|guard| {
-        if declared.statically(guard.condition) == Some(true) {
-            return None;
-        }
-        let simple = symbolic.simplified(&mut before, guard.condition);
-        let simple = symbolic.with_multiples(&mut before, simple);
-        before.assume(guard.condition);
-        Some(simple)
-    });
-    guards.collect()
+    let conditions: Vec<Expr> = walk.env.guards().iter().map(|guard| guard.condition).collect();
+    let mut declared = symbolic.env.clone();
+    let simple = simple_in_turn(&symbolic.env, &conditions).into_iter().zip(conditions);
+    let restricts = |(simple, condition): (Expr, Expr)| {
+        let holds = simple.as_literal_bool() == Some(true) || declared.statically(condition) == Some(true);
+        (!holds).then_some(simple)
+    };
+    simple.map(restricts).collect()
 }
 
 /// The conditions that sizes decide through numbers which are not followed, or chance: any size may be the one that

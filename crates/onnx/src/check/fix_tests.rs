@@ -1,8 +1,9 @@
 //! Statements about fixes and widest specs: they keep sizes dynamic where they can.
-use super::{Declaration, Findings, Fix, Rejects, check, check_within, widen};
-use crate::check::{Limits, Verdict};
+use super::said::{Said, lines};
+use super::{Verdict, check, report, widen};
 use crate::read::Model;
 use serde_json::{Value as Json, json};
+use sizewise_check::report::{GuardVerdict, Report};
 use sizewise_check::spec::Spec;
 use sizewise_solve::Budget;
 
@@ -44,14 +45,9 @@ fn read(body: &str) -> Model {
     Model::read(format!("{HEAD}{body}").into_bytes()).expect(body)
 }
 
-fn under(model: &Model, spec: &Json) -> Findings {
+fn under(model: &Model, spec: &Json) -> Report {
     let spec = Spec::parse(spec.to_string().as_bytes()).expect("a spec");
-    let limits = Limits::new(model, &spec).expect("it fits");
-    check_within(model, Some(&limits), &Budget::default())
-}
-
-fn lines(fix: &Fix) -> Vec<String> {
-    fix.changes.iter().map(Declaration::line).collect()
+    report(model, "m", &[], Some(&spec), &Budget::default())
 }
 
 fn dims(spec: &Json) -> Vec<&Json> {
@@ -133,7 +129,7 @@ fn fixes_leave_open_what_no_declaration_settles() {
     let found = check(&read(body));
     assert_eq!(found.verdict, Verdict::Violated);
     let fix = found.fixes.first().expect("a fix");
-    assert!(!fix.is_proved && fix.rejects == Rejects::Nothing);
+    assert!(!fix.proved && fix.loses == Some(false));
     assert_eq!(lines(fix), ["declare w.shape[1] as a"]);
     // Without such a node it is proved.
     let found = check(&read(
@@ -141,32 +137,33 @@ fn fixes_leave_open_what_no_declaration_settles() {
             .replace("z = shop.Sell(x)", "u = Squeeze(x) z = Flatten(u)")
             .replace(", float[k] z", ", float[k, l] z"),
     ));
-    assert!(found.fixes.iter().all(|fix| fix.is_proved), "{:?}", found.fixes);
+    assert!(found.fixes.iter().all(|fix| fix.proved), "{:?}", found.fixes);
 }
 
 #[test]
 fn a_verdict_that_is_open_has_a_reason() {
     // That sizes computed in doubles are as declared takes more than the usual budget.
-    let body = "g (float[n, 1, h, 4] x) => (float[n, 1, \"TruncToInt(0.3*ToFloat(h))\", 4] y) {
-        s = Constant<value_floats = [1.0, 1.0, 0.3, 1.0]>()
+    let body = "g (float[n, 1, h, 4] x) => (float[n, 1, \"TruncToInt(1.1*ToFloat(h))\", 4] y) {
+        s = Constant<value_floats = [1.0, 1.0, 1.1, 1.0]>()
         y = Resize<mode = \"nearest\">(x, , s)
     }";
     let model = read(body);
     let spec = json!({"x": [null, null, {"dim": "h", "min": 4, "max": 4000}, null]});
     let found = under(&model, &spec);
     assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
-    let (condition, reason) = found.undecided.first().expect("a reason");
-    assert_eq!(condition.shown, "y.shape[2] == TruncToInt(0.3*ToFloat(h))");
-    assert!(reason.contains("--budget"), "{reason}");
+    let open = found.with(GuardVerdict::Unknown);
+    let open = open.first().expect("a reason");
+    assert_eq!(open.shown, "y.shape[2] == TruncToInt(1.1*ToFloat(h))");
+    assert!(open.reason.as_ref().is_some_and(|reason| reason.contains("--budget")), "{open:?}");
     for body in [
         "g (float[n] x) => (float[m] y) { s = Shape(x) f = Cast<to = 1>(s) k = Constant<value_floats = [3.0]>() \
-         d = Div(f, k) c = Ceil(d) i = Cast<to = 7>(c) y = ConstantOfShape(i) }",
+         d = Sqrt(f) c = Ceil(d) i = Cast<to = 7>(c) y = ConstantOfShape(i) }",
         "g (bool[] c, float[n] x) => (float[n] y) { y = If<then_branch = t () => (float[n] p) { p = Abs(x) }, \
          else_branch = e () => (float[n] q) { q = Neg(x) }>(c) }",
     ] {
         let found = check(&read(body));
         assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
-        assert!(!found.undecided.is_empty() || !found.unknown.is_empty(), "{found:?}");
+        assert!(!found.with(GuardVerdict::Unknown).is_empty() || !found.unsupported.is_empty(), "{found:?}");
     }
 }
 
@@ -187,10 +184,10 @@ const LOOKED_UP: &str = "g (float[n] x, float[n] w) => (float[n] y) {
 fn a_counterexample_of_another_node_says_so() {
     let found = check(&read(LOOKED_UP));
     assert_eq!(found.verdict, Verdict::Violated);
-    for violation in &found.violations {
-        let node = &violation.condition.node;
-        let is_other = violation.message.starts_with("at ");
-        assert!(node == "y" && !is_other || violation.message.starts_with("at y: "), "{violation:?}");
+    for violation in found.violated() {
+        let is_own = violation.node.as_deref() == Some("y");
+        let says = violation.consequence.as_deref().unwrap_or_default();
+        assert!(is_own && !says.contains(": at ") || says.contains(": at y: "), "{violation:?}");
     }
 }
 
@@ -204,7 +201,7 @@ fn sizes_that_data_decide_are_called_by_their_places() {
         y = Add(v, w)
     }";
     let found = check(&read(body));
-    let open: Vec<&str> = found.undecided.iter().map(|(condition, _)| condition.shown.as_str()).collect();
+    let open: Vec<&str> = found.with(GuardVerdict::Unknown).iter().map(|open| open.shown.as_str()).collect();
     assert!(open.iter().any(|shown| shown.contains("i.shape[1]")), "{open:?}");
     assert!(open.iter().all(|shown| !shown.contains("u0")), "{open:?}");
 }
@@ -218,18 +215,12 @@ fn conditions_are_shown_as_bounds_of_sizes() {
         z = MaxPool<kernel_shape = [5, 3]>(y)
     }";
     let found = check(&read(body));
-    let own = found.violations.iter().filter(|violation| !violation.follows);
-    let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
-    assert_eq!(shown, ["h >= 8"]);
+    assert_eq!(found.shown(), ["h >= 8"]);
 }
 
 #[test]
 fn conditions_of_quotients_are_shown_as_multiples() {
-    let shown = |body: &str| {
-        let found = check(&read(body));
-        let own = found.violations.into_iter().filter(|violation| !violation.follows);
-        own.map(|violation| violation.condition.shown).collect::<Vec<_>>()
-    };
+    let shown = |body: &str| check(&read(body)).shown().into_iter().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(shown(EVEN), ["h % 2 == 0"]);
     // Where it pools one row, it makes one.
     let unpooled = "g (float[1, 1, h, 2] x) => (float[1, 2, a, b] z) {
@@ -250,11 +241,10 @@ fn what_broadcasts_another_way_may_be_rejected() {
         y = Add(x, u)
     }";
     let found = check(&read(body));
-    let own = found.violations.iter().filter(|violation| !violation.follows);
-    let shown: Vec<&str> = own.map(|violation| violation.condition.shown.as_str()).collect();
-    assert_eq!(shown, ["h % 2 == 0 or h == 1"]);
+    assert_eq!(found.shown(), ["h % 2 == 0 or h == 1"]);
     let fix = found.fixes.first().expect("a fix");
-    assert!(matches!(&fix.rejects, Rejects::Sizes(sizes) if sizes["x"][2] == 1), "{fix:?}");
+    let cost = fix.cost.as_deref().unwrap_or_default();
+    assert!(fix.loses == Some(true) && cost.contains(", 1, 4]"), "{fix:?}");
 }
 
 #[test]
@@ -266,11 +256,13 @@ fn sizes_that_show_a_violation_are_small() {
     }";
     let found = check(&read(body));
     assert_eq!(found.verdict, Verdict::Violated);
-    let wrong = found.wrong_outputs.iter().map(|wrong| &wrong.inputs);
-    assert!(wrong.len() > 0, "{found:?}");
-    let shown = found.violations.iter().map(|violation| &violation.inputs).chain(&found.works).chain(wrong);
-    for sizes in shown {
-        assert!(sizes["x"].iter().all(|&size| size <= 32), "{sizes:?} {found:?}");
+    assert!(!found.mismatches.is_empty(), "{found:?}");
+    let wrong = found.mismatches.iter().flat_map(|wrong| &wrong.inputs);
+    let shown =
+        found.violated().into_iter().flat_map(|violation| violation.inputs.iter().chain(&violation.works));
+    for sizes in shown.chain(wrong) {
+        let mut sizes = sizes["x"].as_array().expect("sizes").iter().filter_map(Json::as_i64);
+        assert!(sizes.all(|size| size <= 32), "{found:?}");
     }
 }
 
@@ -301,7 +293,7 @@ fn as_few_sizes_as_suffice_become_multiples() {
     ] {
         let found = check(&read(&body));
         let fix = found.fixes.first().expect(&body);
-        assert!(fix.is_proved && fix.spec.is_none(), "{body}");
+        assert!(fix.proved && fix.spec.is_none(), "{body}");
         assert_eq!(lines(fix), expected, "{body}");
     }
 }
@@ -319,7 +311,7 @@ fn a_number_that_stands_for_a_size_becomes_its_name() {
     ] {
         let found = check(&read(body));
         let fix = found.fixes.first().expect(body);
-        assert!(fix.is_proved && fix.rejects == Rejects::Nothing, "{body} {:?}", lines(fix));
+        assert!(fix.proved && fix.loses == Some(false), "{body} {:?}", lines(fix));
         assert_eq!(lines(fix), expected, "{body}");
     }
 }
@@ -332,12 +324,12 @@ fn a_size_is_declared_as_it_is_computed_of_others() {
                   k = Constant<value = float[4] {1.0, 1.0, 2.0, 1.0}>() u = Resize<mode = \"nearest\">(v, , k) \
                   y = Concat<axis = 1>(u, s) }";
     for (body, expected) in [
-        (part, "declare z.shape[1] as max(0, n // 2 - 1)"),
+        (part, "declare z.shape[1] as max(1, n // 2) - 1"),
         (pooled, "declare s.shape[2] as 2*max(1, h // 2)"),
     ] {
         let found = check(&read(body));
         let fix = found.fixes.first().expect(body);
-        assert_eq!((lines(fix), fix.is_proved), (vec![expected.to_owned()], true), "{body}");
+        assert_eq!((lines(fix), fix.proved), (vec![expected.to_owned()], true), "{body}");
     }
 }
 

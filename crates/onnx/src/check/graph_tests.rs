@@ -1,10 +1,11 @@
 //! Graphs within nodes, as onnxruntime loads and runs them.
-use super::{Declaration, Declared, ShownSize, Verdict, check, evaluate};
+use super::{Declaration, Declared, ShownSize, check, evaluate};
 use crate::read::Model;
 use crate::read::message::{AttributeProto, ModelProto, SparseTensorProto, TensorProto};
 use crate::redeclare::redeclare;
 use prost::Message;
 use rustc_hash::FxHashMap;
+use sizewise_check::report::Outcome as Verdict;
 
 fn message(version: i64, graph: &str) -> ModelProto {
     let text = format!("<ir_version: 9, opset_import: [\"\" : {version}]>\n{graph}");

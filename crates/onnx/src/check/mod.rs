@@ -1,4 +1,5 @@
 //! What models do with inputs: for given sizes, and for all.
+mod changed;
 mod conditions;
 #[cfg(test)]
 mod data_tests;
@@ -14,7 +15,6 @@ mod everyday_tests;
 mod examples;
 mod existing;
 mod explain;
-mod findings;
 #[cfg(test)]
 mod fix_tests;
 #[cfg(test)]
@@ -39,6 +39,8 @@ mod run_tests;
 mod run_time;
 #[cfg(test)]
 mod run_time_tests;
+#[cfg(test)]
+mod said;
 mod shapes;
 mod size;
 mod sources;
@@ -52,23 +54,25 @@ mod typed_tests;
 mod ways;
 mod written;
 
-pub use conditions::{check, check_within, declared_spec, widen};
+pub use conditions::{declared_spec, report, widen};
+pub(crate) use declaration::written_size;
 pub use declaration::{Declaration, Declared};
-pub(crate) use declaration::{full_name, written_size};
 pub use difference::{side, side_of_spec};
-pub(crate) use evaluate::without_operator;
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 #[cfg(test)]
 pub(crate) use examples::walked;
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
-pub use findings::{
-    Condition, Data, Findings, Fix, LeftToRunTime, Rejects, Stated, Verdict, Violation, WrongOutput,
-};
 pub use guards::{NoGuards, guard_set};
-pub use limits::Limits;
-pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};
+pub use shapes::{Shapes, ShownValue, guarded_shapes, outline, shapes};
 pub use size::ShownSize;
+#[cfg(test)]
+pub(crate) use sizewise_check::report::Outcome as Verdict;
 pub use symbolic::Named;
 
 /// The sizes of inputs, in the model's order.
 pub type Sizes = indexmap::IndexMap<String, Vec<i64>>;
+
+/// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
+pub fn check(model: &crate::read::Model) -> sizewise_check::report::Report {
+    report(model, "model", &[], None, &sizewise_solve::Budget::default())
+}

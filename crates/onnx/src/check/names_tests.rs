@@ -1,7 +1,9 @@
 //! Statements about names: those that are made for sizes differ from those that the model gives.
-use super::{Declaration, Verdict, check, declared_spec, evaluate, guarded_shapes, shapes};
+use super::said::{Said, lines};
+use super::{check, declared_spec, evaluate, guarded_shapes, shapes};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
+use sizewise_check::report::Outcome as Verdict;
 use std::collections::HashSet;
 
 const HEAD: &str = "<ir_version: 10, opset_import: [\"\" : 17, \"own\" : 1]>\n";
@@ -45,9 +47,9 @@ fn names_that_are_made_are_none_of_the_model() {
     let (_, conditions) = guarded_shapes(&model);
     assert_eq!(conditions, ["Eq(s0, s2)"]);
     let found = check(&model);
-    let conditions: Vec<&str> = found.conditions.iter().map(|condition| condition.expr.as_str()).collect();
+    let conditions: Vec<&str> = found.needed().iter().map(|condition| condition.expr.as_str()).collect();
     assert_eq!(conditions, ["Eq(s0, s2)"]);
-    let fixes: Vec<_> = found.fixes.iter().flat_map(|fix| &fix.changes).map(Declaration::line).collect();
+    let fixes: Vec<_> = found.fixes.iter().flat_map(lines).collect();
     assert_eq!(fixes, ["declare w.shape[1] as s0"]);
 }
 

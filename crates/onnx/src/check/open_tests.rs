@@ -1,14 +1,16 @@
 //! What is not followed, and sizes that data decide: rounds, branches, axes, parts and broadcasts.
-use super::{Findings, ShownSize, Verdict, check, evaluate_fully, shapes};
+use super::said::Said as _;
+use super::{ShownSize, check, evaluate_fully, shapes};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
+use sizewise_check::report::{GuardVerdict, Outcome as Verdict, Report};
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\ng {graph}");
     Model::read(text.into_bytes()).expect(graph)
 }
 
-fn checked(graph: &str) -> Findings {
+fn checked(graph: &str) -> Report {
     check(&model(graph))
 }
 
@@ -117,7 +119,7 @@ fn a_loop_of_rounds_that_are_not_followed_may_have_none() {
             hidden(number)
         );
         let report = checked(&graph);
-        assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+        assert_eq!((report.verdict, report.violated().len()), (Verdict::Unknown, 0), "{report:?}");
         assert_eq!(said(&graph, &[("x", &[5, 5]), ("y", &[2, 3])]), Said::IsNotKnown);
     }
     // Data may ask for a round.
@@ -182,7 +184,7 @@ fn nothing_is_reshaped_to_sizes_that_are_not_followed() {
         format!("(float[n,m] x, float[1] y) => (o) {{ {} r = Reshape(x, hs) o = Add(r, y) }}", hidden(0));
     assert_eq!(said(&graph, &[("x", &[0, 4]), ("y", &[1])]), Said::IsNotKnown);
     let report = checked(&graph);
-    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!((report.verdict, report.violated().len()), (Verdict::Unknown, 0), "{report:?}");
 }
 
 #[test]
@@ -215,7 +217,7 @@ fn as_many_sizes_as_data_give_are_as_many_parts() {
     };
     let report = checked(&at(1));
     assert_eq!(
-        (report.verdict, report.run_time.len(), report.undecided.len()),
+        (report.verdict, report.runtime_asserts.len(), report.with(GuardVerdict::Unknown).len()),
         (Verdict::Unknown, 0, 1),
         "{report:?}"
     );
@@ -227,7 +229,7 @@ fn as_many_sizes_as_data_give_are_as_many_parts() {
         hidden(3)
     );
     let report = checked(&graph);
-    assert_eq!((report.verdict, report.violations.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!((report.verdict, report.violated().len()), (Verdict::Unknown, 0), "{report:?}");
 }
 
 #[test]
@@ -268,7 +270,7 @@ fn either_of_two_lists_is_followed() {
         hidden(7)
     );
     let report = checked(&axis);
-    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Unknown, 0), "{report:?}");
     assert_eq!(said(&axis, &[("x", &[2, 3])]), Said::IsNotKnown);
 }
 
@@ -277,14 +279,20 @@ fn numbers_that_are_drawn_are_no_values_of_inputs() {
     let graph = "(float[n,m] x, float[5,3] y) => (o) { r = RandomUniform<shape = [1]>() i = Cast<to = 7>(r) \
                  s = Shape<end = 1>(x) p = Add(s, i) o = Gather(y, p) }";
     let report = checked(graph);
-    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
-    assert!(report.undecided.iter().any(|(_, reason)| reason.contains("at random")), "{report:?}");
+    assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert!(
+        report
+            .with(GuardVerdict::Unknown)
+            .iter()
+            .any(|open| open.reason.as_ref().is_some_and(|reason| reason.contains("at random"))),
+        "{report:?}"
+    );
     assert_eq!(said(graph, &[("x", &[2, 3]), ("y", &[5, 3])]), Said::IsNotKnown);
     // Without a mode for training, nothing is dropped.
     let graph = "(float[n,m] x) => (o) { s = Shape(x) f = Cast<to = 1>(s) d = Dropout(f) w = Sinh(d) i = Cast<to = 7>(w) \
                  o = Gather(x, i) }";
     let report = checked(graph);
-    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Unknown, 0), "{report:?}");
 }
 
 #[test]
@@ -293,7 +301,7 @@ fn data_that_decide_how_many_parts_there_are_decide_positions() {
                  o = SequenceAt(q, z) }";
     let report = checked(graph);
     let positions: Vec<_> =
-        report.run_time.iter().filter(|left| left.condition.because == "Sequence.C2").collect();
+        report.runtime_asserts.iter().filter(|left| left.message.ends_with("(Sequence.C2)")).collect();
     assert!(matches!(positions[..], [left] if left.inputs == ["d"]), "{report:?}");
 }
 
@@ -316,7 +324,7 @@ fn sizes_within_branches_are_no_data() {
         let graph = graph(rest);
         assert_eq!(said(&graph, &[("x", &[2, 3]), ("y", &[0, 3])]), Said::IsNotKnown, "{graph}");
         let report = checked(&graph);
-        assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+        assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Unknown, 0), "{report:?}");
     }
 }
 
@@ -329,7 +337,7 @@ fn an_index_from_a_branch_that_is_not_followed_is_not_within_its_dimension() {
         hidden(1)
     );
     let report = checked(&graph);
-    assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{report:?}");
+    assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Unknown, 0), "{report:?}");
 }
 
 #[test]
@@ -351,9 +359,9 @@ fn conditions_on_parts_and_subscripts_are_as_wide_as_the_operators() {
     ] {
         let text = format!("<ir_version: 8, opset_import: [\"\" : 17]>\ng {graph}");
         let report = check(&Model::read(text.into_bytes()).expect(&graph));
-        let found = report.violations.iter().find(|found| found.condition.shown == expected);
-        let found = found.unwrap_or_else(|| panic!("{graph}\n{:?}", report.violations));
+        let found = report.violated().into_iter().find(|found| found.shown == expected);
+        let found = found.unwrap_or_else(|| panic!("{graph}\n{:?}", report.violated()));
         // The example breaks this condition.
-        assert!(!found.message.starts_with("at "), "{graph}: {found:?}");
+        assert!(!found.consequence.as_ref().is_some_and(|text| text.contains(": at ")), "{graph}: {found:?}");
     }
 }

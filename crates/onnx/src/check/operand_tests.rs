@@ -1,9 +1,10 @@
 //! Operands of another shape than an operator's specification says, as onnxruntime 1.31 takes them: where the file has
 //! them, where the model declares their sizes, and where it declares nothing.
 use super::size::ShownSize;
-use super::{Verdict, check, evaluate};
+use super::{check, evaluate};
 use crate::read::Model;
 use rustc_hash::FxHashMap;
+use sizewise_check::report::Outcome as Verdict;
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 18]>\ng {graph}");

@@ -1,15 +1,17 @@
 //! Conditions that the values of inputs decide when a model runs.
-use super::{Declaration, Findings, Verdict, check};
+use super::check;
+use super::said::{Said, lines};
 use crate::read::Model;
+use sizewise_check::report::{Outcome as Verdict, Report};
 
-fn checked(graph: &str) -> Findings {
+fn checked(graph: &str) -> Report {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\n{graph}");
     check(&Model::read(text.into_bytes()).expect(graph))
 }
 
 fn listed(graph: &str) -> Vec<(String, String)> {
-    let left = checked(graph).run_time;
-    left.into_iter().map(|left| (left.condition.shown, left.inputs.join(" "))).collect()
+    let left = checked(graph).runtime_asserts;
+    left.into_iter().map(|left| (left.expr, left.inputs.join(" "))).collect()
 }
 
 #[test]
@@ -81,7 +83,7 @@ fn conditions_that_sizes_decide_through_numbers_that_are_not_followed_are_unknow
     ] {
         let graph = format!("g (float[N,M] x, float[3000,3] y) => (o) {{ {zero} {graph} }}");
         let report = checked(&graph);
-        assert_eq!((report.verdict, report.run_time.len()), (Verdict::Unknown, 0), "{graph}");
+        assert_eq!((report.verdict, report.runtime_asserts.len()), (Verdict::Unknown, 0), "{graph}");
     }
 }
 
@@ -112,9 +114,9 @@ fn a_condition_that_a_loop_meets_again_and_again_is_listed_once() {
                  t = Cast<to = 9>(c) y = Loop(m, t, x) <body = b (int64 at, bool go, float[8] v) => (bool on, float[8] w) \
                  { on = Identity(go) g = Gather(v, i) r = ReduceSum<keepdims = 0>(g) w = Add(v, r) }> }";
     let report = checked(graph);
-    assert_eq!(report.run_time.len(), 1, "{report:?}");
+    assert_eq!(report.runtime_asserts.len(), 1, "{report:?}");
     assert_ne!(report.verdict, Verdict::Violated);
-    assert!(!report.is_complete());
+    assert!(!report.needs.expect("needs").conditions_complete);
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn positions_in_a_sequence_are_conditions_where_sizes_decide_how_many_items_ther
     ] {
         let position = position.replace("POSITION", &at.to_string());
         let report = checked(&format!("g (float[a,b] x) => (z) {{ {position} {graph} }}"));
-        let shown: Vec<&str> = report.conditions.iter().map(|condition| condition.expr.as_str()).collect();
+        let shown: Vec<&str> = report.needed().iter().map(|condition| condition.expr.as_str()).collect();
         assert_eq!((report.verdict, shown), (Verdict::Violated, vec![expected]), "{graph} {at}");
     }
     // A caller decides how long a sequence is that it gives.
@@ -156,7 +158,7 @@ fn integers_that_wrap_around_at_larger_sizes_are_a_condition() {
         ),
     ] {
         let report = checked(&format!("g {graph}"));
-        let shown: Vec<&str> = report.conditions.iter().map(|condition| condition.expr.as_str()).collect();
+        let shown: Vec<&str> = report.needed().iter().map(|condition| condition.expr.as_str()).collect();
         assert_eq!((report.verdict, shown), (verdict, expected), "{graph}");
     }
 }
@@ -164,8 +166,9 @@ fn integers_that_wrap_around_at_larger_sizes_are_a_condition() {
 #[test]
 fn a_broadcast_that_the_example_decides_is_said_in_full() {
     let report = checked("g (float[a] x, float[b] y) => (z) { z = Add(x, y) }");
-    assert_eq!(report.violations[0].condition.expr, "Eq(a, 1) | Eq(a, b) | Eq(b, 1)");
-    assert_eq!(report.by_example, ["z"]);
+    assert_eq!(report.violated()[0].expr, "Eq(a, 1) | Eq(a, b) | Eq(b, 1)");
+    let note = report.diagnostics.iter().find(|note| note.code == "broadcast-by-example");
+    assert!(note.is_some_and(|note| note.message.contains("may broadcast at z the")), "{report:?}");
 }
 
 #[test]
@@ -173,7 +176,7 @@ fn conditions_have_no_factors_that_are_not_zero() {
     let graph = "g (float[a,b] x) => (y) { h = Shape<start = 1>(x) t = Constant<value_ints = [2]>() \
                  s = Concat<axis = 0>(t, h) y = Reshape(x, s) }";
     let report = checked(graph);
-    assert_eq!(report.violations[0].condition.expr, "Eq(a, 2)", "{report:?}");
+    assert_eq!(report.violated()[0].expr, "Eq(a, 2)", "{report:?}");
 }
 
 #[test]
@@ -184,8 +187,7 @@ fn a_size_is_declared_as_a_sum_where_a_bound_needs_a_spec() {
                  t = Transpose(all) f = MatMul(x, t) y = Add(f, mask) k = Add(all, e) }";
     let report = checked(graph);
     let fix = report.fixes.first().expect("a fix");
-    let lines: Vec<String> = fix.changes.iter().map(Declaration::line).collect();
-    assert!(lines.iter().any(|line| line.ends_with("p + q") || line.ends_with("q + p")), "{fix:?}");
+    assert!(lines(fix).iter().any(|line| line.ends_with("p + q") || line.ends_with("q + p")), "{fix:?}");
     assert!(fix.spec.is_some(), "{fix:?}");
 }
 
@@ -196,8 +198,7 @@ fn sizes_that_recur_are_declared_as_multiples() {
                  s = Constant<value_ints = [1, 1, 3]>() k = Reshape(w, s) c = Conv<pads = [1, 1], strides = [2]>(x, k) \
                  t = Constant<value_ints = [4, -1]>() y = Reshape(c, t) }";
     let report = checked(graph);
-    let texts: Vec<String> =
-        report.fixes.iter().flat_map(|fix| &fix.changes).map(Declaration::line).collect();
+    let texts: Vec<String> = report.fixes.iter().flat_map(lines).collect();
     assert_eq!(texts, ["declare x.shape[2] as 8*_h"], "{report:?}");
 }
 
@@ -221,8 +222,7 @@ fn the_indices_of_the_greatest_differ() {
         )
     };
     let found = checked(&model("B"));
-    let conditions: Vec<&str> = found.conditions.iter().map(|condition| condition.shown.as_str()).collect();
-    assert_eq!((found.verdict, conditions), (Verdict::Violated, vec!["A <= B"]));
+    assert_eq!((found.verdict, found.needed_shown()), (Verdict::Violated, vec!["A <= B"]));
     assert_eq!(checked(&model("A")).verdict, Verdict::Ok);
     // What is divided may be equal, and what is negated counts from the end.
     for (changed, least) in
@@ -233,7 +233,7 @@ fn the_indices_of_the_greatest_differ() {
              v, i = TopK(s, k) {changed} y = Gather(b, d) }}"
         );
         let found = checked(&graph);
-        let shown = found.conditions.first().map(|condition| condition.shown.as_str());
+        let shown = found.needed_shown().first().copied();
         assert_eq!(shown, least, "{changed}");
     }
 }

@@ -1,13 +1,15 @@
 //! The shapes of all values of a model.
+use super::declaration::full_name;
 use super::examples::{Walked, walked_for_shapes};
 use super::plain::plain;
 use super::size::ShownSize;
 use super::symbolic::{Named, Symbolic, hint_in};
 use crate::read::Model;
 use crate::shape::{Dtype, Value};
-use crate::walk::Walk;
+use crate::walk::{Walk, inputs};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+use sizewise_check::report::{GraphView, NodeView, TensorInfo, ValueView};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -93,4 +95,58 @@ fn shown_size(env: &mut ShapeEnv, known: &FxHashSet<Symbol>, size: Expr) -> Show
         return ShownSize::Text(print::expression(&env.pool, size).into());
     }
     ShownSize::Open(env.upper_bound(size).map(|bound| bound.to_string()))
+}
+
+/// A value of a report.
+pub(super) fn info(name: &str, value: Option<&ShownValue>) -> TensorInfo {
+    let shape = value.and_then(|value| value.shape.as_ref());
+    let is_open = |size: &ShownSize| matches!(size, ShownSize::Open(Some(_)));
+    let bound = |size: &ShownSize| Some(size.known_json()).filter(|bound| !bound.is_null());
+    TensorInfo {
+        name: name.to_owned(),
+        shape: shape.map(|sizes| sizes.iter().map(ShownSize::json).collect()),
+        dtype: dtype(value),
+        value: None,
+        upper_bound: shape
+            .filter(|sizes| sizes.iter().any(is_open))
+            .map(|sizes| sizes.iter().map(bound).collect()),
+    }
+}
+
+/// The name of the element type.
+fn dtype(value: Option<&ShownValue>) -> String {
+    let dtype = value.and_then(|value| value.dtype);
+    dtype.map_or("unknown", full_name).to_owned()
+}
+
+/// The main graph of a model with its shapes, for pages.
+pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {
+    let view = |name: &String| {
+        let info = info(name, shapes.values.get(name));
+        ValueView { name: info.name, kind: info.dtype, sizes: info.shape, value: None }
+    };
+    let named = |names: &[String]| names.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>();
+    GraphView {
+        inputs: inputs(model).iter().map(|input| view(&input.name)).collect(),
+        nodes: model
+            .graph
+            .node
+            .iter()
+            .map(|node| NodeView {
+                name: if node.name.is_empty() {
+                    node.output.first().cloned().unwrap_or_default()
+                } else {
+                    node.name.clone()
+                },
+                op: node.op_type.clone(),
+                depth: 0,
+                uses: named(&node.input),
+                values: named(&node.output).iter().map(view).collect(),
+                location: None,
+                code: None,
+                module: None,
+            })
+            .collect(),
+        outputs: model.graph.output.iter().map(|output| output.name.clone()).collect(),
+    }
 }

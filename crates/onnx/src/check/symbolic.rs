@@ -55,6 +55,8 @@ pub(super) struct Symbolic {
     taken: FxHashSet<String>,
     /// The number of the next name that is made.
     made: usize,
+    /// Whether a spec gives the sizes.
+    pub has_spec: bool,
 }
 
 /// Which of the texts that inputs declare are read as expressions.
@@ -105,6 +107,7 @@ impl Symbolic {
             assumed: Vec::new(),
             taken: model.numbered_names().iter().cloned().collect(),
             made: 0,
+            has_spec: limits.is_some(),
         };
         symbolic.taken.extend(limits.iter().flat_map(|limits| limits.dims.keys().cloned()));
         let inputs = match limits {

@@ -4,38 +4,12 @@ use super::symbolic::{Named, Symbolic};
 use crate::walk::Given;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json, json};
-use sizewise_check::spec::dimension_name;
+use sizewise_check::spec::{Change, dimension_name};
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::{Expr, Symbol};
 
-/// What a symbol is to become in a spec.
-#[derive(Debug, Clone)]
-pub(super) enum Change {
-    /// It is this number.
-    Number(i64),
-    /// It is in this range.
-    Range(i64, Option<i64>),
-    /// It is `factor * root + offset` for a new dimension in this range.
-    Multiple {
-        /// Its factor.
-        factor: i64,
-        /// What is added.
-        offset: i64,
-        /// The least size of the new dimension.
-        min: i64,
-        /// Its greatest size, if there is one.
-        max: Option<i64>,
-    },
-    /// It is `factor * other + offset` for another symbol.
-    Same {
-        /// The other symbol.
-        other: Symbol,
-        /// Its factor.
-        factor: i64,
-        /// What is added.
-        offset: i64,
-    },
-}
+/// The most sizes that are derived of each other.
+const MAX_DEPTH: usize = 1;
 
 /// A dimension of a spec.
 enum Size {
@@ -165,17 +139,17 @@ fn size(
     let plain = |root, min, max| Size::Linear { root, factor: 1, offset: 0, min, max };
     Some(match changes.get(&symbol) {
         None => plain(name, named.min, named.max),
-        Some(&Change::Number(number)) => Size::Number(number),
-        Some(&Change::Range(min, max)) => plain(name, min, max),
-        Some(&Change::Multiple { factor, offset, min, max }) => {
-            let root = fresh(&format!("_{name}"), names);
-            Size::Linear { root, factor, offset, min, max }
+        Some(&Change::Size(number)) => Size::Number(number),
+        Some(&Change::Range { min, max }) => plain(name, min, max),
+        Some(&Change::Linear { ref root, factor, offset, min, max }) => {
+            Size::Linear { root: fresh(root, names), factor, offset, min, max }
         }
         // One may be the same as another, which may not be the same as the first.
-        Some(_) if depth > 1 => return None,
-        Some(&Change::Same { other, factor, offset }) => {
-            size(symbolic, names, changes, other, depth + 1)?.scaled(factor, offset)?
+        Some(&Change::Derived { ref root, factor, offset }) if depth <= MAX_DEPTH => {
+            let other = names.iter().find(|(_, known)| *known == root)?.0;
+            size(symbolic, names, changes, *other, depth + 1)?.scaled(factor, offset)?
         }
+        Some(_) => return None,
     })
 }
 
@@ -190,7 +164,7 @@ fn fresh(name: &str, names: &FxHashMap<Symbol, String>) -> String {
 
 /// The names of dimensions: those that the model or the spec gives, where they are names in Python, or ones made of
 /// the places.
-fn dimension_names(symbolic: &Symbolic) -> FxHashMap<Symbol, String> {
+pub(super) fn dimension_names(symbolic: &Symbolic) -> FxHashMap<Symbol, String> {
     let is_kept = |named: &Named| named.declared.as_deref().is_some_and(is_identifier);
     let (kept, made): (Vec<_>, Vec<_>) = symbolic.symbols.iter().partition(|(_, named)| is_kept(named));
     let mut taken: FxHashSet<String> = FxHashSet::default();

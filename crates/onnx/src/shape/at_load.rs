@@ -78,6 +78,21 @@ pub fn read_all(call: &Call, rank: usize) -> AtLoad {
     if are_in_file(call, 0) { AtLoad::SIZED } else { self::rank(call, rank) }
 }
 
+/// Of a transposed convolution, as [`rank`] where the sizes of the kernel are known and `output_shape` is not given; before
+/// version 11 also only without dilations and `auto_pad`.
+pub fn transposed(call: &Call, rank: usize) -> AtLoad {
+    let has = |name: &str| call.attributes.iter().any(|(known, _)| *known == name);
+    let has_kernel = || {
+        let size = |dim| call.tensor(1).map_or(Known::Maybe, |weight| weight.at_load.size(dim));
+        has("kernel_shape") || (2..rank).all(|dim| size(dim) == Known::Yes)
+    };
+    let is_left_out = has("output_shape") || call.version < 11 && (has("dilations") || has("auto_pad"));
+    match call.tensor(0) {
+        Some(x) if has_kernel() && !is_left_out => self::rank(call, rank).with_size(0, x.at_load.size(0)),
+        _ => AtLoad::default(),
+    }
+}
+
 impl Checked<'_, '_> {
     /// Whether the rank of an input is known when the model loads.
     pub fn rank_at_load(&self, at: usize) -> Known {

@@ -28,6 +28,15 @@ pub(super) fn place(node: &NodeProto) -> usize {
     std::ptr::from_ref(node) as usize
 }
 
+/// The clause of conditions on sizes that decide which branch runs, and require nothing.
+const WAY: &str = "If.C4";
+
+/// Whether some results of two branches are of other ranks.
+fn differ_in_rank(first: &[Value], second: &[Value]) -> bool {
+    let rank = |value: &Value| Some(value.tensor()?.shape.as_ref()?.len());
+    first.iter().zip(second).any(|(a, b)| rank(a).zip(rank(b)).is_some_and(|(a, b)| a != b))
+}
+
 pub(super) type Results = Result<Vec<Value>, Ended>;
 
 impl<'m> Walk<'m> {
@@ -83,7 +92,8 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// The branch that the condition takes, or what both have in common.
+    /// The branch that the condition takes, or what both have in common. (If.C4) Of branches that make other ranks, it is
+    /// the one that the example takes where sizes decide that.
     fn branches(
         &mut self,
         node: &'m NodeProto,
@@ -116,18 +126,23 @@ impl<'m> Walk<'m> {
         if let Some(value) = known.or_else(|| self.follows.get(&place(node)).copied().flatten()) {
             let taken = self.taken.entry(place(node)).or_insert(Some(value));
             *taken = taken.filter(|&taken| taken == value);
-            let (graph, idle) = if value { (then, other) } else { (other, then) };
-            let step = self.steps.len() - 1;
-            self.expect_loaded(idle)?;
-            let mut results = self.graph(graph, Vec::new(), scope, frame)?;
-            self.expect_stated(step, "If.C1", graph, (0, &results))?;
-            self.mark_inferred(node, &mut results);
-            return Ok(results);
+            return self.branch((node, value), [then, other], scope, frame);
         }
+        let before = self.before();
         let (step, unknown) = (self.steps.len() - 1, self.unknown.len());
         let first = self.supposing(condition, then, scope, frame)?;
         let negated = condition.map(|condition| self.env.pool.not(condition));
         let second = self.supposing(negated, other, scope, frame)?;
+        if let Some(condition) = condition.filter(|_| !self.stops && differ_in_rank(&first, &second)) {
+            let unbacked = self.env.unbacked();
+            if !self.env.pool.free_symbols(&[condition]).iter().any(|symbol| unbacked.contains(symbol)) {
+                self.taken_back(before);
+                if let Some(value) = self.env.branch(condition, WAY) {
+                    return self.branch((node, value), [then, other], scope, frame);
+                }
+                return Ok(first.iter().zip(&second).map(|(a, b)| self.widened(a, b)).collect());
+            }
+        }
         let of_sizes = inputs.first().copied().flatten().is_some_and(are_sizes);
         if self.stops && (of_sizes || !self.takes_any_data) && self.unknown.len() > unknown {
             let reason = "a branch refuses what it is given, and which branch runs is not known";
@@ -149,6 +164,23 @@ impl<'m> Walk<'m> {
             .collect();
         self.mark_inferred(node, &mut joined);
         Ok(joined)
+    }
+
+    /// The branch that runs.
+    fn branch(
+        &mut self,
+        (node, value): (&'m NodeProto, bool),
+        [then, other]: [&'m GraphProto; 2],
+        scope: &Scope<'_>,
+        frame: &Frame<'m>,
+    ) -> Results {
+        let (graph, idle) = if value { (then, other) } else { (other, then) };
+        let step = self.steps.len() - 1;
+        self.expect_loaded(idle)?;
+        let mut results = self.graph(graph, Vec::new(), scope, frame)?;
+        self.expect_stated(step, "If.C1", graph, (0, &results))?;
+        self.mark_inferred(node, &mut results);
+        Ok(results)
     }
 
     /// Requires that a node has an output for each of a graph within, but for some that the graph has before; and, for

@@ -76,7 +76,8 @@ impl Growing<'_> {
         };
         let reached = |stride: i64| {
             let near = |direction: i64| {
-                (1..=REACH / stride).take_while(|n| good(dim.example + direction * n * stride)).count()
+                let at = |n: i64| dim.example.checked_add(direction * n * stride);
+                (1..=REACH / stride).take_while(|&n| at(n).is_some_and(good)).count()
             };
             near(1) + near(-1)
         };
@@ -98,7 +99,8 @@ impl Growing<'_> {
         }
         if best.0 == 0 {
             // Code that needs multiples of a larger number says so.
-            let near = |stride: i64| (1..=FEW).take_while(|n| good(dim.example + n * stride)).count();
+            let at = |n: i64, stride: i64| dim.example.checked_add(n.checked_mul(stride)?);
+            let near = |stride: i64| (1..=FEW).take_while(|&n| at(n, stride).is_some_and(good)).count();
             let named = multiples::constants(self.pool, &conditions).into_iter();
             let found = named.filter(|&stride| stride > MAX_STRIDE).find(|&stride| near(stride) > 0);
             best = found.map_or(best, |stride| (near(stride), stride));
@@ -110,7 +112,7 @@ impl Growing<'_> {
         let example = dim.example;
         let offset = if stride == 1 { 0 } else { example.rem_euclid(stride) };
         let at = (example - offset) / stride;
-        let floor = (dim.min - offset + stride - 1).div_euclid(stride).max(0);
+        let floor = dim.min.saturating_add(stride - 1 - offset).div_euclid(stride).max(0);
         let ceiling = dim.max.map(|max| (max - offset).div_euclid(stride));
         self.spans[k] = Span { stride, offset, low: at, high: Some(at) };
         // The upper end.
@@ -231,8 +233,8 @@ fn changes(system: &System, free: &[usize], spans: &[Span]) -> Changes {
             Role::Derived { root, factor, offset } => {
                 let root = &system.dims[root];
                 // The root must not reach sizes for which this dimension leaves its own range.
-                let low = |min: i64| (min - offset + factor - 1).div_euclid(factor);
-                let high = dim.max.map(|max| (max - offset).div_euclid(factor));
+                let low = |min: i64| min.saturating_sub(offset).saturating_add(factor - 1).div_euclid(factor);
+                let high = dim.max.map(|max| max.saturating_sub(offset).div_euclid(factor));
                 let known = changes.get(&root.name).cloned();
                 let (min, max) = match known {
                     Some(Change::Range { min, max }) => (min, max),
@@ -254,8 +256,9 @@ fn changes(system: &System, free: &[usize], spans: &[Span]) -> Changes {
                 });
                 let (mut min, mut max) = (0, None);
                 for (d, factor, offset) in partners {
-                    min = min.max((d.min - offset + factor - 1).div_euclid(factor));
-                    max = least(max, d.max.map(|m| (m - offset).div_euclid(factor)));
+                    let from = d.min.saturating_sub(offset).saturating_add(factor - 1);
+                    min = min.max(from.div_euclid(factor));
+                    max = least(max, d.max.map(|m| m.saturating_sub(offset).div_euclid(factor)));
                 }
                 Change::Linear { root: format!("_{}", system.dims[of].name), factor, offset, min, max }
             }

@@ -11,7 +11,8 @@ mod equations;
 mod growth;
 mod multiples;
 
-pub(super) use equal::{as_equal_sizes, equations_of_opposites};
+pub use equal::as_equal_sizes;
+pub(super) use equal::equations_of_opposites;
 
 use crate::spec::{Change, Spec};
 use indexmap::IndexMap;
@@ -32,10 +33,10 @@ struct Named {
 }
 
 /// Changes by the name of the dimension.
-pub(super) type Changes = IndexMap<String, Change>;
+pub type Changes = IndexMap<String, Change>;
 
 /// Repairs for violated conditions. Conditions on other symbols than those in `dims` are ignored.
-pub(super) fn propose(
+pub fn propose(
     pool: &mut Pool,
     facts: &Facts,
     dims: &IndexMap<Symbol, (String, Int)>,

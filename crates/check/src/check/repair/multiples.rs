@@ -52,8 +52,8 @@ pub(super) fn split(pool: &mut Pool, dims: &[Named], conditions: &[Expr]) -> Opt
             conditions.iter().copied().filter(|&c| pool.free_symbols(&[c]) == [dim.symbol]).collect();
         let Some(factor) = factor(pool, dim, &about) else { continue };
         let offset = dim.example.rem_euclid(factor);
-        let min = (dim.min - offset + factor - 1).div_euclid(factor).max(0);
-        let max = dim.max.map(|max| (max - offset).div_euclid(factor));
+        let min = dim.min.saturating_add(factor - 1 - offset).div_euclid(factor).max(0);
+        let max = dim.max.map(|max| max.saturating_sub(offset).div_euclid(factor));
         let part = Part { name: dim.name.clone(), factor, offset, min, max };
         let (name, example) = (format!("_{}", dim.name), (dim.example - offset) / factor);
         *dim = Named { symbol: dim.symbol, name: name.clone(), min, max, example };

@@ -36,7 +36,7 @@ impl Contract {
         let _ = writeln!(
             out,
             "// nullptr if {}, else why not. The inputs: {}.\n\
-             inline const char *check(const sizewise_input *inputs, std::size_t count) {{\n    \
+             inline const char *check(const sizewise_input *inputs, size_t count) {{\n    \
              const sizewise_result result = sizewise_check(contract, sizeof contract, inputs, count);\n    \
              switch (result.status) {{\n        \
              case SIZEWISE_OK: return nullptr;\n        \

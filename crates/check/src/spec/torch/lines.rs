@@ -102,8 +102,10 @@ impl Lines {
             Value::Dim(min, max) => range_in_words(*min, *max),
             Value::Size(size) => format!("{size} only"),
             Value::Static => "the size of the example".to_owned(),
-            Value::Auto(0, None) => "what torch infers".to_owned(),
-            Value::Auto(min, max) => format!("what torch infers in {}", range_in_words(*min, *max)),
+            Value::Auto(0, None) => "Dim.AUTO: the module checks it".to_owned(),
+            Value::Auto(min, max) => {
+                format!("Dim.AUTO, {}: the module checks it", range_in_words(*min, *max))
+            }
             Value::Linear { root, factor, offset } => match self.values.get(root) {
                 Some(Value::Dim(min, max)) if root.starts_with('_') => {
                     let scaled = |size: i64| size.checked_mul(*factor)?.checked_add(*offset);

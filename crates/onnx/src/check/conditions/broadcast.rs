@@ -1,9 +1,7 @@
 //! Broadcasts that the example decides: a size of 1 on the other side would do as well.
-use super::{Check, Condition};
-use rustc_hash::FxHashMap;
-use sizewise_check::check::readable;
-use sizewise_expr::text::print;
-use sizewise_expr::{Evaluator, Expr, Func, Node, Value};
+use super::{Check, GuardReport, Witness};
+use sizewise_check::check::simplest;
+use sizewise_expr::{Expr, Func, Node};
 
 /// The clauses of operators whose operands broadcast.
 pub(in super::super) const BROADCASTS: &[&str] =
@@ -54,30 +52,16 @@ impl Check<'_> {
         }
         let wide = env.pool.or(&ways);
         (wide != condition).then(|| {
-            let wide = self.symbolic.simplified(&mut env, wide);
-            self.symbolic.with_multiples(&mut env, wide)
+            let (pool, facts) = env.facts();
+            simplest(pool, facts, wide)
         })
     }
 
-    /// A condition that an input breaks as all that the operator asks for, if the input breaks that, too.
-    pub(super) fn widened(
-        &self,
-        condition: Condition,
-        e: Expr,
-        sizes: &FxHashMap<String, Vec<i64>>,
-    ) -> Condition {
-        let Some(&wide) = self.wide.get(&e) else { return condition };
-        let pool = &self.symbolic.env.pool;
-        let size = |symbol| {
-            let (_, named) = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol)?;
-            let (input, dim) = named.source.as_ref()?;
-            Some(Value::Int((*sizes.get(input)?.get(*dim)?).into()))
-        };
-        if Evaluator::new(pool, size).truth(wide) != Ok(false) {
-            return condition;
+    /// A condition that a witness breaks as all that the operator asks for, if it breaks that, too.
+    pub(super) fn widened(&self, guard: GuardReport, e: Expr, witness: &Witness) -> GuardReport {
+        match self.wide.get(&e) {
+            Some(&wide) if self.is_broken(wide, witness) => self.on_sizes(guard, wide),
+            _ => guard,
         }
-        let simple = readable(pool, self.symbolic.env.known_facts(), wide);
-        let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
-        Condition { shown, expr: print::expression(pool, wide), ..condition }
     }
 }

@@ -3,22 +3,47 @@
 //! A condition that speaks of elements, such as that an index is within its dimension, is left to run time. A node that
 //! data merely choose to run, and that refuses the sizes whatever its data are, is a violation. So is an output that
 //! has another size than declared: data that make it so are as good as any.
-use super::{Check, Data, Verdict};
+use super::{Check, Given as Sizes, Outcome};
 use crate::check::ShownSize;
 use crate::check::evaluate::{
     Evaluated, Filled, Refused, evaluate, evaluate_along, evaluate_and_trace, evaluate_for_any_data,
 };
 use crate::check::examples::{SAMPLES, sampled};
+use crate::read::Model;
 use crate::read::message::ValueInfoProto;
-use crate::walk::{Given, declared};
+use crate::shape::Dtype;
+use crate::walk::{Given, declared, inputs};
+use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
-
-type Sizes = FxHashMap<String, Vec<i64>>;
+use serde_json::Value as Json;
 
 /// The most samples that are tried for sizes that a model accepts with some data.
 const MAX_SAMPLES: usize = 3;
 
 const ALL_DATA: [Data; 2] = [Data::Usual, Data::Zeros];
+
+/// Elements of all inputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Data {
+    /// Those of `eval`: 1, 0.5, true and "a".
+    Usual,
+    /// 0 and false.
+    Zeros,
+}
+
+impl Data {
+    /// What every element of each input is, as `values` of `eval`; nothing of types that have the same elements anyway.
+    pub fn elements(self, model: &Model) -> IndexMap<String, Json> {
+        let element = |dtype: Dtype| match self {
+            _ if dtype == Dtype::Bool => Some(Json::from(self == Data::Usual)),
+            Data::Usual if dtype.is_float() => Some(Json::from(0.5)),
+            _ if dtype.is_float() || dtype.is_integer() => Some(Json::from(i64::from(self == Data::Usual))),
+            _ => None,
+        };
+        let tensors = inputs(model).into_iter().filter(|input| input.is_tensor);
+        tensors.filter_map(|input| Some((input.name, element(input.dtype?)?))).collect()
+    }
+}
 
 fn is_refusal(refused: &Refused) -> bool {
     !refused.is_unsupported
@@ -61,7 +86,7 @@ impl Check<'_> {
     }
 
     /// Sizes that the model accepts with these data, or those of the example with the data of `eval`.
-    pub(super) fn works_with(&self, data: Data) -> Option<(crate::check::Sizes, Data)> {
+    pub(super) fn works_with(&self, data: Data) -> Option<(Sizes, Option<Data>)> {
         let filled = self.filled(data);
         let samples = SAMPLES.iter().skip_while(|(first, _)| *first == 1).take(MAX_SAMPLES);
         let samples =
@@ -69,8 +94,8 @@ impl Check<'_> {
         let mut tried = self.example().into_iter().chain(samples);
         let works = tried.find(|sizes| evaluate(self.model, sizes, &filled).is_ok());
         match works {
-            Some(sizes) => Some((self.ordered(sizes), data)),
-            None => self.report.works.clone().map(|sizes| (sizes, Data::Usual)),
+            Some(sizes) => Some((sizes, Some(data))),
+            None => self.works.clone().map(|sizes| (sizes, Some(Data::Usual))),
         }
     }
 
@@ -93,7 +118,7 @@ impl Check<'_> {
     pub(super) fn as_declared_for_data(&mut self, samples: &[(Sizes, FxHashMap<String, i64>)]) {
         for (data, (sizes, named)) in ALL_DATA.iter().flat_map(|&data| samples.iter().map(move |s| (data, s)))
         {
-            if self.report.verdict == Verdict::Violated {
+            if self.verdict == Outcome::Violated {
                 return;
             }
             if let Ok(evaluated) = evaluate(self.model, sizes, &self.filled(data)) {

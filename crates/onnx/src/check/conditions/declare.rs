@@ -1,6 +1,5 @@
 //! Models with other declarations of their inputs and outputs.
 use super::Check;
-use super::named::Size;
 use crate::check::declaration::written_size;
 use crate::check::names;
 use crate::check::symbolic::Named;
@@ -12,16 +11,7 @@ use sizewise_expr::text::print;
 use sizewise_expr::{Pool, Symbol};
 
 /// What sizes are to be declared as.
-pub(super) type Changed = FxHashMap<Symbol, Size>;
-
-impl Size {
-    fn text(&self) -> String {
-        match self {
-            Size::Number(number) => number.to_string(),
-            Size::Name(name) => name.clone(),
-        }
-    }
-}
+pub(super) type Changed = FxHashMap<Symbol, String>;
 
 impl Check<'_> {
     /// Changes the declarations of sizes, also where outputs have them by name.
@@ -38,7 +28,7 @@ impl Check<'_> {
         };
         for (at, dim) in tensor.shape.iter_mut().flat_map(|shape| &mut shape.dim).enumerate() {
             if let Some(size) = self.symbol_of(&name, at, dim).and_then(|symbol| changed.get(&symbol)) {
-                dim.value = Some(written_size(&size.text()));
+                dim.value = Some(written_size(size));
             } else if let Some(Dimension::Name(text)) = &dim.value
                 && let Some(text) = self.within(text, changed)
             {
@@ -56,10 +46,8 @@ impl Check<'_> {
             return None;
         }
         let new = |word: &str| {
-            let of = |(symbol, size): (&Symbol, &Size)| {
-                (self.declared_name(*symbol).as_deref() == Some(word)).then(|| size.text())
-            };
-            changed.iter().find_map(of)
+            let is_it = |symbol: &Symbol| self.declared_name(*symbol).as_deref() == Some(word);
+            changed.iter().find(|(symbol, _)| is_it(symbol)).map(|(_, size)| size)
         };
         let (mut written, mut end, mut is_changed) = (String::new(), 0, false);
         for word in words {

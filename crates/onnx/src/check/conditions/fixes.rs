@@ -1,281 +1,408 @@
-//! Declarations under which a model is right: sizes that have to be equal get one name, or a number, and outputs are
-//! declared as they are computed.
+//! Fixes: other declarations, or a narrower spec, under which a check of the model comes out ok.
+//!
+//! What sizes have to become is solved of equations, and else proposed as for exported programs. An ONNX file declares names,
+//! numbers, and expressions over names; ranges are a spec.
 use super::declare::Changed;
-use super::named::{Remedy, Size};
-use super::narrow::numbers_in;
-use super::{Check, checked};
-use crate::check::declaration::{Declaration, Declared, differences};
-use crate::check::findings::{Fix, Rejects, Verdict};
+use super::named::Solved;
+use super::rejected::{Rejects, limits};
+use super::{Check, MAX_VIOLATIONS, Outcome, checked};
+use crate::check::declaration::{Declaration, differences};
+use crate::check::limits::LEAST;
+use crate::check::symbolic::Symbolic;
+use crate::check::written::{dimension_names, written};
 use crate::read::Model;
-use rustc_hash::FxHashSet;
+use indexmap::IndexMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_check::check::{as_equal_sizes, propose};
+use sizewise_check::spec::Change;
+use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_solve::Budget;
 
-/// The most rounds of declarations that follow each other, and the nodes that may be visited in them.
+/// The most rounds of changes that follow each other, and the most checks for one fix; the nodes that may be visited in them.
 const MAX_ROUNDS: usize = 8;
-pub(super) const MAX_VISITED: usize = 200_000;
-/// Of more sizes it is not tried which of them have to be equal.
-const MAX_PAIRED: usize = 4;
+const MAX_CHECKED: usize = 24;
+const MAX_VISITED: usize = 200_000;
+/// Sizes around which conditions are looked at. Of several sizes that a condition ties, those that need not be multiples are
+/// none: first dimensions, which are batches, before others.
+const ODD: [i64; 3] = [7, 11, 13];
+const EVEN: [i64; 8] = [64, 48, 16, 8, 24, 4, 2, 1];
+/// The most choices of them.
+const MAX_TRIED: usize = 4_096;
 
-/// Which conditions declarations have to see to.
+/// How changes of sizes are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// All that are violated.
-    All,
-    /// Equations; a spec with narrower ranges sees to the others.
-    Equations,
+pub(super) enum Way {
+    /// As declarations: sizes that have to be in a range become those of the example.
+    Declared,
+    /// As declarations where these can say it, and as a spec.
+    Both,
+    /// As a spec.
+    Spec,
 }
 
-/// A model with other declarations, and whether these reject sizes at which a condition holds.
+/// A model with other declarations, and a spec for it.
 #[derive(Clone)]
-pub(super) struct Step {
+pub(super) struct Draft {
     pub model: Model,
+    pub spec: Option<Json>,
+    /// What the model with these declarations allows, if there is a spec.
+    pub before: Option<Json>,
+    /// Whether it may reject sizes at which the conditions hold.
     pub rejects: bool,
 }
 
-/// Declarations under which a model is right, perhaps within a spec.
-struct Right {
-    model: Model,
-    /// What the model with these declarations allows, and a spec with less, where it needs one.
-    before: Option<Json>,
-    spec: Option<Json>,
-    rejects: bool,
-    is_proved: bool,
+/// Declarations and a spec under which a check of the model comes out ok.
+#[derive(Clone)]
+pub(super) struct Fix {
+    /// What inputs and outputs are to be declared as.
+    pub changes: Vec<Declaration>,
+    /// The spec, if that is what changes, of the model with these changes.
+    pub spec: Option<Json>,
+    /// What that model allows, as a spec.
+    pub before: Option<Json>,
+    /// Whether it rejects sizes at which the model runs.
+    pub rejects: Rejects,
+    /// Whether a check with it comes out ok; else only what no declaration settles stays open.
+    pub is_proved: bool,
 }
 
-/// How many sizes a fix fixes to numbers.
-fn numbers(fix: &Fix, known: usize) -> usize {
-    let declared = fix.changes.iter().filter(|change| !change.is_output && change.is_number()).count();
-    declared + fix.spec.as_ref().map_or(0, |spec| numbers_in(spec).saturating_sub(known))
+impl Fix {
+    /// What makes it worse than others: that it loses sizes or leaves something open, numbers, ends of ranges, and its length.
+    fn rank(&self) -> (bool, bool, usize, bool, usize, usize) {
+        let ends = self.more(|entry| entry.get("max").is_some_and(Json::is_number));
+        // A change of the model's own declarations is simpler than a spec.
+        let needs_spec = self.spec.is_some();
+        let loses = self.rejects != Rejects::Nothing;
+        (loses, !self.is_proved, self.numbers(), needs_spec, ends, self.changes.len())
+    }
+
+    /// How many sizes it fixes to numbers.
+    fn numbers(&self) -> usize {
+        let declared = self.changes.iter().filter(|change| !change.is_output && change.is_number()).count();
+        declared + self.more(Json::is_number)
+    }
+
+    /// How many more entries of its spec are so than of what the model allows.
+    fn more(&self, is: fn(&Json) -> bool) -> usize {
+        let count = |spec: &Option<Json>| {
+            let inputs =
+                spec.as_ref().and_then(Json::as_object).into_iter().flat_map(|inputs| inputs.values());
+            inputs.filter_map(Json::as_array).flatten().filter(|entry| is(entry)).count()
+        };
+        count(&self.spec).saturating_sub(count(&self.before))
+    }
+
+    fn is_best(&self) -> bool {
+        self.is_proved && self.rejects == Rejects::Nothing
+    }
 }
 
 impl Check<'_> {
-    /// Looks for other declarations, or for a narrower spec, under which the model is right.
-    pub(super) fn fixes(&mut self, has_spec: bool) {
-        let known = self.written().as_ref().map_or(0, numbers_in);
+    /// Other declarations, or a narrower spec, under which the model is right, the best first.
+    pub(super) fn fixes(&self) -> Vec<Fix> {
+        let mut found: Vec<Fix> = Vec::new();
         // Under a spec it is the spec that is to change.
-        let declared = if has_spec { None } else { self.fix(Scope::All) };
-        let is_best = |fix: &Fix| fix.rejects == Rejects::Nothing;
-        let narrowed = if declared.as_ref().is_some_and(is_best) { None } else { self.narrowed_fix() };
-        // If both reject sizes, a change of the model's own declarations is the simpler fix, if it keeps them dynamic.
-        let narrowed = narrowed.filter(|narrowed| {
-            let is_simpler = |fix: &Fix| numbers(fix, known) <= numbers(narrowed, known);
-            is_best(narrowed) || !declared.as_ref().is_some_and(is_simpler)
-        });
-        let is_good = |fix: &Fix| is_best(fix) || numbers(fix, known) == 0;
-        let wants_both = !has_spec && ![&declared, &narrowed].into_iter().flatten().any(is_good);
-        let both = if wants_both { self.fix(Scope::Equations) } else { None };
-        let both = both.filter(|both| declared.as_ref() != Some(both));
-        let opened = if has_spec { None } else { self.opened() };
-        self.report.fixes = opened.into_iter().chain(declared).chain(both).chain(narrowed).collect();
+        if !self.symbolic.has_spec {
+            found.extend(self.opened());
+            if !found.iter().any(Fix::is_best) {
+                found.extend(self.best(Way::Declared));
+            }
+        }
+        if !found.iter().any(Fix::is_best) {
+            // A change of the model's own declarations is simpler, if it keeps them dynamic.
+            let is_simpler = |known: &Fix, fix: &Fix| known.is_proved && known.numbers() <= fix.numbers();
+            let narrowed = self.best(Way::Spec);
+            let narrowed =
+                narrowed.filter(|fix| fix.is_best() || !found.iter().any(|known| is_simpler(known, fix)));
+            found.extend(narrowed);
+        }
+        if !self.symbolic.has_spec && found.iter().all(|fix| !fix.is_best() && fix.numbers() > 0) {
+            found.extend(self.best(Way::Both));
+        }
         // A number is of no use where a range keeps all sizes.
-        if self.report.fixes.iter().any(is_best) {
-            self.report.fixes.retain(is_good);
+        if found.iter().any(Fix::is_best) {
+            found.retain(|fix| fix.is_best() || fix.numbers() == 0);
         }
-        // Numbers come last: most sizes are lost there. Equal sizes lose more than ranges.
-        self.report.fixes.sort_by_key(|fix| {
-            let rejects = fix.rejects != Rejects::Nothing;
-            (rejects, !fix.is_proved, numbers(fix, known), fix.changes.len())
+        found.sort_by_key(Fix::rank);
+        let mut seen: Vec<(Vec<Declaration>, Option<Json>)> = Vec::new();
+        found.retain(|fix| {
+            let is_new = seen.iter().all(|(changes, spec)| (changes, spec) != (&fix.changes, &fix.spec));
+            seen.push((fix.changes.clone(), fix.spec.clone()));
+            is_new
         });
+        found
     }
 
-    /// A narrower spec as a fix.
-    fn narrowed_fix(&self) -> Option<Fix> {
-        let narrowed = self.narrowed()?;
-        let rejects = self.rejected(self.model, Some(&narrowed.spec), narrowed.rejects);
-        let (before, is_proved) = (self.written(), narrowed.is_proved);
-        Some(Fix { changes: Vec::new(), before, spec: Some(narrowed.spec), rejects, is_proved })
-    }
-
-    /// Declares sizes that have to be equal as equal, and outputs as they are computed, and checks the model that
-    /// declares them so, under a narrower spec where that is asked for. `None` where the check does not come out ok.
-    fn fix(&self, scope: Scope) -> Option<Fix> {
-        let mut left = (MAX_VISITED / self.model.graph.node.len().max(1)).clamp(1, MAX_ROUNDS);
-        let first = [self.numbers_of_outputs(), self.next(scope)].into_iter().flatten();
-        let found = first.into_iter().find_map(|step| self.after(step, scope, &mut left.clone()));
-        let paired = || match scope {
-            // A pair that settles all comes before those after which more has to be declared.
-            Scope::All => {
-                let steps = self.paired();
-                let first = steps.iter().take(left);
-                let settled = first.cloned().find_map(|step| self.after(step, scope, &mut 1));
-                settled.or_else(|| steps.into_iter().find_map(|step| self.after(step, scope, &mut left)))
+    /// The best fix of its kind.
+    fn best(&self, way: Way) -> Option<Fix> {
+        let mut left = self.checks_left();
+        let mut drafts = self.next(way);
+        match way {
+            Way::Declared => {
+                drafts.splice(0..0, self.numbers_of_outputs());
+                drafts.extend(self.paired());
             }
-            Scope::Equations => None,
-        };
-        let right = found.or_else(paired)?;
-        let changes = self.changes(&right.model);
-        let rejects = self.rejected(&right.model, right.spec.as_ref(), right.rejects);
-        let Right { before, spec, is_proved, .. } = right;
-        Some(Fix { changes, before, spec, rejects, is_proved })
-    }
-
-    /// The model of a step, if a check of it comes out ok.
-    pub(super) fn right_with(&self, step: Step) -> Option<Model> {
-        let right = self.after(step, Scope::All, &mut 1)?;
-        (right.is_proved && right.spec.is_none()).then_some(right.model)
-    }
-
-    /// The declarations of another model that differ, inputs first.
-    fn changes(&self, model: &Model) -> Vec<Declaration> {
-        differences(&self.model.graph, &model.graph)
-    }
-
-    /// Checks a model with other declarations, and goes on from there where it is not right yet.
-    fn after(&self, step: Step, scope: Scope, left: &mut usize) -> Option<Right> {
-        *left = left.checked_sub(1)?;
-        let Step { model, rejects } = step;
-        let check = checked(&model, None, &self.budget);
-        let right = |is_proved| Right { model: model.clone(), before: None, spec: None, rejects, is_proved };
-        match check.report.verdict {
-            Verdict::Ok => return Some(right(true)),
-            Verdict::Unknown => return (check.open_count() <= self.open_count()).then(|| right(false)),
-            Verdict::Violated => {}
+            Way::Both => drafts.retain(|draft| draft.spec.is_none()),
+            Way::Spec => {}
         }
-        match check.next(scope) {
-            Some(next) => {
-                let found = check.after(next, scope, left)?;
-                Some(Right { rejects: rejects || found.rejects, ..found })
+        let mut found: Vec<Fix> = Vec::new();
+        for draft in drafts {
+            if found.iter().any(Fix::is_best) {
+                break;
             }
-            None if scope == Scope::Equations => {
-                let narrowed = check.narrowed()?;
-                let rejects = rejects || narrowed.rejects;
-                let (before, is_proved) = (check.written(), narrowed.is_proved);
-                Some(Right { before, spec: Some(narrowed.spec), rejects, is_proved, ..right(false) })
-            }
-            None => None,
+            found.extend(self.pursued(draft, way, MAX_ROUNDS, &mut left));
         }
+        found.into_iter().min_by_key(Fix::rank)
     }
 
-    /// The model with declarations by which violated conditions come to hold; where there are none, with outputs that
-    /// are declared as they are computed.
-    fn next(&self, scope: Scope) -> Option<Step> {
-        let own = self.broken.iter().filter(|(at, _)| !self.report.violations[*at].follows);
-        let mut own: Vec<Expr> = own.map(|&(_, condition)| condition).collect();
-        let pool = &self.walk.env.pool;
-        // What several sizes have to be together settles each of them.
-        own.sort_by_key(|&condition| std::cmp::Reverse(pool.free_symbols(&[condition]).len()));
-        let (mut changed, mut rejects) = self.changed(&own, |condition| self.settling(condition, scope));
-        if changed.is_empty() {
-            (changed, rejects) =
-                self.changed(&own, |condition| self.computed(condition).into_iter().collect());
-        }
-        if changed.is_empty() {
-            return self.outputs_as_computed();
-        }
-        let mut model = self.model.clone();
-        self.declare(&mut model, &changed);
-        Some(Step { model, rejects })
+    pub(super) fn checks_left(&self) -> usize {
+        (MAX_VISITED / self.model.graph.node.len().max(1)).clamp(1, MAX_CHECKED)
     }
 
-    /// What sizes become by the remedies of conditions, and whether that rejects sizes at which they hold.
-    fn changed(&self, conditions: &[Expr], remedies: impl Fn(Expr) -> Vec<Remedy>) -> (Changed, bool) {
-        let pool = &self.walk.env.pool;
-        let (mut changed, mut rejects) = (Changed::default(), false);
-        let mut touched: FxHashSet<Symbol> = FxHashSet::default();
-        for &condition in conditions {
-            let symbols = pool.free_symbols(&[condition]);
-            // What a size becomes decides what is left of its other conditions.
-            if symbols.iter().any(|symbol| touched.contains(symbol)) {
-                continue;
-            }
-            let remedies = remedies(condition);
-            if !remedies.is_empty() {
-                touched.extend(symbols);
-            }
-            // Sizes of 1 that broadcast another way are not in the condition.
-            let has_ones = self.wide.contains_key(&condition);
-            for Remedy { kept, replaced, is_all } in remedies {
-                rejects |= !is_all || has_ones;
-                changed.entry(replaced).or_insert(kept);
-            }
-        }
-        (changed, rejects)
-    }
-
-    /// Declarations by which a condition comes to hold.
-    fn settling(&self, condition: Expr, scope: Scope) -> Vec<Remedy> {
-        let mut remedies = self.multiples(condition);
-        if remedies.is_empty() && (scope == Scope::All || self.relates_sizes(condition)) {
-            // A spec with ranges is wider than the number of the example.
-            let is_wide = |remedy: &Remedy| remedy.is_all || !matches!(remedy.kept, Size::Number(_));
-            let remedy = self.remedy(condition);
-            let remedy = remedy.filter(|remedy| scope == Scope::All || is_wide(remedy));
-            remedies.extend(remedy.or_else(|| self.multiples_of_one(condition)));
-        }
-        remedies
-    }
-
-    /// The model with outputs that are declared as they are computed.
-    fn outputs_as_computed(&self) -> Option<Step> {
-        let mut model = self.model.clone();
-        for wrong in &self.report.wrong_outputs {
-            let output = model.graph.output.iter_mut().find(|output| output.name == wrong.output);
-            output.into_iter().for_each(|output| wrong.right.write(output));
-        }
-        (!self.changes(&model).is_empty()).then_some(Step { model, rejects: false })
-    }
-
-    /// The model with numbers for sizes of inputs that outputs, too, have by name, and that are computed as these
-    /// numbers, where a condition on such a size is violated: a batch that a reshape has as a number.
-    fn numbers_of_outputs(&self) -> Option<Step> {
-        let mut changed = Changed::default();
-        for wrong in &self.report.wrong_outputs {
-            let Declared::Size(_, Some(text)) = &wrong.right else { continue };
-            let Ok(number) = text.parse() else { continue };
-            let named = self.symbolic.symbols.iter();
-            let symbols = named.filter(|(_, named)| {
-                named.source.is_some() && named.declared.as_ref() == Some(&wrong.declared)
-            });
-            for (symbol, _) in symbols {
-                let pool = &self.walk.env.pool;
-                let is_broken =
-                    |(_, condition): &(usize, Expr)| pool.free_symbols(&[*condition]).contains(symbol);
-                if self.broken.iter().any(is_broken) {
-                    changed.insert(*symbol, Size::Number(number));
+    /// Checks a draft, and changes it further until a check comes out ok.
+    pub(super) fn pursued(&self, mut draft: Draft, way: Way, rounds: usize, left: &mut usize) -> Option<Fix> {
+        for _ in 0..rounds {
+            *left = left.checked_sub(1)?;
+            let next = {
+                let limits = match &draft.spec {
+                    Some(spec) => Some(limits(&draft.model, spec)?),
+                    None => None,
+                };
+                let check = checked(&draft.model, limits.as_ref(), &self.budget);
+                match check.verdict {
+                    Outcome::Ok => return Some(self.fix(draft.clone(), true)),
+                    Outcome::Violated => check.next(way).into_iter().next()?,
+                    _ => {
+                        let is_as_open = check.open_count() <= self.open_count();
+                        return is_as_open.then(|| self.fix(draft.clone(), false));
+                    }
                 }
-            }
+            };
+            let (rejects, before) = (draft.rejects || next.rejects, draft.before.or(next.before));
+            draft = Draft { rejects, before, ..next };
         }
-        if changed.is_empty() {
-            return None;
-        }
-        let mut model = self.model.clone();
-        self.declare(&mut model, &changed);
-        Some(Step { model, rejects: true })
+        None
     }
 
-    /// Where a node refuses sizes and no condition says which: the model with one name for two of its sizes, each two
-    /// in turn, and with one for all.
-    fn paired(&self) -> Vec<Step> {
-        let is_blind = |v: &crate::check::findings::Violation| !v.follows && !v.condition.on_sizes;
-        let named = self.symbolic.symbols.iter().filter(|(_, named)| named.source.is_some());
-        let named: Vec<(Symbol, &String)> =
-            named.filter_map(|(symbol, named)| Some((*symbol, named.declared.as_ref()?))).collect();
-        if named.len() > MAX_PAIRED || !self.report.violations.iter().any(is_blind) {
+    fn fix(&self, draft: Draft, is_proved: bool) -> Fix {
+        let Draft { model, spec, before, rejects } = draft;
+        let rejects = self.rejected(&model, spec.as_ref(), rejects);
+        Fix { changes: differences(&self.model.graph, &model.graph), spec, before, rejects, is_proved }
+    }
+
+    /// How much is neither proved nor refuted.
+    fn open_count(&self) -> usize {
+        self.undecided.len() + self.unsupported.len()
+    }
+
+    /// The changes by which violated conditions come to hold, the best first.
+    fn next(&self, way: Way) -> Vec<Draft> {
+        if way != Way::Spec && !self.symbolic.has_spec {
+            let declared = self.declared(way);
+            let declared =
+                if declared.is_empty() { self.outputs_as_computed().into_iter().collect() } else { declared };
+            if way == Way::Declared || !declared.is_empty() {
+                return declared;
+            }
+        }
+        let is_hopeless = !self.wrong_outputs.is_empty()
+            || !self.failed.is_empty()
+            || self.violations.len() >= MAX_VIOLATIONS;
+        if is_hopeless || self.refuses.is_some() {
             return Vec::new();
         }
-        let one_name = |at: usize, others: &[(Symbol, &String)]| {
-            let kept = named[at].1;
-            let changed = others.iter().map(|(symbol, _)| (*symbol, Size::Name(kept.clone()))).collect();
+        // The model may run where a condition does not hold that is in doubt.
+        let doubtful = || self.doubtful.first().copied().into_iter().collect();
+        let wanted = Some(self.roots()).filter(|roots| !roots.is_empty()).unwrap_or_else(doubtful);
+        let proposals = self.proposals(&wanted).into_iter();
+        let draft = |changes| {
+            let spec = Some(written(&self.symbolic, &changes)?);
+            let before = written(&self.symbolic, &FxHashMap::default());
+            Some(Draft { model: self.model.clone(), spec, before, rejects: true })
+        };
+        proposals.filter_map(draft).collect()
+    }
+
+    /// Models with declarations by which violated conditions come to hold.
+    fn declared(&self, way: Way) -> Vec<Draft> {
+        let pool = &self.walk.env.pool;
+        let mut conditions = self.roots();
+        // What several sizes have to be together settles each of them.
+        conditions.sort_by_key(|&condition| std::cmp::Reverse(pool.free_symbols(&[condition]).len()));
+        let (mut changed, mut rejects) = (Changed::default(), false);
+        let mut touched: FxHashSet<Symbol> = FxHashSet::default();
+        let is_touched = |condition: Expr, touched: &FxHashSet<Symbol>| {
+            pool.free_symbols(&[condition]).iter().any(|symbol| touched.contains(symbol))
+        };
+        for &condition in &conditions {
+            // What a size becomes decides what is left of its other conditions.
+            if is_touched(condition, &touched) {
+                continue;
+            }
+            if let Some(Solved { replaced, text, is_all }) = self.solved(condition) {
+                // Sizes of 1 that broadcast another way are not in the condition.
+                rejects |= !is_all || self.wide.contains_key(&condition);
+                changed.insert(replaced, text);
+                touched.extend(pool.free_symbols(&[condition]));
+            }
+        }
+        conditions.retain(|&condition| !is_touched(condition, &touched));
+        let mut all: Vec<Changed> = Vec::new();
+        for proposal in self.proposals(&conditions) {
+            let mut more = Changed::default();
+            for (symbol, change) in &proposal {
+                more.extend(self.declarable(*symbol, change, way, &conditions).map(|text| (*symbol, text)));
+            }
+            if !more.is_empty() {
+                more.extend(changed.clone());
+                all.push(more);
+            }
+        }
+        rejects |= !all.is_empty();
+        if all.is_empty() && !changed.is_empty() {
+            all.push(changed);
+        }
+        let draft = |changed: Changed| {
             let mut model = self.model.clone();
             self.declare(&mut model, &changed);
-            Step { model, rejects: true }
+            Draft { model, spec: None, before: None, rejects }
         };
-        let pairs = (0..named.len()).flat_map(|at| (at + 1..named.len()).map(move |other| (at, other)));
-        let mut pairs: Vec<(usize, usize)> = pairs.collect();
-        // Batches, which come first among several dimensions, are rarely equal to something else.
-        let is_batch = |at: usize| {
-            let source =
-                self.symbolic.position(named[at].0).and_then(|at| self.symbolic.symbols[at].1.source.clone());
-            let several = |name: &str| {
-                let input = self.symbolic.sizes.iter().find(|(input, _)| input.name == name);
-                input.is_some_and(|(_, sizes)| sizes.len() > 1)
-            };
-            source.is_some_and(|(name, dim)| dim == 0 && several(&name))
+        all.into_iter().map(draft).collect()
+    }
+
+    /// The text that declares a change of a size, if there is one.
+    fn declarable(&self, symbol: Symbol, change: &Change, way: Way, conditions: &[Expr]) -> Option<String> {
+        let linear = |root: &str, factor: i64, offset: i64| match (factor, offset) {
+            (1, 0) => root.to_owned(),
+            (1, offset) => format!("{root} + {offset}"),
+            (factor, 0) => format!("{factor}*{root}"),
+            (factor, offset) => format!("{factor}*{root} + {offset}"),
         };
-        pairs.sort_by_key(|&(at, other)| usize::from(is_batch(at)) + usize::from(is_batch(other)));
-        let pairs = pairs.into_iter().map(|(at, other)| one_name(at, &named[other..=other]));
-        let all = (named.len() > 2).then(|| one_name(0, &named[1..]));
-        pairs.chain(all).collect()
+        // Those who have other sizes than the example have no use for its number where a bound is asked for.
+        let is_asked = |&&condition: &&Expr| {
+            let symbols = self.walk.env.pool.free_symbols(&[condition]);
+            symbols.contains(&symbol) && self.is_equation(condition)
+        };
+        let is_number = way == Way::Declared && conditions.iter().any(|condition| is_asked(&condition));
+        let number = || self.symbolic.hint(symbol).filter(|_| is_number).map(|size| size.to_string());
+        match change {
+            Change::Size(size) => {
+                let pool = &self.walk.env.pool;
+                // A clone is a handle of the same pool.
+                let equal = pool.clone().int(*size);
+                let equal = pool.clone().eq(pool.known_symbol_expr(symbol)?, equal);
+                let is_asked = conditions.contains(&equal);
+                if is_asked { Some(size.to_string()) } else { number() }
+            }
+            Change::Derived { root, factor, offset } if *offset >= 0 => {
+                let names = dimension_names(&self.symbolic);
+                let root = names.iter().find(|(_, name)| *name == root)?.0;
+                Some(linear(&self.declared_name(*root)?, *factor, *offset))
+            }
+            Change::Linear { root, factor, offset, min, max: None } => {
+                let least = factor.checked_mul(*min)?.checked_add(*offset)?;
+                let is_first = least - factor < self.range(symbol).0;
+                // Where there are no smaller multiples, the offset is what is left over.
+                let root = self.new_name(root.trim_start_matches('_'));
+                is_first.then(|| linear(&root, *factor, offset.rem_euclid(*factor))).or_else(number)
+            }
+            _ => number(),
+        }
+    }
+
+    /// The range of a size.
+    fn range(&self, symbol: Symbol) -> (i64, Option<i64>) {
+        let named = self.symbolic.position(symbol).map(|at| &self.symbolic.symbols[at].1);
+        named.map_or((LEAST, None), |named| (named.min, named.max))
+    }
+
+    /// Changes of sizes after which conditions hold, the best first.
+    fn proposals(&self, conditions: &[Expr]) -> Vec<FxHashMap<Symbol, Change>> {
+        let names = dimension_names(&self.symbolic);
+        let sizes = self.sizes_around(conditions);
+        let mut env = self.symbolic.env.clone();
+        let dims = |size: &dyn Fn(Symbol) -> Option<Int>| -> IndexMap<Symbol, (String, Int)> {
+            let of = |symbol: Symbol| Some((symbol, (names.get(&symbol)?.clone(), size(symbol)?)));
+            self.symbolic.symbols.iter().filter_map(|(symbol, _)| of(*symbol)).collect()
+        };
+        let (around, alike) = (dims(&|symbol| sizes.get(&symbol).cloned()), dims(&|_| Some(Int::ONE)));
+        let (pool, facts) = env.facts();
+        let mut found = propose(pool, facts, &around, conditions);
+        // One of two sizes that may not be greater than another is often meant to be the same.
+        let equal: Vec<Expr> =
+            conditions.iter().map(|&e| as_equal_sizes(pool, &alike, e).unwrap_or(e)).collect();
+        if equal != conditions {
+            found.splice(0..0, propose(pool, facts, &around, &equal).into_iter().take(1));
+        }
+        let symbol =
+            |name: &String| around.iter().find(|(_, (known, _))| known == name).map(|(symbol, _)| *symbol);
+        let by_symbol = |changes: sizewise_check::check::Changes| {
+            changes.into_iter().map(|(name, change)| Some((symbol(&name)?, change))).collect::<Option<_>>()
+        };
+        found.into_iter().filter_map(by_symbol).collect()
+    }
+
+    /// Sizes at which conditions hold: usual ones, or those of the example.
+    fn sizes_around(&self, conditions: &[Expr]) -> FxHashMap<Symbol, Int> {
+        let pool = &self.symbolic.env.pool;
+        let is_batch = |symbol: &Symbol| {
+            let named = self.symbolic.position(*symbol).map(|at| &self.symbolic.symbols[at].1);
+            named.and_then(|named| named.source.as_ref()).is_some_and(|(_, dim)| *dim == 0)
+        };
+        let mut symbols = pool.free_symbols(conditions);
+        symbols.sort_by_key(|symbol| (!is_batch(symbol), self.symbolic.position(*symbol)));
+        let own = conditions.iter().map(|&condition| pool.free_symbols(&[condition]));
+        let tied: FxHashSet<Symbol> = own.filter(|own| own.len() > 1).flatten().collect();
+        let of = |symbol: &Symbol| {
+            let (min, max) = self.range(*symbol);
+            let odd: &[i64] = if tied.contains(symbol) { &ODD } else { &[] };
+            let sizes = odd.iter().chain(&EVEN).copied();
+            let inside = sizes.filter(|&size| size >= min && max.is_none_or(|max| size <= max));
+            inside.chain(self.near.get(symbol).and_then(Int::to_i64)).collect::<Vec<i64>>()
+        };
+        let choices: Vec<Vec<i64>> = symbols.iter().map(of).collect();
+        let count = choices.iter().map(Vec::len).product::<usize>().min(MAX_TRIED);
+        let holds = |choice: &Vec<i64>| {
+            let value =
+                |symbol| Some(Value::Int(choice[symbols.iter().position(|own| *own == symbol)?].into()));
+            let mut evaluator = Evaluator::new(pool, value);
+            conditions.iter().all(|&condition| evaluator.truth(condition) == Ok(true))
+        };
+        let chosen = |number: usize| {
+            let mut rest = number;
+            // The first sizes change last.
+            let mut choice: Vec<i64> = choices
+                .iter()
+                .rev()
+                .map(|sizes| {
+                    let size = sizes[rest % sizes.len()];
+                    rest /= sizes.len();
+                    size
+                })
+                .collect();
+            choice.reverse();
+            choice
+        };
+        let found = (0..count).map(chosen).find(holds).unwrap_or_default();
+        let mut sizes = self.near.clone();
+        sizes.extend(symbols.iter().zip(found).map(|(symbol, size)| (*symbol, Int::from(size))));
+        sizes
+    }
+}
+
+/// What a model declares of its inputs, as a spec: names, numbers, and sizes of at least 1.
+pub fn declared_spec(model: &Model) -> Json {
+    let symbolic = Symbolic::new(model, None, &|_| LEAST);
+    written(&symbolic, &FxHashMap::default()).unwrap_or(Json::Null)
+}
+
+/// A spec under which the model is right, as wide as the conditions allow: what it declares, narrowed where that is too
+/// wide. `None` where none was found.
+pub fn widen(model: &Model, budget: &Budget) -> Option<Json> {
+    let check = checked(model, None, budget);
+    match check.verdict {
+        Outcome::Ok => written(&check.symbolic, &FxHashMap::default()),
+        _ => check.best(Way::Spec).filter(|found| found.is_proved).and_then(|found| found.spec),
     }
 }

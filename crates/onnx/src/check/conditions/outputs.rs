@@ -1,8 +1,10 @@
 //! Whether the outputs are as the model declares them.
-use super::{BUDGET, Check, Condition, Decided, Verdict, decide};
+use super::{
+    BUDGET, Check, DATA_DECIDE, Data, Decided, Given as Sizes, GuardReport, MismatchReport, NO_EXAMPLE,
+    Outcome, Witness, WrongOutput, decide, report,
+};
 use crate::check::declaration::Declared;
 use crate::check::evaluate::evaluate_for_any_data;
-use crate::check::findings::{DATA_DECIDE, Data, WrongOutput};
 use crate::check::names;
 use crate::check::plain::plain;
 use crate::shape::{Dtype, Value};
@@ -11,8 +13,6 @@ use rustc_hash::FxHashMap;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 
-/// Why it stays open whether an output is as declared.
-const NO_EXAMPLE: &str = "no input was found that shows it";
 /// Longer texts are no declaration that anybody reads.
 const MAX_DECLARED: usize = 60;
 const NOT_KNOWN: &str = "the shape that the model computes is not known";
@@ -27,38 +27,38 @@ pub(super) fn texts(sizes: &[Given]) -> String {
     format!("[{}]", sizes.iter().map(text).collect::<Vec<_>>().join(", "))
 }
 
-/// That an output, or a size of it, is as declared.
-fn of_output((output, dim): (&str, Option<usize>), declared: &str) -> Condition {
-    let place = match dim {
-        Some(dim) => format!("{output}.shape[{dim}]"),
-        None => format!("{output}.shape"),
-    };
-    let shown = format!("{place} == {declared}");
-    let because = format!("the model declares {place} as {declared}");
-    Condition { expr: shown.clone(), shown, because, ..Condition::default() }
-}
-
 impl Check<'_> {
+    /// That an output, or a size of it, is as declared.
+    fn of_output(&self, (output, dim): (&str, Option<usize>), declared: &str) -> GuardReport {
+        let place = match dim {
+            Some(dim) => format!("{output}.shape[{dim}]"),
+            None => format!("{output}.shape"),
+        };
+        let because = format!("the model declares {place} as {declared}");
+        self.declared_guard(format!("{place} == {declared}"), because)
+    }
+
     /// Notes that it is not known whether an output is as declared.
     fn not_known(&mut self, output: (&str, Option<usize>), declared: &str, reason: &str) {
-        self.pending.push((of_output(output, declared), reason.to_owned()));
-        self.lower(Verdict::Unknown);
+        let guard = self.of_output(output, declared);
+        self.pending.push(GuardReport { reason: Some(reason.to_owned()), ..guard });
+        self.lower(Outcome::Unknown);
     }
 
     /// Notes that a list is of another type than is declared: onnxruntime does not load such a model.
     fn not_of_type(&mut self, output: &str, (declared, derived): (Dtype, Dtype)) {
         let shown = format!("{output}: seq({})", declared.name());
         let because = format!("the model declares {shown}");
-        let condition = Condition { expr: shown.clone(), shown, because, ..Condition::default() };
-        self.pending.push((condition, format!("it is computed as seq({})", derived.name())));
-        self.lower(Verdict::Unknown);
+        let reason = Some(format!("it is computed as seq({})", derived.name()));
+        self.pending.push(GuardReport { reason, ..self.declared_guard(shown, because) });
+        self.lower(Outcome::Unknown);
     }
 
     /// Sees to it that a verdict which is open has a reason.
     pub(super) fn said(&mut self) {
-        let is_said = !self.report.undecided.is_empty() || !self.report.unknown.is_empty();
-        if self.report.verdict == Verdict::Unknown && !is_said {
-            self.report.undecided.append(&mut self.pending);
+        let is_said = !self.undecided.is_empty() || !self.unsupported.is_empty();
+        if self.verdict == Outcome::Unknown && !is_said {
+            self.undecided.append(&mut self.pending);
         }
     }
 
@@ -132,7 +132,7 @@ impl Check<'_> {
 
     /// Whether data decide a size.
     fn is_open(&self, size: Expr) -> bool {
-        let known = |s: &Symbol| self.symbolic.symbols.iter().any(|(symbol, _)| symbol == s);
+        let known = |s: &Symbol| self.symbolic.position(*s).is_some();
         !self.symbolic.env.pool.free_symbols(&[size]).iter().all(known)
     }
 
@@ -150,13 +150,16 @@ impl Check<'_> {
             .collect();
         let made = evaluate_for_any_data(self.model, &example).ok();
         let made = made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take));
-        let hint = |symbol| self.symbolic.hint(symbol);
-        let expected = |(given, stated): (&Given, &Option<Expr>)| match given {
-            Given::Size(number) => Some(*number),
-            Given::Name(_) => self.symbolic.value((*stated)?, &hint),
-            Given::Open => None,
+        let expected: Vec<Option<i64>> = {
+            let none = Witness::new();
+            let size = self.values(&none);
+            let expected = |(given, stated): (&Given, &Option<Expr>)| match given {
+                Given::Size(number) => Some(*number),
+                Given::Name(_) => self.symbolic.value((*stated)?, &size),
+                Given::Open => None,
+            };
+            sizes.iter().zip(&stated).map(expected).collect()
         };
-        let expected: Vec<Option<i64>> = sizes.iter().zip(&stated).map(expected).collect();
         if expected.iter().all(Option::is_none) && made.as_ref().is_none_or(|m| m.len() == sizes.len()) {
             return;
         }
@@ -195,25 +198,19 @@ impl Check<'_> {
         let witness = match decide(pool, facts, same, &self.budget).verdict {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
             Decided::Unknown { .. } => {
-                let condition = of_output(open, &stated);
-                self.report.undecided.push((condition, BUDGET.to_owned()));
-                return self.lower(Verdict::Unknown);
+                return self.leave_open(self.of_output(open, &stated), BUDGET);
             }
             Decided::Refuted { witness } => witness,
         };
-        let value = |symbol: Symbol| {
-            let found = witness.iter().find(|(s, _)| *s == symbol).and_then(|(_, v)| v.to_i64());
-            found.or_else(|| self.symbolic.hint(symbol))
+        let differs = |(witness, _): &(Witness, bool)| {
+            let sizes = self.sizes_at(witness)?;
+            let evaluated = evaluate_for_any_data(self.model, &sizes).ok()?;
+            let made = evaluated.outputs.get(at)?.as_ref()?.get(dim)?.number()?;
+            (Some(made) != self.symbolic.value(expected, &self.values(witness))).then_some(sizes)
         };
-        let Some(sizes) = self.symbolic.at(value) else {
+        let Some(sizes) = self.breaking(same, Some(&witness)).iter().find_map(differs) else {
             return self.not_known(open, &stated, NO_EXAMPLE);
         };
-        let evaluated = evaluate_for_any_data(self.model, &sizes).ok();
-        let made = evaluated.and_then(|evaluated| evaluated.outputs.get(at)?.as_ref()?.get(dim)?.number());
-        if made.is_none() || made == self.symbolic.value(expected, &value) {
-            return self.not_known(open, &stated, NO_EXAMPLE);
-        }
-        let sizes = self.smaller_wrong((at, dim), expected, &sizes).unwrap_or(sizes);
         let derived = print::expression(&env.pool, size);
         let right = self.declared_text(size).filter(|text| *text != stated);
         self.wrong(name, Declared::Size(dim, right), (stated, derived), (sizes, None));
@@ -245,11 +242,19 @@ impl Check<'_> {
         output: &str,
         right: Declared,
         (declared, derived): (String, String),
-        (inputs, data): (FxHashMap<String, Vec<i64>>, Option<Data>),
+        (inputs, data): (Sizes, Option<Data>),
     ) {
-        let inputs = self.ordered(inputs);
-        let output = output.to_owned();
-        self.report.wrong_outputs.push(WrongOutput { output, right, declared, derived, inputs, data });
-        self.lower(Verdict::Violated);
+        let values = data.map(|data| data.elements(self.model));
+        let report = MismatchReport {
+            node: output.to_owned(),
+            value: right.place(output),
+            recorded: declared,
+            derived: format!("{derived}{}", report::with_elements(values.as_ref())),
+            inputs: Some(report::shapes_json(&self.ordered(inputs))),
+            values,
+            stack: Vec::new(),
+        };
+        self.wrong_outputs.push(WrongOutput { output: output.to_owned(), right, report });
+        self.lower(Outcome::Violated);
     }
 }

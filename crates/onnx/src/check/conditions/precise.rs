@@ -1,5 +1,5 @@
 //! Sizes that a model counts in floats.
-use super::{Check, Condition};
+use super::{Check, GuardReport};
 use sizewise_expr::{Evaluator, Expr, Value};
 use sizewise_solve::{Verdict as Decided, decide};
 
@@ -10,8 +10,8 @@ const USUAL_SIZE: i64 = 4_096;
 
 impl Check<'_> {
     /// Whether a condition is assumed because it asks for no more than exact floats, of sizes that have no greatest one.
-    pub(super) fn is_assumed_precise(&mut self, condition: &Condition, e: Expr) -> bool {
-        if !CLAUSES.contains(&condition.because.as_str()) {
+    pub(super) fn is_assumed_precise(&mut self, guard: &GuardReport, e: Expr) -> bool {
+        if !guard.clause.as_ref().is_some_and(|clause| CLAUSES.contains(&clause.as_str())) {
             return false;
         }
         let free = self.symbolic.env.pool.free_symbols(&[e]);
@@ -25,11 +25,11 @@ impl Check<'_> {
         }
         let (pool, facts) = self.asked.facts();
         match decide(pool, facts, e, &self.budget).verdict {
-            Decided::Implied { .. } => self.report.proved.push(condition.clone()),
+            Decided::Implied { .. } => self.decide(guard.clone(), e),
             _ => {
                 self.asked.assume(e);
-                self.report.conditions.push(condition.clone());
-                self.report.precise.push(condition.clone());
+                self.need(guard);
+                self.precise.push(guard.shown.clone());
             }
         }
         true

@@ -1,8 +1,6 @@
 //! Whether a fix rejects sizes at which a model runs.
-use super::{Check, Decided, Given, decide};
-use crate::check::evaluate::evaluate;
+use super::{Check, Decided, Given, Sizes, decide};
 use crate::check::examples::{SAMPLES, sampled};
-use crate::check::findings::Rejects;
 use crate::check::limits::Limits;
 use crate::check::names;
 use crate::check::symbolic::Symbolic;
@@ -11,18 +9,28 @@ use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
-use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_expr::{Evaluator, Expr, Symbol, Value};
 
 /// The most conditions of a fix that are looked at.
 const MAX_RELATIONS: usize = 24;
+
+/// Whether a fix rejects sizes at which the model runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Rejects {
+    /// It is not known to reject any.
+    Nothing,
+    /// It may, and no such sizes were found.
+    Perhaps,
+    /// It rejects these, at which the model runs.
+    Sizes(Sizes),
+}
 
 impl Check<'_> {
     /// Whether a model with other declarations, or a spec, or both reject sizes at which this one runs. `is_said` is what
     /// the fix says of itself.
     pub(super) fn rejected(&self, model: &Model, spec: Option<&Json>, is_said: bool) -> Rejects {
         let unless_found = if is_said { Rejects::Perhaps } else { Rejects::Nothing };
-        let limits = |spec: &Json| Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok();
-        let limits = match spec.map(limits) {
+        let limits = match spec.map(|spec| limits(model, spec)) {
             Some(None) => return unless_found,
             limits => limits.flatten(),
         };
@@ -32,8 +40,7 @@ impl Check<'_> {
         for guard in self.walk.env.guards() {
             env.assume(self.any_broadcast(guard.condition));
         }
-        let mut allows_all =
-            self.report.are_sizes_complete() && self.failed.is_empty() && self.doubtful.is_empty();
+        let mut allows_all = self.are_sizes_complete() && self.failed.is_empty() && self.doubtful.is_empty();
         for &relation in relations.iter().take(MAX_RELATIONS) {
             let (pool, facts) = env.facts();
             match decide(pool, facts, relation, &self.budget).verdict {
@@ -41,13 +48,10 @@ impl Check<'_> {
                 Decided::Unknown { .. } => allows_all = false,
                 Decided::Refuted { witness } => {
                     allows_all = false;
-                    let witness: FxHashMap<Symbol, Int> = witness.into_iter().collect();
-                    let value = |symbol: Symbol| {
-                        let found = witness.get(&symbol).and_then(Int::to_i64);
-                        found.or_else(|| self.symbolic.hint(symbol))
-                    };
-                    if let Some(sizes) = self.running(&value) {
-                        let sizes = self.smaller_accepted(&sizes, Some(relation)).unwrap_or(sizes);
+                    let tried = self.breaking(relation, Some(&witness));
+                    let mut running =
+                        tried.iter().filter_map(|(witness, _)| self.running(&self.values(witness)));
+                    if let Some(sizes) = running.next() {
                         return Rejects::Sizes(self.ordered(sizes));
                     }
                 }
@@ -77,8 +81,7 @@ impl Check<'_> {
     /// The sizes of inputs, if the model accepts them.
     fn running(&self, value: &dyn Fn(Symbol) -> Option<i64>) -> Option<Given> {
         let sizes = self.symbolic.at(value)?;
-        let runs = evaluate(self.model, &sizes, &FxHashMap::default()).is_ok();
-        runs.then_some(sizes)
+        self.accepts(&sizes).then_some(sizes)
     }
 
     /// What other declarations ask of the sizes of this model's inputs. `None` where that cannot be said.
@@ -142,4 +145,9 @@ impl Check<'_> {
         relations.dedup();
         Some(relations)
     }
+}
+
+/// What a spec allows of a model, if it fits.
+pub(super) fn limits(model: &Model, spec: &Json) -> Option<Limits> {
+    Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok()
 }

@@ -1,14 +1,16 @@
 //! Declared inputs of a few sizes: whatever the conditions say, a model that refuses one of them is wrong.
-use super::{Check, Condition, Verdict, Violation};
+use super::{
+    Check, DATA_DECIDE, Data, EVAL_DATA_BREAK, Given as Sizes, GuardReport, NO_EXAMPLE, Outcome, Witness,
+    sentence,
+};
 use crate::check::declaration::Declared;
 use crate::check::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use crate::check::examples::{SAMPLES, sampled};
-use crate::check::findings::{DATA_DECIDE, Data, EVAL_DATA_BREAK};
 use crate::check::names;
 use crate::shape::Dtype;
 use crate::walk::{Given, Input, Step, declared};
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Evaluator, Expr, Pool, Symbol, Value};
+use sizewise_expr::{Evaluator, Pool, Symbol, Value};
 
 /// The most nodes that are visited for samples.
 const MAX_SAMPLED: usize = 20_000;
@@ -23,18 +25,15 @@ impl Check<'_> {
         let count = (MAX_SAMPLED / visits).max(MIN_SAMPLES);
         let mut left_open = Vec::new();
         for &sample in SAMPLES.iter().take(count) {
-            let is_violated = self.report.verdict == Verdict::Violated;
+            let is_violated = self.verdict == Outcome::Violated;
             let size = |symbol| sampled(&self.symbolic, sample, symbol);
-            if self.report.refuses.is_some() || is_violated && self.breaks_condition(&size) {
+            if self.refuses.is_some() || is_violated && self.breaks_condition(&size) {
                 continue;
             }
             let Some(sizes) = self.symbolic.at(size) else { continue };
             match evaluate_for_any_data(self.model, &sizes) {
                 Ok(evaluated) if !is_violated => {
-                    let names = &self.symbolic.names;
-                    let known =
-                        |(name, &e): (&String, &Expr)| Some((name.clone(), self.symbolic.value(e, &size)?));
-                    let named = names.iter().filter_map(known).collect();
+                    let named = self.sizes_of_names(&size);
                     self.left_to_data(&sizes);
                     self.as_declared((&sizes, None), &named, &evaluated);
                     if self.data_decide_outputs(&evaluated) {
@@ -49,7 +48,7 @@ impl Check<'_> {
     }
 
     /// Notes that data decide whether sizes are accepted, where the data of `eval` are refused.
-    fn left_to_data(&mut self, sizes: &FxHashMap<String, Vec<i64>>) {
+    fn left_to_data(&mut self, sizes: &Sizes) {
         let is_float = |input: &Input| input.dtype.is_some_and(Dtype::is_float);
         if self.symbolic.sizes.iter().all(|(input, _)| is_float(input)) {
             return;
@@ -57,12 +56,10 @@ impl Check<'_> {
         if let Some((refused, data)) = self.refusal_on_a_branch(sizes) {
             return self.refused((sizes.clone(), Some(data)), refused);
         }
-        if self
-            .report
-            .undecided
-            .iter()
-            .any(|(_, reason)| [DATA_DECIDE, EVAL_DATA_BREAK].contains(&reason.as_str()))
-        {
+        let by_data = |guard: &GuardReport| {
+            guard.reason.as_deref().is_some_and(|reason| [DATA_DECIDE, EVAL_DATA_BREAK].contains(&reason))
+        };
+        if self.undecided.iter().any(by_data) {
             return;
         }
         let Some(refused) = evaluate(self.model, sizes, &FxHashMap::default()).err() else { return };
@@ -74,21 +71,31 @@ impl Check<'_> {
             return;
         };
         // It is the condition of which the values of inputs decide at run time.
-        let left = self.report.run_time.iter().map(|left| &left.condition);
-        if let Some(left) = left.into_iter().find(|left| left.node == node && left.because == expr) {
-            self.report.undecided.push((left.clone(), EVAL_DATA_BREAK.to_owned()));
-            return self.lower(Verdict::Unknown);
-        }
-        let op = self.op_of(&node);
-        let condition =
-            Condition { shown: expr.clone(), because: expr.clone(), expr, node, op, ..Condition::default() };
-        self.report.undecided.push((condition, DATA_DECIDE.to_owned()));
-        self.lower(Verdict::Unknown);
+        let left = self
+            .run_time
+            .iter()
+            .find(|left| left.after_node == node && left.message.ends_with(&format!("({expr})")));
+        let sentence = left.map(|left| left.expr.clone());
+        let reason = if sentence.is_some() { EVAL_DATA_BREAK } else { DATA_DECIDE };
+        let guard = self.guard_of((node, expr));
+        let guard = match sentence {
+            Some(sentence) => GuardReport { shown: sentence.clone(), expr: sentence, ..guard },
+            None => guard,
+        };
+        self.leave_open(guard, reason);
     }
 
-    /// The operator of a node.
-    fn op_of(&self, node: &str) -> String {
-        self.walk.steps.iter().find(|step| step.node() == node).map(Step::op).unwrap_or_default()
+    /// What a node asks for, by the code of its operator's condition.
+    fn guard_of(&self, (node, code): (String, String)) -> GuardReport {
+        let op = self.walk.steps.iter().find(|step| step.node() == node).map(Step::op);
+        let shown = sentence(&code);
+        GuardReport { shown, ..self.guard_at((Some(node), op), code.clone(), &code) }
+    }
+
+    /// What the names of the model's sizes are at values of symbols.
+    pub(super) fn sizes_of_names(&self, value: &impl Fn(Symbol) -> Option<i64>) -> FxHashMap<String, i64> {
+        let names = self.symbolic.names.iter();
+        names.filter_map(|(name, &e)| Some((name.clone(), self.symbolic.value(e, value)?))).collect()
     }
 
     /// Whether one of the model's conditions on sizes does not hold.
@@ -103,44 +110,30 @@ impl Check<'_> {
     }
 
     /// Notes a refusal of sizes whatever the data are, if the data of `eval` are refused.
-    fn refused_for_all_data(&mut self, sizes: FxHashMap<String, Vec<i64>>, refused: Refused) {
+    fn refused_for_all_data(&mut self, sizes: Sizes, refused: Refused) {
         let given = evaluate(self.model, &sizes, &FxHashMap::default()).err();
         if refused.is_unsupported || given.is_some_and(|given| !given.is_unsupported) {
             return self.refused((sizes, None), refused);
         }
-        self.lower(Verdict::Unknown);
-        self.report.undecided.extend(refused.node.zip(refused.expr).map(|(node, expr)| {
-            let (op, shown, because) = (self.op_of(&node), expr.clone(), "an example".to_owned());
-            let condition = Condition { shown, because, expr, node, op, ..Condition::default() };
-            (condition, "no input was found that shows it".to_owned())
-        }));
+        self.lower(Outcome::Unknown);
+        if let Some(of_node) = refused.node.zip(refused.expr) {
+            self.leave_open(self.guard_of(of_node), NO_EXAMPLE);
+        }
     }
 
     /// Notes a refusal of sizes at which all conditions hold that are known.
-    fn refused(&mut self, (sizes, data): (FxHashMap<String, Vec<i64>>, Option<Data>), refused: Refused) {
+    fn refused(&mut self, (sizes, data): (Sizes, Option<Data>), refused: Refused) {
         let Some(node) = refused.node.filter(|_| !refused.is_unsupported) else { return };
-        let op = self.op_of(&node);
-        let expr = refused.expr.unwrap_or_else(|| "False".to_owned());
-        self.report.refuses = Some(node.clone());
-        let because = if expr == "False" { "an example".to_owned() } else { expr.clone() };
-        let condition = Condition { shown: expr.clone(), expr, node, op, because, ..Condition::default() };
-        let inputs = self.ordered(sizes);
-        self.report.violations.push(Violation {
-            condition,
-            inputs,
-            data,
-            message: refused.message,
-            follows: false,
-            works: None,
-        });
-        self.lower(Verdict::Violated);
+        self.refuses = Some(node.clone());
+        let guard = self.guard_of((node, refused.expr.unwrap_or_else(|| "False".to_owned())));
+        self.violation(guard, (None, Witness::new()), sizes, (refused.message, data));
     }
 
     /// Compares the sizes of outputs with those that are declared: numbers, and names of inputs or of outputs
     /// before them.
     pub(super) fn as_declared(
         &mut self,
-        (sizes, data): (&FxHashMap<String, Vec<i64>>, Option<Data>),
+        (sizes, data): (&Sizes, Option<Data>),
         named: &FxHashMap<String, i64>,
         evaluated: &Evaluated,
     ) {

@@ -3,7 +3,7 @@
 //! onnxruntime plans the memory of a run by what `value_info` states: by numbers, and by names, of which equal ones are
 //! equal sizes. Where it is not so, it refuses the run, or an optimization computes with the wrong size.
 use super::outputs::texts;
-use super::{Check, Condition, Decided, Verdict, decide};
+use super::{Check, Decided, decide};
 use crate::walk::{Given, declared};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
@@ -53,11 +53,7 @@ impl Check<'_> {
         }
         let shown = "value_info states the computed shapes".to_owned();
         let reason = format!("it does not: {}. {WHY}", wrong.join("; "));
-        self.report.undecided.push((
-            Condition { expr: shown.clone(), shown, because: "the file".to_owned(), ..Condition::default() },
-            reason,
-        ));
-        self.lower(Verdict::Unknown);
+        self.leave_open(self.declared_guard(shown, "the file".to_owned()), &reason);
     }
 
     /// Whether it is not sure that two sizes are the same wherever the model runs.
@@ -106,7 +102,7 @@ mod tests {
                  m = Relu(x)\n t = Transpose(m)\n z = NonZero(b)\n}}"
             );
             let found = check(&Model::read(text.into_bytes()).expect(stated));
-            assert_eq!(found.verdict, verdict, "{stated}: {:?}", found.undecided);
+            assert_eq!(found.verdict, verdict, "{stated}: {:?}", found.guards);
         }
     }
 }

@@ -1,17 +1,16 @@
 //! Convolutions.
 use super::{Family, output_shape, policy};
-use crate::shape::Dtype;
-use crate::shape::at_load::{self, AtLoad, Known};
-use crate::shape::call::{Call, Checked, Outcome};
+use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::value::Tensor;
+use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
 pub(super) const KERNELS: Family = &[
     op("Conv", conv).passes().infers(at_load::rank),
     op("ConvInteger", conv_integer).passes().infers(at_load::rank),
-    op("ConvTranspose", conv_transpose).passes().infers(transposed_at_load),
+    op("ConvTranspose", conv_transpose).passes().infers(at_load::transposed),
     op("DeformConv", deform_conv).infers(at_load::rank),
     op("QLinearConv", quantized_conv).passes().infers(at_load::rank),
     op("CausalConvWithState", causal_conv).infers(at_load::rank),
@@ -297,22 +296,6 @@ fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
     let image = transposed_sizes(cx, call, &spatial, &sizes, &[])?;
     output_shape::left_out(cx, call, &sizes);
     call.one([shape, image].concat())
-}
-
-/// The rank of [`conv_transpose`] is inferred where the sizes of the kernel are known and `output_shape` is not given; before
-/// version 11 also only without dilations and `auto_pad`.
-fn transposed_at_load(call: &Call, rank: usize) -> AtLoad {
-    let has = |name: &str| call.attributes.iter().any(|(known, _)| *known == name);
-    let has_kernel = || {
-        let size = |dim| call.tensor(1).map_or(Known::Maybe, |weight| weight.at_load.size(dim));
-        has("kernel_shape") || (2..rank).all(|dim| size(dim) == Known::Yes)
-    };
-    let is_left_out = has("output_shape") || call.version < 11 && (has("dilations") || has("auto_pad"));
-    let found = at_load::rank(call, rank);
-    match call.tensor(0) {
-        Some(x) if has_kernel() && !is_left_out => found.with_size(0, x.at_load.size(0)),
-        _ => AtLoad::default(),
-    }
 }
 
 /// [`conv_transpose`] with pads that an input holds. (C8) Pads have one dimension, with two for each spatial one.

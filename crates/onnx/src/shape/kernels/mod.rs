@@ -128,7 +128,7 @@ const FAMILIES: &[(&str, &[Family])] = &[
 
 /// Whether a condition decides which way a node takes, and requires nothing, as its operator says.
 pub fn is_way(clause: &str) -> bool {
-    layout::WAYS.contains(&clause)
+    clause == "If.C4" || layout::WAYS.contains(&clause)
 }
 
 /// All operators with their domains.

@@ -48,7 +48,7 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
             let (x, mask) = (call.flat(&x), call.flat(&mask));
             one(call.put("Compress", &[&x, &mask], vec![attribute::int("axis", 0)], (x.dtype, 1)))
         }
-        "nonzero" => {
+        "nonzero" | "argwhere" => {
             let x = call.tensor("self")?;
             let truth = call.cast(&x, Dtype::Bool);
             let places = call.put("NonZero", &[&truth], Vec::new(), (Dtype::Int64, 2));

@@ -11,8 +11,10 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
     if overload.contains("out") || overload.contains("Dimname") {
         return None;
     }
-    if op == "meshgrid" {
-        return grid(call);
+    match op {
+        "meshgrid" => return grid(call),
+        "cdist" | "_cdist_forward" => return distances(call),
+        _ => {}
     }
     let x = call.tensor("self")?;
     match op.strip_suffix("_copy").unwrap_or(op) {
@@ -68,6 +70,33 @@ fn loss(call: &mut Call<'_, '_, '_>, op: &str) -> Made {
         2 => call.reduce("ReduceSum", &each, &[], false),
         _ => return None,
     })
+}
+
+/// The distance of each row of one matrix from each of another.
+fn distances(call: &mut Call<'_, '_, '_>) -> Made {
+    let dtype = work(call.out_dtype()?);
+    let (x, y) = (call.operand("x1", dtype)?, call.operand("x2", dtype)?);
+    let power = call.real("p", 2.0)?;
+    if !dtype.is_float() || x.rank < 2 || y.rank < 2 {
+        return None;
+    }
+    let (x, y) = (call.unsqueeze(&x, &[-2]), call.unsqueeze(&y, &[-3]));
+    let rest = call.map("Sub", &[&x, &y]);
+    let each = call.map("Abs", &[&rest]);
+    if power == f64::INFINITY {
+        return one(call.reduce("ReduceMax", &each, &[-1], false));
+    }
+    if power == 0.0 {
+        let none = call.float(0.0, dtype);
+        let differs = call.test("Greater", &[&each, &none]);
+        let differs = Val { rank: each.rank, ..differs };
+        let counted = call.cast(&differs, dtype);
+        return one(call.reduce("ReduceSum", &counted, &[-1], false));
+    }
+    let (power, root) = (call.float(power, dtype), call.float(1.0 / power, dtype));
+    let each = call.put("Pow", &[&each, &power], Vec::new(), (dtype, each.rank));
+    let sum = call.reduce("ReduceSum", &each, &[-1], false);
+    one(call.put("Pow", &[&sum, &root], Vec::new(), (dtype, sum.rank)))
 }
 
 impl Call<'_, '_, '_> {

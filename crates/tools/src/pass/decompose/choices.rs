@@ -35,8 +35,11 @@ pub const RULES: &[(&str, Function)] = &[
         let x = call.tensor("self")?;
         let shape = b.sizes(x)?;
         let flat = reshaped(b, x, &[Operand::Literal(-1)])?;
-        let index = Argument::OptionalTensors(vec![Some(call.tensor("index")?.id())]);
-        let given = [flat.into(), index, call.argument("source"), call.argument("accumulate")];
+        // As many elements as places, in whatever shapes.
+        let places = reshaped(b, call.tensor("index")?, &[Operand::Literal(-1)])?;
+        let source = reshaped(b, call.tensor("source")?, &[Operand::Literal(-1)])?;
+        let index = Argument::OptionalTensors(vec![Some(places.id())]);
+        let given = [flat.into(), index, source.into(), call.argument("accumulate")];
         let put = b.one("index_put.default", &given)?;
         viewed(b, put, &shape).map(one)
     }),
@@ -51,7 +54,6 @@ pub const RULES: &[(&str, Function)] = &[
         index_fill(b, call, value)
     }),
     ("take_along_dim.default", take_along),
-    ("argwhere.default", |b, call| b.one("nonzero.default", &[call.argument("self")]).map(one)),
     ("diag_embed.default", |b, call| {
         let x = call.tensor("self")?;
         let dims = (call.int("dim1")?, call.int("dim2")?);
@@ -73,6 +75,8 @@ pub const RULES: &[(&str, Function)] = &[
         let found = b.one("diagonal.default", &[call.argument("self")])?;
         b.one("sum.default", &[found.into()]).map(one)
     }),
+    ("embedding_bag.default", bags),
+    ("embedding_bag.padding_idx", bags),
     ("max_pool1d_with_indices.default", max_pool1d),
     ("max_unpool2d.default", unpooled),
 ];
@@ -193,6 +197,25 @@ fn embedded(
         b.one("where.self", &[on_diagonal.into(), lying.into(), zero.into()])?
     };
     if b.is_contiguous(made)? { Ok(made) } else { copied(b, made) }
+}
+
+/// Bags as training makes them, which is the form of the core set.
+fn bags(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let names =
+        ["weight", "indices", "offsets", "scale_grad_by_freq", "mode", "sparse", "per_sample_weights"];
+    let mut given: Vec<Argument> = names.map(|name| call.argument(name)).into();
+    given.push(call.argument("include_last_offset"));
+    if call.has("padding_idx") && !matches!(call.argument("padding_idx"), Argument::None) {
+        let mut row = call.int("padding_idx")?;
+        if row < 0 {
+            let Operand::Literal(rows) = b.size(call.tensor("weight")?, 0)? else {
+                return Err(refused("a row counted from the end of a table of any size is left"));
+            };
+            row += rows;
+        }
+        given.push(Argument::Int(row));
+    }
+    b.call_with("_embedding_bag.default", &given, &[])
 }
 
 /// As the pool of an image of one row.

@@ -134,13 +134,18 @@ fn reads_memory(graph: &Graph) -> Option<&str> {
     graph.nodes().iter().find(|node| by_distance(node) && of_made(node)).map(|node| &*node.name)
 }
 
-/// Numbers are read from tensors by the core operator, whose symbols are the same.
+/// What data decide is read by the core operators, whose symbols are the same: numbers of tensors, and how many places.
 fn with_numbers_read(graph: &Graph) -> Graph {
     let mut rewriter = Rewriter::new(graph);
     for node in graph.nodes() {
         let mut node = node.clone();
-        if node.target.op() == Some(("aten", "item", "default")) {
-            node.target = Target::parse("torch.ops.aten._local_scalar_dense.default");
+        let core = match node.target.op() {
+            Some(("aten", "item", "default")) => Some("_local_scalar_dense"),
+            Some(("aten", "argwhere", "default")) => Some("nonzero"),
+            _ => None,
+        };
+        if let Some(core) = core {
+            node.target = Target::parse(&format!("torch.ops.aten.{core}.default"));
         }
         rewriter.keep(&node, &mut |inner| with_numbers_read(&inner.graph));
     }

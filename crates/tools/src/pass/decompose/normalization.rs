@@ -16,7 +16,13 @@ pub const RULES: &[(&str, Function)] = &[
     ("instance_norm.default", instance_norm),
     ("batch_norm.default", batch_norm),
     ("_native_batch_norm_legit_functional.default", batch_norm_training),
-    ("dropout.default", dropout),
+    ("dropout.default", |b, call| {
+        if !draws(call)? {
+            return Ok(vec![call.tensor("input")?]);
+        }
+        let given = [call.argument("input"), call.argument("p"), Argument::Bool(true)];
+        b.one("native_dropout.default", &given).map(one)
+    }),
     ("feature_dropout.default", dropout),
     ("alpha_dropout.default", dropout),
     ("feature_alpha_dropout.default", dropout),
@@ -25,8 +31,13 @@ pub const RULES: &[(&str, Function)] = &[
     ("glu.default", glu),
 ];
 
+/// Whether a dropout draws numbers.
+fn draws(call: &Call<'_>) -> Result<bool, TraceError> {
+    Ok(call.truth("train")? && call.float("p")? != 0.0)
+}
+
 fn dropout(_: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
-    if call.truth("train")? && call.float("p")? != 0.0 {
+    if draws(call)? {
         return Err(refused("dropout draws random numbers"));
     }
     Ok(vec![call.tensor("input")?])
@@ -80,7 +91,19 @@ fn rms_norm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
 /// Normalizes each channel of each sample; without running statistics.
 fn instance_norm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let x = call.tensor("input")?;
-    let statistics = call.optional_tensor("running_mean").is_some() || !call.truth("use_input_stats")?;
+    let statistics = call.optional_tensor("running_mean").is_some();
+    if statistics && !call.truth("use_input_stats")? {
+        let names = ["input", "weight", "bias", "running_mean", "running_var"];
+        let mut given: Vec<Argument> = names.map(|name| call.argument(name)).into();
+        given.extend([
+            Argument::Bool(false),
+            call.argument("momentum"),
+            call.argument("eps"),
+            Argument::Bool(false),
+        ]);
+        return b.one("batch_norm.default", &given).map(one);
+    }
+    let statistics = statistics || !call.truth("use_input_stats")?;
     let rank = b.rank(x)?;
     let dtype = b.dtype(x)?;
     if statistics || rank < 3 || matches!(dtype, Dtype::Float16 | Dtype::Bfloat16) {

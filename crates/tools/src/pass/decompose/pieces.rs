@@ -17,7 +17,7 @@ pub const RULES: &[(&str, Function)] = &[
     ("tensor_split.sections", |b, call| {
         let x = call.tensor("self")?;
         let dim = axis(b, call, x)?;
-        sections(b, x, call.int("sections")?, dim)
+        sections(b, x, (call.int("sections")?, dim), false)
     }),
     ("tensor_split.indices", |b, call| {
         let x = call.tensor("self")?;
@@ -122,17 +122,7 @@ fn split(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
             let lengths = lengths(full, each)?;
             pieces(b, x, lengths, dim)
         }
-        (full, each) => {
-            // How many pieces there are is recorded: all but the last have the length that is asked for.
-            let op = call.schema.qualified().to_string();
-            let count =
-                b.foreseen_count(call, &op).ok_or_else(|| refused("it is open how many pieces there are"))?;
-            let mut lengths = vec![each; count.saturating_sub(1)];
-            let before = b.times(each, Operand::Literal(count as i64 - 1))?;
-            lengths.push(b.minus(full, before)?);
-            let arguments = [x.into(), sizes(&lengths), Argument::Int(dim as i64)];
-            b.call_with("split_with_sizes.default", &arguments, &[])
-        }
+        (_, each) => recorded_pieces(b, call, (x, dim), each),
     }
 }
 
@@ -145,29 +135,53 @@ fn split_with_sizes(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
 fn chunk(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let x = call.tensor("self")?;
     let dim = axis(b, call, x)?;
-    let (Operand::Literal(full), chunks) = (b.size(x, dim)?, call.int("chunks")?) else {
-        return Err(refused("the size that is cut is symbolic"));
-    };
-    if chunks <= 0 || full == 0 {
+    let (full, chunks) = (b.size(x, dim)?, call.int("chunks")?);
+    if chunks <= 0 || full == Operand::Literal(0) {
         return Err(refused("nothing is cut"));
     }
+    let Operand::Literal(full) = full else {
+        let longer = b.plus(full, Operand::Literal(chunks - 1))?;
+        let each = b.divided(longer, Operand::Literal(chunks))?;
+        return recorded_pieces(b, call, (x, dim), each);
+    };
     let each = full / chunks + i64::from(full % chunks != 0);
     let lengths = lengths(full, each)?;
     pieces(b, x, lengths, dim)
 }
 
-/// Parts of nearly the same length, the longer ones first.
-fn sections(b: &mut Builder<'_, '_>, x: Proxy, count: i64, dim: usize) -> Made {
+/// Pieces of a length, but the last: how many there are is recorded.
+fn recorded_pieces(b: &mut Builder<'_, '_>, call: &Call<'_>, (x, dim): (Proxy, usize), each: Size) -> Made {
+    let op = call.schema.qualified().to_string();
+    let count = b.foreseen_count(call, &op).ok_or_else(|| refused("it is open how many pieces there are"))?;
+    let mut lengths = vec![each; count.saturating_sub(1)];
+    let before = b.times(each, Operand::Literal(count as i64 - 1))?;
+    let full = b.size(x, dim)?;
+    lengths.push(b.minus(full, before)?);
+    let arguments = [x.into(), sizes(&lengths), Argument::Int(dim as i64)];
+    b.call_with("split_with_sizes.default", &arguments, &[])
+}
+
+/// Parts of nearly the same length, the longer ones first; of one length where the size is known to be a multiple.
+fn sections(b: &mut Builder<'_, '_>, x: Proxy, (count, dim): (i64, usize), is_multiple: bool) -> Made {
     if !(1..=MAX_PIECES).contains(&count) {
         return Err(refused("nothing is cut"));
     }
     let full = b.size(x, dim)?;
+    let each = b.divided(full, Operand::Literal(count))?;
+    let most = b.times(each, Operand::Literal(count))?;
+    let rest = b.minus(full, most)?;
     let mut places = Vec::new();
     for at in 1..count {
-        places.push(match full {
-            Operand::Literal(full) => Operand::Literal(full / count * at + at.min(full % count)),
-            _ => return Err(refused("the size that is cut is symbolic")),
-        });
+        let start = b.times(each, Operand::Literal(at))?;
+        let longer = match rest {
+            _ if is_multiple => Operand::Literal(0),
+            Operand::Literal(rest) => Operand::Literal(rest.min(at)),
+            rest => match b.computed("torch.sym_min", &[size(rest), Argument::Int(at)])? {
+                Argument::SymInt(made) => made,
+                _ => return Err(refused("a size is no integer")),
+            },
+        };
+        places.push(b.plus(start, longer)?);
     }
     cut_at(b, x, &places, dim)
 }
@@ -190,7 +204,7 @@ fn split_along(b: &mut Builder<'_, '_>, call: &Call<'_>, dim: fn(usize) -> usize
     if call.has("indices") {
         return cut_at(b, x, &call.sizes("indices")?, dim);
     }
-    sections(b, x, call.int("sections")?, dim)
+    sections(b, x, (call.int("sections")?, dim), true)
 }
 
 fn unbind(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
@@ -390,10 +404,17 @@ fn indexed(b: &mut Builder<'_, '_>, call: &Call<'_>, source: Argument, accumulat
 
 fn diff(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let mut x = call.tensor("self")?;
-    if call.optional_tensor("prepend").is_some() || call.optional_tensor("append").is_some() {
-        return Err(refused("`prepend` and `append` are left"));
-    }
     let dim = axis(b, call, x)?;
+    let beside = [call.optional_tensor("prepend"), Some(x), call.optional_tensor("append")];
+    let parts: Vec<Proxy> = beside.into_iter().flatten().collect();
+    for part in &parts {
+        if b.rank(*part)? != b.rank(x)? || b.dtype(*part)? != b.dtype(x)? {
+            return Err(refused("what is put beside it has another rank or dtype"));
+        }
+    }
+    if parts.len() > 1 {
+        x = concatenated(b, parts, dim as i64)?;
+    }
     let (boolean, times) = (b.dtype(x)?.is_bool(), call.int("n")?);
     if !(1..=64).contains(&times) {
         return Err(refused("differences of this order are left"));

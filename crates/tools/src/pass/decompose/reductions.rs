@@ -45,6 +45,7 @@ pub const RULES: &[(&str, Function)] = &[
         let count = b.one("sum.dim_IntList", &[counted.into(), over(call), keeps])?;
         b.one("div.Tensor", &[sum.into(), count.into()]).map(one)
     }),
+    ("quantile.scalar", quantile),
     ("pairwise_distance.default", pairwise_distance),
     ("cosine_similarity.default", cosine_similarity),
 ];
@@ -172,6 +173,46 @@ fn aminmax(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     };
     let given = [call.argument("self"), over, Argument::Bool(call.truth("keepdim")?)];
     Ok(vec![b.one("amin.default", &given)?, b.one("amax.default", &given)?])
+}
+
+/// What so many of the elements in order lie below, between two of them by how far it lies behind the first. A row with
+/// what is no number gives that: it is sorted to the end.
+fn quantile(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (mut x, part) = (call.tensor("self")?, call.float("q")?);
+    let tensor = b.tensor(x)?;
+    let flat = matches!(call.argument("dim"), Argument::None);
+    let rank = if flat { 1 } else { tensor.sizes.len() };
+    if !matches!(tensor.dtype, Dtype::Float32 | Dtype::Float64)
+        || rank == 0
+        || flat && call.truth("keepdim")?
+    {
+        return Err(refused("halves, and all elements with dimensions that stay, are left"));
+    }
+    if flat {
+        x = super::views::reshaped(b, x, &[sizewise_ir::Operand::Literal(-1)])?;
+    }
+    let dim = if flat { 0 } else { b.dim(call.int("dim")?, rank)? };
+    let along = Argument::Int(dim as i64);
+    let ordered = b.one("sort.default", &[x.into(), along.clone()])?;
+    let full = b.size(x, dim)?;
+    let last = b.minus(full, sizewise_ir::Operand::Literal(1))?;
+    let last = b.scalar(super::builder::size(last), tensor.dtype, &tensor.device)?;
+    let place = b.one("mul.Tensor", &[last.into(), Argument::Float(part)])?;
+    let nan = b.one("isnan.default", &[x.into()])?;
+    let nan = b.one("any.dim", &[nan.into(), along.clone(), Argument::Bool(true)])?;
+    let place = b.one("where.self", &[nan.into(), last.into(), place.into()])?;
+    let (low, high) = (b.one("floor.default", &[place.into()])?, b.one("ceil.default", &[place.into()])?);
+    let behind = match call.text("interpolation")?.as_str() {
+        "linear" => b.one("sub.Tensor", &[place.into(), low.into()])?,
+        _ => return Err(refused("other interpolations than linear ones are left")),
+    };
+    let mut ends = Vec::with_capacity(2);
+    for place in [low, high] {
+        let place = b.cast(place, Dtype::Int64)?;
+        ends.push(b.one("gather.default", &[ordered.into(), along.clone(), place.into()])?);
+    }
+    let made = b.one("lerp.Tensor", &[ends[0].into(), ends[1].into(), behind.into()])?;
+    if call.truth("keepdim")? { Ok(vec![made]) } else { squeezed(b, made, vec![dim]).map(one) }
 }
 
 fn pairwise_distance(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {

@@ -58,7 +58,7 @@ pub fn treat(
             Treatment::Refused(message) => return Err(refused(message)),
         };
         let mut cast = Vec::new();
-        for id in if first_alone { &ids[..1] } else { &ids[..] } {
+        for id in ids.iter().take(if first_alone { 1 } else { usize::MAX }) {
             let Some(tensor) = tracer.tensor_of(Proxy::tensor(*id)) else { continue };
             if !region.touches(&tensor.device.kind, tensor.dtype) || tensor.dtype == dtype {
                 continue;

@@ -163,7 +163,7 @@ fn linear(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let corners = 1usize << axes.len();
     let mut values = Vec::with_capacity(corners);
     for corner in 0..corners {
-        let high = |axis: usize| corner >> (axes.len() - 1 - axis) & 1;
+        let high = |axis: usize| (corner >> (axes.len() - 1 - axis)) & 1;
         let places: Vec<Proxy> = neighbours.iter().enumerate().map(|(at, pair)| pair[high(at)]).collect();
         values.push(taken(b, x, &places)?);
     }

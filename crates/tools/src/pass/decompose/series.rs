@@ -130,7 +130,8 @@ fn trapezoid(b: &mut Builder<'_, '_>, call: &Call<'_>, cumulative: bool) -> Made
             if !single && b.rank(x)? != rank || b.dtype(x)? != tensor.dtype {
                 return Err(refused("places of another rank or dtype are left"));
             }
-            for _ in 0..if single { rank - 1 - dim } else { 0 } {
+            let behind = if single { rank - 1 - dim } else { 0 };
+            for _ in 0..behind {
                 x = unsqueezed(b, x, -1)?;
             }
             let (behind, before) = neighbours(b, x, at)?;

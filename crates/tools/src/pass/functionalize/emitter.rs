@@ -277,6 +277,16 @@ impl<'s, 'p> Emitter<'s, 'p> {
         recorded::tensor(&mut self.shapes.records, &mut self.shapes.env, meta).ok()
     }
 
+    /// Whether sizes are proved to be equal, one by one.
+    pub fn same_sizes(&mut self, a: &[Expr], b: &[Expr]) -> bool {
+        let env = &mut self.shapes.env;
+        let mut same = |a: Expr, b: Expr| {
+            let equal = env.pool.eq(a, b);
+            a == b || env.statically_known_true(equal)
+        };
+        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| same(a, b))
+    }
+
     /// Ends the graph.
     pub fn finish(self, outputs: Vec<Argument>, single: bool) -> Graph {
         self.builder.finish(outputs, single)

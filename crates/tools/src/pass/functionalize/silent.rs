@@ -68,8 +68,9 @@ pub fn out(
     let op = form.qualified().to_string();
     let ids = this.emitter.call(&op, inputs, Results::Values(made), &node.provenance)?;
     for ((tensor, new), meta) in tensors.iter().zip(ids).zip(&expected) {
-        let (Meta::Tensor(target), Meta::Tensor(result)) = (meta, this.emitter.meta(new)) else { continue };
-        if target.sizes != result.sizes {
+        let target = this.emitter.recorded_tensor(meta);
+        let Some((target, result)) = target.zip(this.emitter.tensor(new).cloned()) else { continue };
+        if !this.emitter.same_sizes(&target.sizes, &result.sizes) {
             return Err(left(node, "it is open whether it changes the sizes of what it writes"));
         }
         this.write(*tensor, new, node)?;

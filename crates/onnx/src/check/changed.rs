@@ -1,14 +1,18 @@
 //! What becomes of each size that a fix changes, in words.
-use crate::check::{Declared, Fix};
+use super::declaration::{Declaration, Declared};
 use crate::read::Model;
 use crate::walk::{Given, inputs};
 use serde_json::Value as Json;
 use sizewise_check::report::Changed;
 use sizewise_check::spec::range_in_words;
 
-/// The sizes of inputs that a fix changes. Of dimensions to which the model gives one name, the first stands for all.
-pub(crate) fn changed(fix: &Fix, model: &Model) -> Vec<Changed> {
-    let declared = fix.changes.iter().filter(|change| !change.is_output).filter_map(|change| {
+/// The sizes of inputs that declarations, and a spec after another one, change. Of dimensions to which the model gives one name, the first stands for all.
+pub(super) fn changed(
+    changes: &[Declaration],
+    spec: Option<(&Json, Option<&Json>)>,
+    model: &Model,
+) -> Vec<Changed> {
+    let declared = changes.iter().filter(|change| !change.is_output).filter_map(|change| {
         let place = change.declared.place(&change.value);
         let needs = match &change.declared {
             Declared::Size(_, Some(size)) if size.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -21,12 +25,12 @@ pub(crate) fn changed(fix: &Fix, model: &Model) -> Vec<Changed> {
         Some(Changed { dim: place.clone(), source: Some(place), needs })
     });
     let mut rows: Vec<Changed> = declared.collect();
-    let Some(spec) = &fix.spec else { return rows };
+    let Some((spec, before)) = spec else { return rows };
     let mut said: Vec<String> = Vec::new();
     for input in inputs(model) {
         let entries = spec.get(&input.name).and_then(Json::as_array);
         for (dim, entry) in entries.into_iter().flatten().enumerate() {
-            let before = fix.before.as_ref().and_then(|before| before.get(&input.name)?.get(dim));
+            let before = before.and_then(|before| before.get(&input.name)?.get(dim));
             if before == Some(entry) {
                 continue;
             }

@@ -1,0 +1,128 @@
+//! Violated conditions in their simplest form.
+use super::examine::Examination;
+use super::readable::readable;
+use super::simpler::simpler;
+use super::summary;
+use crate::report::{ConditionKind, GuardVerdict};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
+use sizewise_solve::{Budget, Facts, quickly, simplify};
+
+/// Shorter conditions without quotients are simple enough.
+const MAX_SIMPLE: usize = 16;
+/// The most conditions that are put simply.
+const MAX_CONDITIONS: usize = 12;
+
+impl Examination<'_, '_> {
+    /// Shows the violated conditions in their simplest form, where the bounds among them hold.
+    pub(super) fn put_simply(&mut self, base: &ShapeEnv) {
+        let violated: Vec<usize> = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .collect();
+        let mut pool = base.pool.clone();
+        let mut facts = base.known_facts().clone();
+        // Those that are errors of their own: what follows from others is not shown.
+        let shown = violated.iter().zip(&self.violated).filter(|(i, _)| !self.report.guards[**i].follows);
+        let bounds: Vec<Expr> =
+            shown.map(|(_, o)| o.condition).filter(|&e| is_bound(&base.pool, e)).collect();
+        for &bound in &bounds {
+            facts.assume(&mut pool, bound);
+        }
+        let long = |i: &usize| {
+            let guard = &self.report.guards[*i];
+            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(', '*']);
+            !guard.follows && (is_long || guard.shown.contains('/') || guard.shown.contains("!="))
+        };
+        let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
+        let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
+        for &(i, condition) in &open {
+            let simple = simpler(&mut pool, &facts, &bounds, condition);
+            // A bound says no more than itself under the bounds.
+            let shorter = |pool: &mut Pool| match bounds.contains(&condition) {
+                true => condition,
+                false => simplify(pool, &mut facts.clone(), condition, &Budget::small()),
+            };
+            let simple = simple.unwrap_or_else(|| shorter(&mut pool));
+            self.put(&pool, &facts, i, simple);
+        }
+        // Where some sizes are multiples, the other conditions speak of multiples: `d != 4` is `d >= 8` then.
+        let is_congruence = |e: &Expr| {
+            let parts = pool.reachable(&[*e]);
+            parts.into_iter().any(|part| pool.as_func(part, Func::Mod).is_some())
+        };
+        let (multiples, others): (Vec<_>, Vec<_>) =
+            self.simple.iter().copied().partition(|(_, e)| is_congruence(e));
+        let known: Vec<Expr> = bounds.iter().copied().chain(multiples.iter().map(|(_, e)| *e)).collect();
+        for &(_, multiple) in &multiples {
+            facts.assume(&mut pool, multiple);
+        }
+        let is_other = |(i, _): &&(usize, Expr)| multiples.iter().all(|(at, _)| at != i);
+        for &(i, condition) in open.iter().filter(is_other).filter(|_| !multiples.is_empty()) {
+            let simple = others.iter().find(|(at, _)| *at == i).map_or(condition, |(_, simple)| *simple);
+            if let Some(simple) = simpler(&mut pool, &facts, &known, simple) {
+                self.simple.retain(|(at, _)| *at != i);
+                self.put(&pool, &facts, i, simple);
+            }
+        }
+    }
+
+    /// Shows a condition in a simpler form, if its example breaks that as well.
+    fn put(&mut self, pool: &Pool, facts: &Facts, at: usize, simple: Expr) {
+        if self.holds_in_example(pool, at, simple) {
+            // The other errors' bounds exclude this example, so that it says nothing of the simple form.
+            return;
+        }
+        let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, simple));
+        let before = self.report.guards[at].shown.chars().count();
+        if shown.chars().count() < before || is_bound(pool, simple) {
+            self.report.guards[at].shown = shown;
+            self.simple.push((at, simple));
+        }
+    }
+
+    /// Bounds that only the trace asks for, and that follow from the simplest form of another error, are no errors of their
+    /// own: of `n >= 3` and `n >= 5` the second is shown.
+    pub(super) fn weaker_bounds(&mut self) {
+        let violated = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .zip(self.violated.iter().map(|o| o.condition));
+        let mut pool = self.assumptions.env.pool.clone();
+        let weaker: Vec<usize> = violated
+            .filter(|&(i, bound)| {
+                let guard = &self.report.guards[i];
+                let is_traced =
+                    guard.node.is_none() && !guard.follows && guard.kind != ConditionKind::Runtime;
+                is_traced
+                    && self.simple.iter().any(|&(other, simple)| {
+                        let mut facts = self.assumptions.env.known_facts().clone();
+                        other != i && {
+                            facts.assume(&mut pool, simple);
+                            quickly(&mut pool, &mut facts, bound) == Some(true)
+                        }
+                    })
+            })
+            .map(|(i, _)| i)
+            .collect();
+        for i in weaker {
+            self.report.guards[i].follows = true;
+        }
+    }
+}
+
+impl Examination<'_, '_> {
+    /// Whether a condition holds in the example that breaks another one, or has no value there.
+    fn holds_in_example(&self, pool: &Pool, at: usize, condition: Expr) -> bool {
+        let witness = self.report.guards[at].witness.as_ref();
+        let value = |s: Symbol| {
+            let number = witness?.get(pool.symbol_name(s))?;
+            number.to_string().trim_matches('"').parse::<Int>().ok().map(Value::Int)
+        };
+        pool.eval(condition, value).map_or(true, |value| value.as_bool())
+    }
+}
+
+/// Whether a condition bounds a sum of sizes.
+fn is_bound(pool: &Pool, e: Expr) -> bool {
+    let sum = pool.as_func(e, Func::NotPositive);
+    sum.is_some_and(|sum| pool.poly(sum[0]).terms.iter().all(|(t, _)| pool.as_symbol(*t).is_some()))
+}
