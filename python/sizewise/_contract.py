@@ -56,6 +56,12 @@ class Contract:
             raise ContractError("this is no contract")
         return cls(document)
 
+    @classmethod
+    def read(cls, path: Path) -> Contract:
+        """A contract that ``sizewise guards --emit contract -o FILE.json`` wrote."""
+        with open(path, "rb") as file:
+            return cls.from_json(file.read())
+
     def to_json(self) -> str:
         """The readable form."""
         return json.dumps(self.document, indent=2)
@@ -84,8 +90,10 @@ class Contract:
     __hash__ = None  # type: ignore[assignment]
 
     def refusal(self, inputs: Mapping[str, Any] | Sequence[Any]) -> str | None:
-        """Why the program does not serve these inputs, or ``None``."""
+        """Why the program does not serve these inputs, or ``None``; one tensor or shape stands for itself."""
         names = self.input_names
+        if len(names) == 1 and not isinstance(inputs, Mapping) and _is_shape(_given(inputs)):
+            inputs = [inputs]
         if isinstance(inputs, Mapping):
             unknown = [name for name in inputs if name not in names]
             wanted = [entry["name"] for entry in self.document["inputs"] if entry["kind"] != "any"]
@@ -196,11 +204,15 @@ def _given(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _is_shape(value: Any) -> bool:
+    return isinstance(value, tuple) and all(isinstance(size, int) for size in value)
+
+
 def _wanted(entry: Mapping[str, Any]) -> str:
     name = entry["name"]
     if entry["kind"] == "tensor":
         rank = len(entry["sizes"])
-        return f"{name} has to be a tensor of {rank} dimension{'' if rank == 1 else 's'}"
+        return f"{name} has to be a tensor of {rank} dimension{'' if rank == 1 else 's'}, no size of which is negative"
     if entry["kind"] == "integer":
         return f"{name} has to be an integer"
     message: str = entry["message"]

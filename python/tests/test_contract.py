@@ -29,10 +29,10 @@ def test_a_contract_refuses_what_the_program_refuses(area):
     "inputs, refusal",
     [
         ({"x": (6,), "y": (5,)}, "x.shape[0] <= y.shape[0] does not hold"),
-        ({"x": (6, 1), "y": (5,)}, "x has to be a tensor of 1 dimension"),
-        ({"x": (-1,), "y": (5,)}, "x has to be a tensor of 1 dimension"),
-        ({"x": (1 << 70,), "y": (5,)}, "x has to be a tensor of 1 dimension"),
-        ({"x": 3, "y": (5,)}, "x has to be a tensor of 1 dimension"),
+        ({"x": (6, 1), "y": (5,)}, "x has to be a tensor of 1 dimension, no size of which is negative"),
+        ({"x": (-1,), "y": (5,)}, "x has to be a tensor of 1 dimension, no size of which is negative"),
+        ({"x": (1 << 70,), "y": (5,)}, "x has to be a tensor of 1 dimension, no size of which is negative"),
+        ({"x": 3, "y": (5,)}, "x has to be a tensor of 1 dimension, no size of which is negative"),
         ({"x": (6,)}, "y is missing"),
         ({"x": (6,), "y": (5,), "z": (1,)}, "z is no input"),
         ([(6,)], "there have to be 2 inputs, not 1"),
@@ -40,6 +40,22 @@ def test_a_contract_refuses_what_the_program_refuses(area):
 )
 def test_a_refusal_says_why(area, inputs, refusal):
     assert area.refusal(inputs) == refusal
+
+
+def test_a_written_contract_is_read(area, tmp_path):
+    path = tmp_path / "area.json"
+    path.write_text(area.to_json())
+    assert Contract.read(path) == area
+
+
+def test_a_single_input_stands_for_itself():
+    thirds = sizewise.contract(EXAMPLES / "thirds.pt2")
+    rest = sizewise.evaluate(EXAMPLES / "thirds.pt2", {thirds.input_names[0]: (6, *thirds_rest(thirds))}).ok
+    assert thirds.accepts((6, *thirds_rest(thirds))) == thirds.accepts([(6, *thirds_rest(thirds))]) == rest
+
+
+def thirds_rest(contract):
+    return tuple(size for size in contract.document["inputs"][0]["sizes"] if isinstance(size, int))
 
 
 def test_what_is_no_contract_is_refused(area):

@@ -248,9 +248,8 @@ fn one(options: &CheckOptions, loaded: &Loaded) -> Result<ExitCode> {
     });
     let status = statuses.max_by_key(|&status| gravity(status)).unwrap_or(0);
     if options.fleet.ignores_notes() {
-        let is_left = |note: &Diagnostic| {
-            note.level == Level::Note && options.fleet.ignore.iter().any(|code| *code == note.code)
-        };
+        let is_left =
+            |note: &Diagnostic| note.level == Level::Note && options.fleet.ignore.contains(&note.code);
         checked.iter_mut().for_each(|(report, _)| report.diagnostics.retain(|note| !is_left(note)));
     }
     let relate = match options.format {

@@ -109,10 +109,10 @@ fn declared(
     if let Some(cost) = fix.and_then(|fix| fix.cost.as_ref()) {
         files::complain(&format!("{name}: what it declares {}", cost.trim_start_matches("it ")));
     }
-    if fix.is_some_and(|fix| fix.spec.is_some()) {
-        files::complain(&format!(
-            "{name} needs a spec as well: `sizewise check {name} --fix SPEC.json` writes it"
-        ));
+    if let Some(place) = place.filter(|&place| report.fixes[place].spec.is_some()) {
+        let model = files::shown(Path::new(&file.name));
+        let spec = format!("`sizewise check {model} --fix {} > SPEC.py`", place + 1);
+        files::complain(&format!("{name} needs a spec as well, which {spec} writes"));
     }
     warn_of_weights(file, path);
     Ok(Some(Box::new(written)))

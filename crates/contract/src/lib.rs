@@ -138,7 +138,10 @@ impl<'a> Contract<'a> {
             is_accepted(&mut reader, &Input::Other)?;
         }
         for _ in 0..reader.count()? {
-            (reader.unsigned()?, reader.unsigned()?, reader.signed()?, reader.signed()?);
+            // The input, the dimension, the factor and the offset.
+            for _ in 0..4 {
+                reader.unsigned()?;
+            }
         }
         for _ in 0..reader.count()? {
             reader.block()?;

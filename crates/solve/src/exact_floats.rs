@@ -117,12 +117,9 @@ impl<'a> Reading<'a> {
                 if !is_double {
                     self.mixed.insert(part);
                 }
-                match value {
-                    Some(Real::Rounded { .. }) => {
-                        let near = self.fraction_near(func, &args);
-                        self.near.extend(near.map(|near| (part, near)));
-                    }
-                    _ => {}
+                if let Some(Real::Rounded { .. }) = value {
+                    let near = self.fraction_near(func, &args);
+                    self.near.extend(near.map(|near| (part, near)));
                 }
                 if let Some(value) = value {
                     self.known.insert(part, value);

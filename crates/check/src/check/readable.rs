@@ -226,13 +226,13 @@ impl Reader<'_> {
             let remainder = self.pool.modulo(base, k);
             self.pool.eq(remainder, rest)
         };
-        match allowed.as_slice() {
-            &[r] => Some(is(r)),
+        match *allowed.as_slice() {
+            [r] => Some(is(r)),
             _ if allowed.len() as i64 == divisor - 1 => {
                 let equal = is(missing);
                 Some(self.pool.not(equal))
             }
-            &[r, s] if signed || added != 0 => {
+            [r, s] if signed || added != 0 => {
                 let equal = [is(r), is(s)];
                 Some(self.pool.or(&equal))
             }

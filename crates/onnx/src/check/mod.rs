@@ -55,8 +55,8 @@ mod ways;
 mod written;
 
 pub use conditions::{declared_spec, report, widen};
-pub use declaration::{Declaration, Declared};
 pub(crate) use declaration::written_size;
+pub use declaration::{Declaration, Declared};
 pub use difference::{side, side_of_spec};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 #[cfg(test)]

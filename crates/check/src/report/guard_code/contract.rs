@@ -396,7 +396,7 @@ impl<'a> Compiler<'a> {
             code
         };
         let [first, ..] = args else { return Err(self.fail(format!("it lacks {func:?}"))) };
-        let code = match func {
+        match func {
             FloorDiv => ints(op::FLOOR_DIV),
             Mod => ints(op::MOD),
             Pow => ints(op::POW),
@@ -426,8 +426,7 @@ impl<'a> Compiler<'a> {
             Ite => self.choice(part, args),
             // Powers, roots and transcendental functions differ in the last bit from library to library.
             _ => Err(self.fail(format!("it lacks {func:?}"))),
-        };
-        code
+        }
     }
 
     fn choice(&self, part: Expr, args: &[Expr]) -> Result<Code, NotExpressible> {

@@ -57,7 +57,10 @@ fn wanted(input: &GuardedInput) -> String {
     match input {
         GuardedInput::Tensor { name, sizes } => {
             let plural = if sizes.len() == 1 { "" } else { "s" };
-            format!("{name} has to be a tensor of {} dimension{plural}", sizes.len())
+            format!(
+                "{name} has to be a tensor of {} dimension{plural}, no size of which is negative",
+                sizes.len()
+            )
         }
         GuardedInput::Number { name, .. } => format!("{name} has to be an integer"),
         GuardedInput::Constant { name, value } => constant_message(name, value),

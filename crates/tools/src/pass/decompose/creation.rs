@@ -86,7 +86,7 @@ fn empty_like(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let format = call.argument("memory_format");
     let keeps = matches!(format, Argument::None | Argument::MemoryFormat(MemoryFormat::Preserve));
     let contiguous = matches!(format, Argument::MemoryFormat(MemoryFormat::Contiguous));
-    if !contiguous && !(keeps && b.is_contiguous(x)?) {
+    if !(contiguous || keeps && b.is_contiguous(x)?) {
         return Err(refused("values that do not lie in order are left"));
     }
     let tensor = b.tensor(x)?;
