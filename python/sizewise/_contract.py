@@ -42,8 +42,15 @@ class Contract:
             raise ContractError(f"this is no contract of version {VERSION}")
         #: The readable form, as `docs/contract.md` describes it.
         self.document: dict[str, Any] = dict(document)
-        self._bytes = base64.b64decode(self.document["compact"])
+        try:
+            self._bytes = base64.b64decode(self.document["compact"])
+            parts = [self.document[part] for part in ("inputs", "checks", "program", "complete")]
+        except (KeyError, TypeError, ValueError) as error:
+            raise ContractError(f"this is no contract: {error}") from None
         self._compact = _Compact(self._bytes)
+        counts = len(self._compact.inputs), len(self._compact.checks)
+        if not all(isinstance(part, list) for part in parts[:2]) or (len(parts[0]), len(parts[1])) != counts:
+            raise ContractError("the forms of the contract differ")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Contract:
@@ -296,12 +303,15 @@ class _Compact:
         return None
 
 
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _GREATEST
+
+
 def _is_accepted(kind: int, expected: Any, value: Any) -> bool:
     if kind == 0:
         return isinstance(value, tuple) and len(value) == expected and all(0 <= size <= _GREATEST for size in value)
     if kind in (1, 2):
-        is_integer = isinstance(value, int) and not isinstance(value, bool) and _LEAST <= value <= _GREATEST
-        return is_integer and (kind == 1 or value == expected)
+        return _is_integer(value) and (kind == 1 or value == expected)
     if kind == 3:
         return isinstance(value, bool) and value == expected
     if kind == 4:
@@ -310,11 +320,14 @@ def _is_accepted(kind: int, expected: Any, value: Any) -> bool:
 
 
 def _size(inputs: list[Any], number: int, dim: int) -> int:
-    try:
-        value: int = inputs[number][dim - 1] if dim else inputs[number]
-    except (IndexError, TypeError):
-        raise ContractError("the contract asks for a size that no input has") from None
-    return value
+    given = inputs[number] if number < len(inputs) else None
+    if dim == 0 and _is_integer(given):
+        value: int = given
+        return value
+    if isinstance(given, tuple) and 0 < dim <= len(given):
+        size: int = given[dim - 1]
+        return size
+    raise ContractError("the contract asks for a size that no input has")
 
 
 def _code(data: bytes) -> Iterator[tuple[int, Any]]:
@@ -342,7 +355,7 @@ def _holds(code: list[tuple[int, Any]], inputs: list[Any], variables: list[int |
                 stack.append(value)
             elif op in _OF_ONE:
                 value = stack.pop()
-                stack.append(None if value is None else _OF_ONE[op](value))
+                stack.append(None if value is None else _OF_ONE[op](_typed(op, value)))
             elif op == 21:
                 other, value, condition = stack.pop(), stack.pop(), stack.pop()
                 stack.append(None if condition is None else value if condition else other)
@@ -353,14 +366,22 @@ def _holds(code: list[tuple[int, Any]], inputs: list[Any], variables: list[int |
                     is_settled = any(value is not None and bool(value) == decides for value in (a, b))
                     stack.append(decides if is_settled else None if a is None or b is None else not decides)
                 else:
-                    stack.append(None if a is None or b is None else _OF_TWO[op](a, b))
+                    is_known = a is not None and b is not None
+                    stack.append(_OF_TWO[op](_typed(op, a), _typed(op, b)) if is_known else None)
         except IndexError:
             raise ContractError("a check is damaged") from None
         if len(stack) > _MAX_STACK:
             raise ContractError("a check is damaged")
-    if len(stack) != 1:
+    if len(stack) != 1 or isinstance(stack[0], float):
         raise ContractError("a check is damaged")
-    return stack[0] is not None and bool(stack[0])
+    return stack[0] is not None and stack[0] == 1
+
+
+def _typed(op: int, value: Any) -> Any:
+    """An operand, which has to be of the type that the operation takes: a double from 23 on, else an integer."""
+    if isinstance(value, float) != (op >= 23):
+        raise ContractError("a check is damaged")
+    return value
 
 
 def _fitting(value: int) -> int | None:

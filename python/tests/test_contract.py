@@ -62,14 +62,29 @@ def test_what_is_no_contract_is_refused(area):
     for text in ["", "[]", "{}", '{"contract_version": 2}', b"\xff"]:
         with pytest.raises(ContractError):
             Contract.from_json(text)
-    document = json.loads(area.to_json())
+    area_text = area.to_json()
+    document = json.loads(area_text)
     import base64
 
     compact = base64.b64decode(document["compact"])
-    for damaged in [b"", compact[:3], b"XYZ" + compact[3:], compact[:20], compact[:4] + b"\0\xff\xff\xff\xff\xff"]:
+    # The remainder of a size without a dimension, of a tensor; a double as an integer.
+    size = bytes.fromhex("535a430100020001070001070000010902010000808080800405")
+    double = bytes.fromhex("535a4301000200010700010700000117030000000000004540030000000000004540040000")
+    for damaged in [
+        size,
+        double,
+        b"",
+        compact[:3],
+        b"XYZ" + compact[3:],
+        compact[:20],
+        compact[:4] + b"\0\xff\xff\xff\xff\xff",
+    ]:
         document["compact"] = base64.b64encode(damaged).decode()
         with pytest.raises(ContractError):
-            Contract(document)
+            Contract(document).refusal([(1,), (1,)])
+    for missing in ("compact", "inputs", "checks"):
+        with pytest.raises(ContractError):
+            Contract({key: value for key, value in json.loads(area_text).items() if key != missing})
 
 
 def test_a_contract_travels_in_an_archive(area, tmp_path):

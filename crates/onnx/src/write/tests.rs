@@ -124,6 +124,16 @@ fn what_has_no_counterpart_keeps_its_name_and_arguments() {
 }
 
 #[test]
+fn windows_that_are_drawn_are_no_windows_of_a_pool() {
+    let written = written_text(
+        "x: \"f32[2, 5, 9, 9]\", r: \"f32[2, 5, 2]\"",
+        &["y: \"f32[2, 5, 2, 2]\" = torch.ops.aten.fractional_max_pool2d.default(x, [3, 3], [2, 2], r)"],
+        "y",
+    );
+    assert_eq!(written.left, ["aten.fractional_max_pool2d.default"]);
+}
+
+#[test]
 fn assertions_and_what_nothing_uses_are_left_out() {
     let written = written_text(
         "x: \"f32[s0, 3]\"",

@@ -18,8 +18,10 @@ pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
         '3' => 3,
         _ => return None,
     };
-    let largest = op.contains("max_pool");
-    if !largest && !op.contains("avg_pool") {
+    // Others, such as `fractional_max_pool2d`, have windows of their own.
+    let kind = op.trim_start_matches('_').trim_start_matches("adaptive_");
+    let largest = kind.starts_with("max_pool");
+    if !largest && !kind.starts_with("avg_pool") {
         return None;
     }
     let dtype = work(call.out_dtype()?);
