@@ -321,9 +321,8 @@ def _is_accepted(kind: int, expected: Any, value: Any) -> bool:
 
 def _size(inputs: list[Any], number: int, dim: int) -> int:
     given = inputs[number] if number < len(inputs) else None
-    if dim == 0 and _is_integer(given):
-        value: int = given
-        return value
+    if dim == 0 and isinstance(given, int) and _is_integer(given):
+        return given
     if isinstance(given, tuple) and 0 < dim <= len(given):
         size: int = given[dim - 1]
         return size

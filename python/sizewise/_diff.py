@@ -101,7 +101,7 @@ def diff(old: Any, new: Any, *, program: Any = None, ops: Ops = None) -> Differe
     """
     if program is None:
         return Difference(*read(old).diff(read(new), operators(ops)))
-    specs = [spec_text(spec) for spec in (old, new)]
-    if None in specs:
+    first, second = spec_text(old), spec_text(new)
+    if first is None or second is None:
         raise SpecError("with a program, two specs are compared, and one of them is None")
-    return Difference(*read(program).diff_specs(*specs, operators(ops)))
+    return Difference(*read(program).diff_specs(first, second, operators(ops)))
