@@ -59,6 +59,8 @@ ROWS = [f"p = {A}sum.dim_IntList(x, [1], True)", f"q = {A}_to_copy.default(i, dt
 USES = {
     "embedding": [W, f"r = {A}embedding.default(w, i)"],
     "embedding of rows": [f"r = {A}embedding.default(x, i)"],
+    "embedding_bag": [W, f"o = {A}zeros.default([1], dtype = torch.int64)", f"t = {A}embedding_bag.default(w, i, o)", "r = t[0]"],
+    "embedding_bag without a bag": [W, f"o = {A}zeros.default([0], dtype = torch.int64)", f"t = {A}embedding_bag.default(w, i, o)", "r = t[0]"],
     "index_select": [f"r = {A}index_select.default(x, 1, i)"],
     "index": [f"r = {A}index.Tensor(x, [None, i])"],
     "gather": [V, LONG, f"r = {A}gather.default(v, 0, j)"],

@@ -100,6 +100,45 @@ SIZEWISE_PART sizewise_input sizewise_string(const char *text, size_t length) {
 
 /* What follows is not for callers, up to sizewise_check. */
 
+/* The operations of checks, in the order of their numbers; docs/contract.md says what each does. */
+enum {
+    SIZEWISE_INT_ = 0,
+    SIZEWISE_VARIABLE_,
+    SIZEWISE_SIZE_,
+    SIZEWISE_DOUBLE_,
+    SIZEWISE_ADD_,
+    SIZEWISE_MUL_,
+    SIZEWISE_FLOOR_DIV_,
+    SIZEWISE_MOD_,
+    SIZEWISE_POW_,
+    SIZEWISE_MIN_,
+    SIZEWISE_MAX_,
+    SIZEWISE_BIT_AND_,
+    SIZEWISE_BIT_OR_,
+    SIZEWISE_BIT_XOR_,
+    SIZEWISE_ABS_,
+    SIZEWISE_EQUAL_,
+    SIZEWISE_IS_ZERO_,
+    SIZEWISE_NOT_POSITIVE_,
+    SIZEWISE_NOT_,
+    SIZEWISE_AND_,
+    SIZEWISE_OR_,
+    SIZEWISE_IF_,
+    SIZEWISE_TO_DOUBLE_,
+    SIZEWISE_DOUBLE_ADD_,
+    SIZEWISE_DOUBLE_MUL_,
+    SIZEWISE_DOUBLE_DIV_,
+    SIZEWISE_DOUBLE_ABS_,
+    SIZEWISE_TRUNC_,
+    SIZEWISE_FLOOR_,
+    SIZEWISE_CEIL_,
+    SIZEWISE_ROUND_,
+    SIZEWISE_DOUBLE_EQ_,
+    SIZEWISE_DOUBLE_LT_,
+    SIZEWISE_DOUBLE_LE_,
+    SIZEWISE_OPERATIONS_
+};
+
 /* What is left of a contract; `failed` once it is damaged. */
 typedef struct {
     const uint8_t *at, *end;
@@ -230,30 +269,30 @@ SIZEWISE_PART sizewise_value_ sizewise_pow_(int64_t base, int64_t exponent) {
     return result;
 }
 
-/* A double as an integer: 27 towards 0, 28 down, 29 up, 30 to the nearest. */
+/* A double as an integer. */
 SIZEWISE_PART sizewise_value_ sizewise_rounded_(uint8_t op, double a) {
     if (!(a > -4611686018427387904.0 && a < 4611686018427387904.0)) return sizewise_none_();
     int64_t towards_zero = (int64_t)a;
     int64_t down = towards_zero - ((double)towards_zero > a);
     double rest = a - (double)down;
     switch (op) {
-        case 27: return sizewise_known_(towards_zero);
-        case 28: return sizewise_known_(down);
-        case 29: return sizewise_known_(down + (rest > 0.0));
+        case SIZEWISE_TRUNC_: return sizewise_known_(towards_zero);
+        case SIZEWISE_FLOOR_: return sizewise_known_(down);
+        case SIZEWISE_CEIL_: return sizewise_known_(down + (rest > 0.0));
         default: return sizewise_known_(down + (rest > 0.5 || (rest == 0.5 && (down & 1))));
     }
 }
 
 SIZEWISE_PART sizewise_value_ sizewise_of_one_(uint8_t op, int64_t a) {
     switch (op) {
-        case 14: return a == INT64_MIN ? sizewise_none_() : sizewise_known_(a < 0 ? -a : a);
-        case 16: return sizewise_known_(a == 0);
-        case 17: return sizewise_known_(a <= 0);
-        case 18: return sizewise_known_(a == 0);
-        case 22:
+        case SIZEWISE_ABS_: return a == INT64_MIN ? sizewise_none_() : sizewise_known_(a < 0 ? -a : a);
+        case SIZEWISE_IS_ZERO_: return sizewise_known_(a == 0);
+        case SIZEWISE_NOT_POSITIVE_: return sizewise_known_(a <= 0);
+        case SIZEWISE_NOT_: return sizewise_known_(a == 0);
+        case SIZEWISE_TO_DOUBLE_:
             if (a < -9007199254740992 || a > 9007199254740992) return sizewise_none_();
             return sizewise_of_double_((double)a);
-        case 26: return sizewise_known_(a & INT64_MAX);
+        case SIZEWISE_DOUBLE_ABS_: return sizewise_known_(a & INT64_MAX);
         default: return sizewise_rounded_(op, sizewise_as_double_(a));
     }
 }
@@ -261,22 +300,22 @@ SIZEWISE_PART sizewise_value_ sizewise_of_one_(uint8_t op, int64_t a) {
 SIZEWISE_PART sizewise_value_ sizewise_of_two_(uint8_t op, int64_t a, int64_t b) {
     double x = sizewise_as_double_(a), y = sizewise_as_double_(b);
     switch (op) {
-        case 4: return sizewise_add_(a, b);
-        case 5: return sizewise_mul_(a, b);
-        case 6: return sizewise_floor_div_(a, b);
-        case 7: return sizewise_mod_(a, b);
-        case 8: return sizewise_pow_(a, b);
-        case 9: return sizewise_known_(a < b ? a : b);
-        case 10: return sizewise_known_(a > b ? a : b);
-        case 11: return sizewise_known_(a & b);
-        case 12: return sizewise_known_(a | b);
-        case 13: return sizewise_known_(a ^ b);
-        case 15: return sizewise_known_(a == b);
-        case 23: return sizewise_of_double_(x + y);
-        case 24: return sizewise_of_double_(x * y);
-        case 25: return y == 0.0 ? sizewise_none_() : sizewise_of_double_(x / y);
-        case 31: return sizewise_known_(x == y);
-        case 32: return sizewise_known_(x < y);
+        case SIZEWISE_ADD_: return sizewise_add_(a, b);
+        case SIZEWISE_MUL_: return sizewise_mul_(a, b);
+        case SIZEWISE_FLOOR_DIV_: return sizewise_floor_div_(a, b);
+        case SIZEWISE_MOD_: return sizewise_mod_(a, b);
+        case SIZEWISE_POW_: return sizewise_pow_(a, b);
+        case SIZEWISE_MIN_: return sizewise_known_(a < b ? a : b);
+        case SIZEWISE_MAX_: return sizewise_known_(a > b ? a : b);
+        case SIZEWISE_BIT_AND_: return sizewise_known_(a & b);
+        case SIZEWISE_BIT_OR_: return sizewise_known_(a | b);
+        case SIZEWISE_BIT_XOR_: return sizewise_known_(a ^ b);
+        case SIZEWISE_EQUAL_: return sizewise_known_(a == b);
+        case SIZEWISE_DOUBLE_ADD_: return sizewise_of_double_(x + y);
+        case SIZEWISE_DOUBLE_MUL_: return sizewise_of_double_(x * y);
+        case SIZEWISE_DOUBLE_DIV_: return y == 0.0 ? sizewise_none_() : sizewise_of_double_(x / y);
+        case SIZEWISE_DOUBLE_EQ_: return sizewise_known_(x == y);
+        case SIZEWISE_DOUBLE_LT_: return sizewise_known_(x < y);
         default: return sizewise_known_(x <= y);
     }
 }
@@ -305,30 +344,31 @@ SIZEWISE_PART sizewise_value_ sizewise_pop_(sizewise_machine_ *machine, sizewise
 /* What an operation leaves on the stack. */
 SIZEWISE_PART sizewise_value_ sizewise_step_(sizewise_machine_ *machine, sizewise_reader_ *reader) {
     uint8_t op = sizewise_byte_(reader);
-    if (op == 0) return sizewise_known_(sizewise_signed_(reader));
-    if (op == 1) {
+    if (op == SIZEWISE_INT_) return sizewise_known_(sizewise_signed_(reader));
+    if (op == SIZEWISE_VARIABLE_) {
         uint64_t at = sizewise_unsigned_(reader);
         if (at < machine->variable_count) return machine->variables[at];
         reader->failed = 1;
         return sizewise_none_();
     }
-    if (op == 2) return sizewise_size_(machine, reader);
-    if (op == 3) return sizewise_known_(sizewise_double_(reader));
-    if (op > 33) reader->failed = 1;
+    if (op == SIZEWISE_SIZE_) return sizewise_size_(machine, reader);
+    if (op == SIZEWISE_DOUBLE_) return sizewise_known_(sizewise_double_(reader));
+    if (op >= SIZEWISE_OPERATIONS_) reader->failed = 1;
     sizewise_value_ last = sizewise_pop_(machine, reader);
-    if (op == 14 || (op >= 16 && op <= 18) || op == 22 || (op >= 26 && op <= 30)) {
+    if (op == SIZEWISE_ABS_ || (op >= SIZEWISE_IS_ZERO_ && op <= SIZEWISE_NOT_) || op == SIZEWISE_TO_DOUBLE_ ||
+        (op >= SIZEWISE_DOUBLE_ABS_ && op <= SIZEWISE_ROUND_)) {
         return last.known ? sizewise_of_one_(op, last.bits) : last;
     }
     sizewise_value_ before = sizewise_pop_(machine, reader);
-    if (op == 21) {
+    if (op == SIZEWISE_IF_) {
         sizewise_value_ condition = sizewise_pop_(machine, reader);
         return !condition.known ? condition : condition.bits ? before : last;
     }
-    if (op == 19 || op == 20) {
-        int64_t decides = op == 20;
+    if (op == SIZEWISE_AND_ || op == SIZEWISE_OR_) {
+        int64_t decides = op == SIZEWISE_OR_;
         if (last.known && last.bits == decides) return last;
         if (before.known && before.bits == decides) return before;
-        return last.known ? before : last;
+        return last.known && before.known ? sizewise_known_(!decides) : sizewise_none_();
     }
     return before.known && last.known ? sizewise_of_two_(op, before.bits, last.bits) : sizewise_none_();
 }

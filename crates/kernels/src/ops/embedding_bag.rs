@@ -4,7 +4,7 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Lookup, Sizes, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
@@ -53,7 +53,8 @@ fn mode(cx: &mut Cx, args: &Args) -> Result<Mode, KernelError> {
 /// (C1) The weight is a matrix of floating point numbers, the indices have 1 or 2 dimensions, the offsets 1. (C2)
 /// Indices and offsets are of `int32` or `int64`; the three results beside the bags have the wider dtype. (C3) With
 /// `include_last_offset` there is an offset. (C4) Weights of samples are for sums only, and are a vector of one for
-/// each index. (C5) A padding index that is given names a row of the weight.
+/// each index. (C5) A padding index that is given names a row of the weight. (C6) Indices that sizes decide are rows of
+/// the weight, if there is a bag; with `include_last_offset` those behind the last offset are not looked up.
 fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
     let (weight, indices, offsets) =
         (args.tensor("weight")?, args.tensor("indices")?, args.tensor("offsets")?);
@@ -69,7 +70,9 @@ fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
     let mode = mode(cx, args)?;
     let listed = offsets.size(0);
     let mut bags = listed;
-    if args.flag("include_last_offset")? {
+    let drops_last = args.flag("include_last_offset")?;
+    in_rows(cx, weight.size(0), indices, offsets, drops_last)?;
+    if drops_last {
         let some = cx.ge(listed, 1);
         cx.require(some, "embedding_bag.C3", |_| {
             "without any offset the last one cannot be left out".into()
@@ -107,6 +110,24 @@ fn embedding_bag(cx: &mut Cx, args: &Args, forward_only: bool) -> KernelResult {
         cx.contiguous(maxima, index, device),
     ];
     Ok(results.into_iter().map(Into::into).collect())
+}
+
+/// (C6) of [`embedding_bag`].
+fn in_rows(
+    cx: &mut Cx,
+    rows: Expr,
+    indices: &Tensor,
+    offsets: &Tensor,
+    drops_last: bool,
+) -> Result<(), KernelError> {
+    let span = indices.span.as_ref().filter(|_| !drops_last);
+    let sizes: Sizes = indices.sizes.iter().chain(&offsets.sizes).copied().collect();
+    let nothing = cx.without_elements(&sizes);
+    cx.require_span(
+        span,
+        &Lookup { size: rows, from_end: false, nothing: &nothing, what: ROWS },
+        "embedding_bag.C6",
+    )
 }
 
 /// (C4) of [`embedding_bag`].

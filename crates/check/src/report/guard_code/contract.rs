@@ -129,7 +129,7 @@ fn compact(
         });
     }
     let mut out = MAGIC.to_vec();
-    let flags = if set.left_open.is_empty() && set.not_followed == 0 { 0 } else { INCOMPLETE };
+    let flags = if set.is_complete() { 0 } else { INCOMPLETE };
     out.extend([VERSION, flags]);
     unsigned(&mut out, set.inputs.len() as u64);
     for input in &set.inputs {
@@ -237,7 +237,7 @@ fn readable(
     json!({
         "contract_version": VERSION,
         "program": set.program,
-        "complete": set.left_open.is_empty() && set.not_followed == 0,
+        "complete": set.is_complete(),
         "inputs": set.inputs.iter().map(input).collect::<Vec<Json>>(),
         "variables": variables.collect::<Vec<Json>>(),
         "checks": checks.collect::<Vec<Json>>(),

@@ -167,9 +167,14 @@ impl GuardSet {
         text::print::python(&self.pool, e, &name)
     }
 
+    /// Whether the conditions are all that the program needs of sizes.
+    pub fn is_complete(&self) -> bool {
+        self.left_open.is_empty() && self.not_followed == 0
+    }
+
     /// What it says that a checker accepts inputs.
     fn claim(&self) -> &'static str {
-        match self.left_open.is_empty() && self.not_followed == 0 {
+        match self.is_complete() {
             true => "the program serves inputs of these shapes",
             false => "these shapes satisfy all that is checked here, which is not all that the program needs",
         }
