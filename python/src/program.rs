@@ -304,8 +304,7 @@ impl Program {
         let subject = Arc::clone(&self.subject);
         enter(py, move || {
             let known = self::operators(&operators)?;
-            let cost = sizewise::cost::cost(subject.program("cost")?.program(), &known);
-            let cost = cost.map_err(|error| Refusal::from(CheckError::from(error)))?;
+            let cost = subject.cost(&known)?;
             if let Some(input) = at.iter().flatten().map(|(input, _)| input).find(|input| !cost.varies(input))
             {
                 return Err(Refusal(Kind::Spec, format!("at: no size of {input:?} varies")));

@@ -1,8 +1,8 @@
 //! What a file holds, an exported program or an ONNX model, and the questions that are asked of either: the one place
 //! where commands, the service and Python tell them apart.
 use crate::check::{
-    Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set,
-    outline as model_outline, report, shapes, side, side_of_spec, widen,
+    Declaration, NoGuards, cost as model_cost, declared_spec, dimension, dynamic_dimensions, explanations,
+    guard_set, outline as model_outline, report, shapes, side, side_of_spec, widen,
 };
 use crate::query;
 use crate::read::{self, Model, is_model};
@@ -18,6 +18,7 @@ use sizewise_ir::pt2::ReadOptions;
 use sizewise_ir::text;
 use sizewise_kernels::{Backend, Operators};
 use sizewise_solve::Budget;
+use sizewise_tools::cost::{Cost, cost};
 use sizewise_tools::diff::{Side, SpecSideError};
 use std::time::{Duration, Instant};
 
@@ -208,6 +209,17 @@ impl Subject {
         match self {
             Subject::Program(checker) => outline(checker.program()),
             Subject::Model(file) => model_outline(&file.model, &shapes(&file.model)),
+        }
+    }
+
+    /// What it costs at all sizes that it takes.
+    ///
+    /// # Errors
+    /// When the program's records cannot be read, or operators are declared for a model.
+    pub fn cost(&self, operators: &Operators) -> Result<Cost> {
+        match self {
+            Subject::Program(checker) => Ok(cost(checker.program(), operators).map_err(CheckError::from)?),
+            Subject::Model(file) => Ok(model_cost(&file.undeclared(operators)?.model)),
         }
     }
 

@@ -99,6 +99,8 @@ pub struct NodeProto {
     pub domain: String,
     #[prost(string, tag = "8")]
     pub overload: String,
+    #[prost(message, repeated, tag = "9")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]

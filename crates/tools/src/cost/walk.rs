@@ -1,6 +1,6 @@
 //! Follows a program step by step: which tensors each node takes and gives, and in which storages they lie.
 use super::storages::{StorageId, Storages, bytes};
-use super::{Cost, Share};
+use super::{Cost, Limits, Share};
 use crate::sharing::{self, Shares};
 use indexmap::IndexMap;
 use sizewise_check::propagate::{arguments, flat, recorded};
@@ -353,6 +353,7 @@ impl<'p> Walk<'p> {
             env: self.env,
             symbols: Vec::new(),
             places: Vec::new(),
+            limits: Limits::default(),
             flops: self.flops,
             activation_bytes,
             peak_bytes,

@@ -10,10 +10,10 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    op("GatherBlockQuantized", gather_blocks).at_run(&[values(1, "GatherBlockQuantized.C5", TUPLES)]),
-    op("MatMulBnb4", matmul_four_bits),
-    op("MatMulFpQ4", matmul_blob),
-    op("MatMulNBits", matmul_bits),
+    op("GatherBlockQuantized", gather_blocks).free().at_run(&[values(1, "GatherBlockQuantized.C5", TUPLES)]),
+    op("MatMulBnb4", matmul_four_bits).multiplies(super::linear::products),
+    op("MatMulFpQ4", matmul_blob).multiplies(super::linear::products),
+    op("MatMulNBits", matmul_bits).multiplies(super::linear::products),
 ];
 
 /// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale
