@@ -83,8 +83,8 @@ examples! {
     ANNOTATE:
         "Which shapes do the lines of the model make?"
         "sizewise annotate examples/bert.pt2"
-        "The same as hints for an editor, sizes having the names of a spec."
-        "sizewise annotate examples/area.pt2 --spec examples/area.json --format json";
+        "The same as hints for an editor, where sizes have the names of a spec."
+        "sizewise annotate examples/pooled.pt2 --spec examples/pooled.py --format json";
     COST:
         "What does the program cost, at any sizes?"
         "sizewise cost examples/bert.pt2"

@@ -25,6 +25,11 @@ pub fn outline(program: &Program) -> GraphView {
     view
 }
 
+/// Whether a path is that of a module within the program. What torch puts where it knows none is no path.
+fn is_module(path: &str) -> bool {
+    !path.is_empty() && path != "_empty_nn_module_stack_from_metadata_hook"
+}
+
 struct Writer<'p> {
     exprs: &'p ExprTable,
     pool: Pool,
@@ -51,7 +56,7 @@ impl Writer<'_> {
                 values: node.output_values().map(|id| self.value(graph, id)).collect(),
                 location: location.map(|l| l.to_string()),
                 code: location.map(|l| l.code.to_string()).filter(|code| !code.is_empty()),
-                module: node.provenance.module().filter(|path| !path.is_empty()).map(str::to_string),
+                module: node.provenance.module().filter(|path| is_module(path)).map(str::to_string),
                 place: location.as_ref().map(Place::of),
             });
             let caller = view.nodes.len() - 1;

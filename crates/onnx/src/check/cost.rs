@@ -9,8 +9,8 @@ use crate::read::message::NodeProto;
 use crate::read::{Model, attribute, domain_of, graphs_of};
 use crate::shape::{Call, Dtype, Known, Tensor, Value, Work, operator};
 use crate::walk::Walk;
-use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Int};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::Cx;
 use sizewise_tools::cost::{Cost, Given, Limits, Place, Share, StorageId, Tally};
 use std::cell::RefCell;
@@ -24,7 +24,8 @@ pub fn cost(model: &Model) -> Cost {
     let values = std::mem::take(&mut walk.values);
     let limits = limits(&symbolic, &mut walk);
     let tally = Tally::new(std::mem::take(&mut walk.env));
-    let mut steps = Steps { model, values, storages: FxHashMap::default(), tally };
+    let known = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
+    let mut steps = Steps { model, values, storages: FxHashMap::default(), known, tally };
     steps.given();
     (0..model.graph.node.len()).for_each(|at| steps.node(at));
     let shown = model.links.results().filter_map(|number| steps.storages.get(&number?).copied());
@@ -67,6 +68,8 @@ struct Steps<'m> {
     values: Vec<Option<Value>>,
     /// The storages of values.
     storages: FxHashMap<usize, StorageId>,
+    /// The symbols that sizes of inputs are.
+    known: FxHashSet<Symbol>,
     tally: Tally,
 }
 
@@ -126,6 +129,9 @@ impl<'m> Steps<'m> {
                 self.tally.inexact(format!("the bytes of `{output}` are not known"));
                 Expr::ZERO
             });
+            if self.tally.env.pool.free_symbols(&[bytes]).iter().any(|symbol| !self.known.contains(symbol)) {
+                self.tally.inexact(format!("data decide the size of `{output}`"));
+            }
             let storage = match shared {
                 Some(storage) => storage,
                 None if is_constant => self.tally.given(Given::Parameter, bytes),

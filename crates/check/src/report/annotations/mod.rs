@@ -180,12 +180,14 @@ impl AnnotatedFile {
             numbers.sort_unstable();
             numbers.dedup();
         }
+        // Of a file that is not there, all lines that are known stand together.
+        if self.found.is_none() {
+            return vec![numbers];
+        }
         let mut runs: Vec<Vec<u32>> = Vec::new();
         for number in numbers {
             match runs.last_mut() {
-                Some(run)
-                    if self.found.is_some() && run.last().is_some_and(|&last| number - last <= MAX_GAP) =>
-                {
+                Some(run) if run.last().is_some_and(|&last| number - last <= MAX_GAP) => {
                     run.extend(run.last().map_or(number, |last| last + 1)..=number);
                 }
                 _ => runs.push(vec![number]),
