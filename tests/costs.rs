@@ -129,7 +129,8 @@ fn sizes_that_make_no_sense_are_refused() {
 fn sizes_that_the_program_does_not_take_are_refused() {
     for (program, at, message) in [
         // A guard, a size that is a number, and a size that is computed from another.
-        ("examples/thirds.pt2", &["x=7"][..], "the program needs"),
+        ("examples/area.pt2", &["x=100", "y=100"][..], "the program needs"),
+        ("examples/thirds.pt2", &["x=7,2"], "so 6, not 7"),
         ("examples/pooled.pt2", &["x=2,4,100"], "x.shape[1] is 3 for this program, not 4"),
     ] {
         let at: Vec<&str> = at.iter().flat_map(|at| ["--at", at]).collect();
@@ -185,9 +186,9 @@ const MODELS: &[OfModel] = &[
         [2 * 64 * 4 * 6 * 4, 6 * 81 * 4, 6 * 81 * 4],
     ),
     (
-        "g (float[s, n, 4] x, float[1, 12, 4] w, float[1, 12, 3] r) => (y) { y = GRU<hidden_size = 3>(x, w, r) }",
+        "g (float[s, n, 4] x, float[1, 9, 4] w, float[1, 9, 3] r) => (y) { y = GRU<hidden_size = 3>(x, w, r) }",
         &[("x", &[7, 2, 4])],
-        [2 * 7 * 2 * (12 * 4 + 12 * 3), 7 * 2 * 3 * 4, 7 * 2 * 3 * 4],
+        [2 * 7 * 2 * (9 * 4 + 9 * 3), 7 * 2 * 3 * 4, 7 * 2 * 3 * 4],
     ),
     // What is the same memory is not made; what is not needed any more is freed.
     (

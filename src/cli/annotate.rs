@@ -2,10 +2,10 @@
 use super::args::{Kernels, ProgramFile};
 use super::check::spec_beside;
 use super::failure::{Failure, Result};
-use super::programs::{Loaded, failed, unreadable};
+use super::programs::{Loaded, failed};
 use super::sources::Sources;
 use super::{files, operators, spec};
-use crate::escape::json_text;
+use crate::escape::{json_text, visible};
 use crate::onnx::subject::Subject;
 use crate::report::{Annotations, Outcome, Report};
 use crate::solve::Budget;
@@ -91,7 +91,7 @@ pub(super) fn checked(
     let report = report.map_err(|error| failed(loaded.name(), error))?;
     if report.verdict == Outcome::Invalid {
         let why = report.diagnostics.first().map_or("the spec does not fit", |first| first.message.as_str());
-        return Err(unreadable(loaded.name(), why));
+        return Err(Failure::usage(format!("{}: {why}", visible(loaded.name()))));
     }
     Ok((subject, report))
 }

@@ -25,16 +25,42 @@ impl Shown {
             hints: FxHashMap::default(),
             known: FxHashMap::default(),
         };
+        shown.as_reported(report, graph);
         for (name, symbol) in &report.symbols {
             let e = shown.pool.symbol(name);
             let Some(known) = shown.pool.as_symbol(e) else { continue };
             let name = symbol.dim.as_ref().or(symbol.source.as_ref());
-            name.into_iter().for_each(|name| drop(shown.names.insert(known, name.clone())));
+            if let Some(name) = name {
+                shown.names.entry(known).or_insert_with(|| name.clone());
+            }
             let hint = symbol.hint.as_ref().and_then(Json::as_i64);
             hint.into_iter().for_each(|hint| drop(shown.hints.insert(known, Int::from(hint))));
         }
-        shown.solve(graph);
+        // The names of a model are the user's.
+        if report.program.onnx.is_none() {
+            shown.solve(graph);
+        }
         shown
+    }
+
+    /// Names symbols that are sizes of inputs as the report has these sizes: a spec may make one a number, or compute it
+    /// from another.
+    fn as_reported(&mut self, report: &Report, graph: &GraphView) {
+        for input in &graph.inputs {
+            let known = report.inputs.iter().find(|known| known.name == input.name);
+            let Some(shape) = known.and_then(|known| known.shape.as_ref()) else { continue };
+            for (size, reported) in input.sizes.iter().flatten().zip(shape) {
+                let Some(e) = size.as_str().and_then(|text| self.read(text)) else { continue };
+                let Some(symbol) = self.pool.as_symbol(e) else { continue };
+                let name = match reported {
+                    Json::String(text) if text.contains(' ') || text.contains('*') => format!("({text})"),
+                    Json::String(text) => text.clone(),
+                    Json::Number(number) => number.to_string(),
+                    _ => continue,
+                };
+                self.names.entry(symbol).or_insert(name);
+            }
+        }
     }
 
     /// Names symbols that no size is by itself by a size that they are computed from: `s0` of `2*s0` is half of it.

@@ -1,11 +1,10 @@
 //! Attention.
 use super::meeting::exactly;
-use super::{Family, gather, policy};
-use crate::shape::call::{Call, Checked, Outcome};
+use super::{Family, gather, policy, products};
+use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::{Reads, op};
 use crate::shape::run_time::{About, LENGTHS, NATURAL, Rule, rule, values};
 use crate::shape::value::{Tensor, Value};
-use crate::shape::work::{result, times};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
@@ -13,7 +12,7 @@ use sizewise_kernels::{Cx, KernelError};
 const LENGTHS_OF_KEYS: Rule =
     values(6, "Attention.C4", "no length in {} is negative or exceeds that of the keys and values");
 pub(super) const KERNELS: Family = &[op("Attention", attention)
-    .multiplies(products)
+    .multiplies(products::attention)
     .reads(Reads::Behind(6))
     .infers(at_load::rank)
     .at_run(&[LENGTHS_OF_KEYS])];
@@ -501,17 +500,4 @@ fn total_length(
         })?;
     }
     Ok(())
-}
-
-/// Each query meets each key, and the scores each value, past ones included.
-fn products(cx: &mut Cx, call: &Call, results: &[Option<&Tensor>]) -> Option<Expr> {
-    let (query, key, made) = (call.sizes(0)?, call.sizes(1)?, result(results)?);
-    let length = |sizes: &[Expr]| sizes.get(sizes.len().checked_sub(2)?).copied();
-    let mut keys = length(key)?;
-    if call.has(4) {
-        keys = cx.add(keys, length(call.sizes(4)?)?);
-    }
-    let width = cx.add(*query.last()?, *made.last()?);
-    let leading = query.get(..query.len().checked_sub(1)?)?;
-    Some(times(cx, leading.iter().chain([&keys, &width])))
 }

@@ -1,7 +1,7 @@
 //! onnxruntime's own operators, but for attention and quantization.
 use super::linear::{is_flat, product, stacked_product};
 use super::normalization::vector;
-use super::{Family, creation, elementwise, gather, image, layout, linear, policy, slicing};
+use super::{Family, creation, elementwise, gather, image, layout, linear, policy, products, slicing};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
@@ -26,9 +26,9 @@ pub(super) const KERNELS: Family = &[
     ]),
     op("ExpandDims", expand_dims).free(),
     op("FastGelu", fast_gelu).free().passes(),
-    op("FusedConv", super::convolution::fused_conv).multiplies(super::convolution::conv_products),
-    op("FusedGemm", fused_gemm).multiplies(linear::gemm_products),
-    op("FusedMatMul", fused_matmul).multiplies(linear::gemm_products).passes(),
+    op("FusedConv", super::convolution::fused_conv).multiplies(products::convolution),
+    op("FusedGemm", fused_gemm).multiplies(products::turned),
+    op("FusedMatMul", fused_matmul).multiplies(products::turned).passes(),
     op("GatedAdd", gated_add).free(),
     op("GatherND", gather::gather_nd).free().at_run(&[tuples(1, "GatherND.C3")]),
     op("Gelu", elementwise::unary).free().passes(),
@@ -52,7 +52,7 @@ pub(super) const KERNELS: Family = &[
     op("Range", creation::range).free().at_run(&[values(2, "Range.C2", "{} is not 0")]),
     op("SkipLayerNormalization", skip_norm).free().passes(),
     op("SkipSimplifiedLayerNormalization", skip_norm).free().passes(),
-    op("TransposeMatMul", fused_matmul).multiplies(linear::gemm_products),
+    op("TransposeMatMul", fused_matmul).multiplies(products::turned),
     op("Trilu", layout::trilu).free(),
     op("UnfoldTensor", unfold).free(),
     op("Unique", unique).free(),

@@ -1,17 +1,16 @@
 //! Convolutions.
-use super::{Family, output_shape, policy};
-use crate::shape::call::{Call, Checked, Outcome};
+use super::{Family, output_shape, policy, products};
+use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::value::Tensor;
-use crate::shape::work::{result, times};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
 pub(super) const KERNELS: Family = &[
-    op("Conv", conv).multiplies(conv_products).passes().infers(at_load::rank),
+    op("Conv", conv).multiplies(products::convolution).passes().infers(at_load::rank),
     op("ConvInteger", conv_integer).free().passes().infers(at_load::rank),
-    op("ConvTranspose", conv_transpose).multiplies(transposed_products).passes().infers(at_load::transposed),
+    op("ConvTranspose", conv_transpose).multiplies(products::transposed).passes().infers(at_load::transposed),
     op("DeformConv", deform_conv).infers(at_load::rank),
     op("QLinearConv", quantized_conv).free().passes().infers(at_load::rank),
     op("CausalConvWithState", causal_conv).infers(at_load::rank),
@@ -494,19 +493,4 @@ pub(super) fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let dtype = call.output_type(0).unwrap_or(Dtype::F32);
     Ok(vec![Tensor::new(dtype, sizes).into(), Tensor::new(dtype, state).into()])
-}
-
-/// As many products as the weight has elements, at each place of the result.
-pub(super) fn conv_products(cx: &mut Cx, call: &Call, results: &[Option<&Tensor>]) -> Option<Expr> {
-    at_each_place(cx, result(results)?, call.sizes(1)?)
-}
-
-/// As many products as the weight has elements, at each place of the input.
-fn transposed_products(cx: &mut Cx, call: &Call, _: &[Option<&Tensor>]) -> Option<Expr> {
-    at_each_place(cx, call.sizes(0)?, call.sizes(1)?)
-}
-
-fn at_each_place(cx: &mut Cx, places: &[Expr], weight: &[Expr]) -> Option<Expr> {
-    let (batch, spatial) = (places.first()?, places.get(2..)?);
-    Some(times(cx, [batch].into_iter().chain(spatial).chain(weight)))
 }

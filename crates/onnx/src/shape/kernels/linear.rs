@@ -1,18 +1,16 @@
 //! Products of matrices.
-use super::Family;
 use super::meeting::meet;
+use super::{Family, products};
 use crate::shape::at_load;
-use crate::shape::call::{Call, Checked, Outcome};
+use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::{free, op};
-use crate::shape::value::Tensor;
-use crate::shape::work::{result, times};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &free([
     op("Det", det).infers(at_load::rank),
-    op("Gemm", gemm).multiplies(gemm_products).passes().infers(at_load::rank),
-    op("MatMul", matmul).multiplies(products).passes().infers(at_load::all),
+    op("Gemm", gemm).multiplies(products::turned).passes().infers(at_load::rank),
+    op("MatMul", matmul).multiplies(products::matrices).passes().infers(at_load::all),
     op("MatMulInteger", matmul_integer).passes().infers(at_load::rank),
 ]);
 
@@ -190,17 +188,4 @@ fn det(cx: &mut Cx, call: &Checked) -> Outcome {
     let (stack, matrix) = sizes.split_at(sizes.len() - 2);
     cx.require_eq(matrix[0], matrix[1], "Det.C1", "rows and columns")?;
     call.one(stack.to_vec())
-}
-
-/// As many products as the result has elements, times the inner size.
-pub(super) fn products(cx: &mut Cx, call: &Call, results: &[Option<&Tensor>]) -> Option<Expr> {
-    let elements = times(cx, result(results)?);
-    Some(cx.mul(elements, *call.sizes(0)?.last()?))
-}
-
-/// As [`products`], where the operand on the left may lie the other way.
-pub(super) fn gemm_products(cx: &mut Cx, call: &Call, results: &[Option<&Tensor>]) -> Option<Expr> {
-    let (elements, sizes) = (times(cx, result(results)?), call.sizes(0)?);
-    let back = if call.number("transA") == 0 { 1 } else { 2 };
-    Some(cx.mul(elements, *sizes.get(sizes.len().checked_sub(back)?)?))
 }

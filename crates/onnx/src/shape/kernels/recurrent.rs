@@ -1,28 +1,26 @@
 //! Recurrent layers.
-use super::{Family, gather, policy};
+use super::{Family, gather, policy, products};
 use crate::shape::at_load;
-use crate::shape::call::{Attribute, Call, Checked, Outcome};
+use crate::shape::call::{Attribute, Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::run_time::{LENGTHS, values};
-use crate::shape::value::Tensor;
-use crate::shape::work::times;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[op("DynamicQuantizeLSTM", recurrent)];
 
 pub(super) const KERNELS: Family = &[
-    op("GRU", recurrent).multiplies(products).infers(at_load::rank).at_run(&[values(
+    op("GRU", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
         4,
         "Recurrent.C4",
         LENGTHS,
     )]),
-    op("LSTM", recurrent).multiplies(products).infers(at_load::rank).at_run(&[values(
+    op("LSTM", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
         4,
         "Recurrent.C4",
         LENGTHS,
     )]),
-    op("RNN", recurrent).multiplies(products).infers(at_load::rank).at_run(&[values(
+    op("RNN", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
         4,
         "Recurrent.C4",
         LENGTHS,
@@ -155,15 +153,4 @@ fn weights(
         cx.require_same_shape(&scale, &expected, "Recurrent.C7")?;
     }
     Ok(())
-}
-
-/// Each step of each item multiplies all elements of both weights. Lengths leave steps out.
-fn products(cx: &mut Cx, call: &Call, _: &[Option<&Tensor>]) -> Option<Expr> {
-    if call.has(4) {
-        return None;
-    }
-    let (steps, w, r) = (call.sizes(0)?.get(..2)?, call.sizes(1)?, call.sizes(2)?);
-    let (w, r) = (times(cx, w), times(cx, r));
-    let (weights, steps) = (cx.add(w, r), times(cx, steps));
-    Some(cx.mul(steps, weights))
 }
