@@ -40,7 +40,7 @@ pub fn run(options: &CostOptions) -> Result<ExitCode> {
         match loaded.kind() {
             Kind::Model => loaded.subject(options.operators.backend, FOR_MODELS)?.cost(&operators),
             // Edge programs and texts, too.
-            Kind::Program | Kind::Text => Ok(cost(&loaded.load()?, &operators)
+            None => Ok(cost(&loaded.load()?, &operators)
                 .map_err(|error| programs::unreadable(loaded.name(), error))?),
         };
     let cost = cost.map_err(|error| programs::failed(loaded.name(), error))?;

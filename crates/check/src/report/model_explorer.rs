@@ -77,6 +77,31 @@ fn own(graph: &GraphView, inner: Option<&InnerGraph>) -> Vec<usize> {
     nodes.filter(|&at| graph.nodes[at].depth == depth).collect()
 }
 
+/// The nodes of a name, and the first of each line.
+struct Places<'g> {
+    names: FxHashMap<&'g str, usize>,
+    lines: FxHashMap<(&'g str, u32), usize>,
+}
+
+impl<'g> Places<'g> {
+    fn of(graph: &'g GraphView) -> Places<'g> {
+        let mut places = Places { names: FxHashMap::default(), lines: FxHashMap::default() };
+        for (at, node) in graph.nodes.iter().enumerate() {
+            places.names.entry(&node.name).or_insert(at);
+            if let Some(place) = &node.place {
+                places.lines.entry((&place.file, place.line)).or_insert(at);
+            }
+        }
+        places
+    }
+
+    /// The node that something speaks of, by its name or else by its line.
+    fn find(&self, node: Option<&str>, line: Option<(&str, u32)>) -> Option<usize> {
+        let named = node.and_then(|name| self.names.get(name));
+        named.or_else(|| self.lines.get(&line?)).copied()
+    }
+}
+
 struct Writer<'g> {
     graph: &'g GraphView,
     shown: Shown,
@@ -90,13 +115,11 @@ struct Writer<'g> {
 
 impl<'g> Writer<'g> {
     fn new(report: &Report, graph: &'g GraphView) -> Writer<'g> {
-        let mut places: FxHashMap<&str, usize> = FxHashMap::default();
-        for (at, node) in graph.nodes.iter().enumerate() {
-            places.entry(&node.name).or_insert(at);
-        }
+        let places = Places::of(graph);
         let mut conditions: FxHashMap<usize, (Vec<String>, GuardVerdict)> = FxHashMap::default();
         for guard in &report.guards {
-            let Some(&at) = guard.node.as_deref().and_then(|name| places.get(name)) else { continue };
+            let line = guard.file.as_deref().zip(guard.line);
+            let Some(at) = places.find(guard.node.as_deref(), line) else { continue };
             let (texts, worst) = conditions.entry(at).or_insert((Vec::new(), GuardVerdict::Implied));
             let verdict = match guard.verdict {
                 GuardVerdict::Implied => "proved",
@@ -110,8 +133,9 @@ impl<'g> Writer<'g> {
         }
         let mut found: FxHashMap<usize, Vec<(&'static str, String)>> = FxHashMap::default();
         for finding in findings(report) {
-            let at = finding.node.and_then(|name| places.get(name));
-            if let (Some(&at), Some(text)) = (at, finding.sentences.first()) {
+            let line = finding.line.map(|frame| (frame.file.as_str(), frame.line));
+            let at = places.find(finding.node, line);
+            if let (Some(at), Some(text)) = (at, finding.sentences.first()) {
                 found.entry(at).or_default().push((finding.rule.level, text.clone()));
             }
         }
