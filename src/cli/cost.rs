@@ -35,15 +35,19 @@ const FOR_MODELS: &[&str] = &["at", "backend", "format"];
 /// Runs the command.
 pub fn run(options: &CostOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
+    // What is not for models is refused before anything else.
+    let model = match loaded.kind() {
+        Kind::Model => Some(loaded.subject(options.operators.backend, FOR_MODELS)?),
+        Kind::Program | Kind::Text => None,
+    };
     let operators = operators::load_on(&options.operators)?;
-    let cost =
-        match loaded.kind() {
-            Kind::Model => loaded.subject(options.operators.backend, FOR_MODELS)?.cost(&operators),
-            // Edge programs and texts, too.
-            None => Ok(cost(&loaded.load()?, &operators)
-                .map_err(|error| programs::unreadable(loaded.name(), error))?),
-        };
-    let cost = cost.map_err(|error| programs::failed(loaded.name(), error))?;
+    let cost = match model {
+        Some(model) => model.cost(&operators).map_err(|error| programs::failed(loaded.name(), error))?,
+        // Edge programs and texts, too.
+        None => {
+            cost(&loaded.load()?, &operators).map_err(|error| programs::unreadable(loaded.name(), error))?
+        }
+    };
     let sizes = sizes(&options.at, &cost)?;
     let text = match options.format {
         Format::Json => {
