@@ -190,6 +190,22 @@ const MODELS: &[OfModel] = &[
         &[("x", &[7, 2, 4])],
         [2 * 7 * 2 * (9 * 4 + 9 * 3), 7 * 2 * 3 * 4, 7 * 2 * 3 * 4],
     ),
+    // A batch, rows, columns, and what is summed; sums of one operand come before.
+    (
+        "g (float[b, n, 4, 2] x, float[b, 4, 3] w) => (y) { y = Einsum<equation = \"bnks,bkc->bnc\">(x, w) }",
+        &[("x", &[2, 5, 4, 2])],
+        [2 * 2 * 5 * 4 * 3, 120, 120],
+    ),
+    (
+        "g (float[b, n, 4] x, float[4, 3] w) => (y) { y = Einsum<equation = \"...k,kc\">(x, w) }",
+        &[("x", &[2, 5, 4])],
+        [2 * 2 * 5 * 4 * 3, 120, 120],
+    ),
+    (
+        "g (float[n] x, float[4] w) => (y) { y = Einsum<equation = \"i,j->ij\">(x, w) }",
+        &[("x", &[5])],
+        [0, 80, 80],
+    ),
     // What is the same memory is not made; what is not needed any more is freed.
     (
         "g (float[n, 4] x) => (y) { a = Relu(x) s = Constant<value = int64[1] {-1}>() f = Reshape(a, s) y = Relu(f) }",
@@ -238,7 +254,7 @@ fn what_is_not_known_of_a_model_is_said() {
             "`If` runs graphs, which are not followed",
         ),
         (
-            "g (float[n, 4] x) => (y) { y = Einsum<equation = \"ij,ij->i\">(x, x) }",
+            "g (float[n, 4] x) => (y) { y = Einsum<equation = \"ij,ij,ij->i\">(x, x, x) }",
             "what `Einsum` multiplies is not known",
         ),
         ("g (float[n, 4] x) => (y) { y = NonZero(x) }", "data decide the size of `y`"),

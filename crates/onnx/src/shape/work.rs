@@ -35,6 +35,12 @@ impl Call<'_> {
         let found = self.attributes.iter().find(|(known, _)| *known == name);
         if let Some((_, Attribute::Int(number))) = found { *number } else { 0 }
     }
+
+    /// An attribute that is a text.
+    pub(super) fn text(&self, name: &str) -> &str {
+        let found = self.attributes.iter().find(|(known, _)| *known == name);
+        if let Some((_, Attribute::Text(text))) = found { text } else { "" }
+    }
 }
 
 /// The sizes of the first result.

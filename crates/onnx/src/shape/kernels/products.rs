@@ -56,3 +56,74 @@ pub(super) fn attention(cx: &mut Cx, call: &Call, results: &[Option<&Tensor>]) -
     let leading = query.get(..query.len().checked_sub(1)?)?;
     Some(times(cx, leading.iter().chain([&keys, &width])))
 }
+
+/// Subscripts of an operand, one for each dimension; those of an ellipsis are numbered from behind.
+fn subscripts(text: &str, rank: usize) -> Option<Vec<Subscript>> {
+    let (before, behind) = text.split_once("...").unwrap_or((text, ""));
+    let letters = |part: &str| part.chars().map(Subscript::Letter).collect::<Vec<_>>();
+    let stands = rank.checked_sub(before.len() + behind.len())?;
+    let inner = (0..stands).rev().map(Subscript::Inner);
+    Some(letters(before).into_iter().chain(inner).chain(letters(behind)).collect())
+}
+
+/// A subscript of an equation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Subscript {
+    Letter(char),
+    /// One that an ellipsis stands for, by its number from behind.
+    Inner(usize),
+}
+
+/// The equation of two operands multiplies an element of each for all subscripts that both have or the result has, where it
+/// sums over one that both have. Of more operands the order is not known.
+pub(super) fn einsum(cx: &mut Cx, call: &Call, _: &[Option<&Tensor>]) -> Option<Expr> {
+    let equation: String = call.text("equation").chars().filter(|c| !c.is_whitespace()).collect();
+    let (left, right) = equation.split_once("->").unwrap_or((&equation, ""));
+    let operands: Vec<&str> = left.split(',').collect();
+    let [a, b] = operands[..] else { return (operands.len() == 1).then_some(Expr::ZERO) };
+    let [a, b] = [(a, call.sizes(0)?), (b, call.sizes(1)?)].map(|(text, sizes)| {
+        Some(subscripts(text, sizes.len())?.into_iter().zip(sizes.iter().copied()).collect::<Vec<_>>())
+    });
+    let (a, b) = (a?, b?);
+    let count = |letter: char| left.chars().filter(|c| *c == letter).count();
+    // Without a result, subscripts that occur once are those of it.
+    let stays = |subscript: Subscript| match subscript {
+        Subscript::Letter(letter) if equation.contains("->") => right.contains(letter),
+        Subscript::Letter(letter) => count(letter) == 1,
+        Subscript::Inner(_) => !equation.contains("->") || right.contains("..."),
+    };
+    let mut sizes: Vec<(Subscript, Expr)> = Vec::new();
+    let mut sums = false;
+    for &(subscript, size) in a.iter().chain(&b) {
+        let both = [&a, &b].iter().all(|of| of.iter().any(|(known, _)| *known == subscript));
+        sums |= both && !stays(subscript);
+        match sizes.iter_mut().find(|(known, _)| *known == subscript) {
+            // A size of 1 is stretched.
+            Some((_, known)) if *known == Expr::ONE => *known = size,
+            Some(_) => {}
+            None if both || stays(subscript) => sizes.push((subscript, size)),
+            None => {}
+        }
+    }
+    Some(if sums { times(cx, sizes.iter().map(|(_, size)| size)) } else { Expr::ZERO })
+}
+
+/// As [`attention`], where queries, keys and values may be packed in one input: `[batch, length, heads, 3, size]`.
+pub(super) fn multi_head(cx: &mut Cx, call: &Call, results: &[Option<&Tensor>]) -> Option<Expr> {
+    const PAST: usize = 6;
+    let (query, made) = (call.sizes(0)?, result(results)?);
+    let (batch, length, width) = (made.first()?, made.get(1)?, made.get(2)?);
+    let mut keys = match call.sizes(1) {
+        Some(&[_, _, keys, _]) => keys,
+        Some(sizes) => *sizes.get(1)?,
+        None if call.has(1) => return None,
+        None => *length,
+    };
+    if call.has(PAST) {
+        keys = cx.add(keys, *call.sizes(PAST)?.get(2)?);
+    }
+    // Keys are as wide as queries.
+    let of_keys = if let &[_, _, width] = query { width } else { *width };
+    let width = cx.add(of_keys, *width);
+    Some(times(cx, [batch, length, &keys, &width]))
+}
