@@ -71,7 +71,7 @@ impl AnnotatedFile {
         _ = writeln!(
             out,
             "<tr{class}><td class=\"number\">{number}</td><td>{}</td><td class=\"made\">{}</td></tr>",
-            text(self.line(number)),
+            text(&self.shown(number)),
             made.unwrap_or_default()
         );
     }

@@ -133,7 +133,7 @@ impl Annotations {
     pub fn attach(&mut self, is_named: bool, find: &mut dyn FnMut(&str) -> Option<Source>) {
         for file in &mut self.files {
             let Some(Source { path, text }) = find(&file.recorded) else { continue };
-            let text: Vec<String> = text.lines().map(|line| line.replace('\t', "    ")).collect();
+            let text: Vec<String> = text.lines().map(str::to_owned).collect();
             let agrees = |(number, line): (&u32, &AnnotatedLine)| {
                 let found = text.get(usize::try_from(*number).unwrap_or(0).wrapping_sub(1));
                 found.is_some_and(|found| line.code.is_empty() || same(found, &line.code))
@@ -150,7 +150,7 @@ impl Annotations {
 
 /// Whether a line is the recorded one. Programs record lines without their indentation.
 fn same(found: &str, recorded: &str) -> bool {
-    found.trim() == recorded.replace('\t', "    ").trim()
+    found.trim() == recorded.trim()
 }
 
 impl AnnotatedFile {
@@ -167,6 +167,11 @@ impl AnnotatedFile {
             (None, Some(line)) => &line.code,
             (None, None) => "",
         }
+    }
+
+    /// The text of a line as it is shown.
+    fn shown(&self, number: u32) -> String {
+        self.line(number).replace('\t', "    ")
     }
 
     /// The lines to show, in runs: those that make something, those between them where they are near, and the heads of

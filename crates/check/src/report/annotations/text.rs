@@ -41,7 +41,7 @@ impl AnnotatedFile {
                 _ = writeln!(out, "{:>digits$}", "...");
             }
             let widths = run.iter().filter(|number| self.lines.contains_key(number));
-            let widest = widths.map(|&number| self.line(number).chars().count()).max().unwrap_or(0);
+            let widest = widths.map(|&number| self.shown(number).chars().count()).max().unwrap_or(0);
             let column = widest.clamp(COLUMNS.0, COLUMNS.1);
             for &number in run {
                 self.write_line(out, number, digits, column);
@@ -50,7 +50,7 @@ impl AnnotatedFile {
     }
 
     fn write_line(&self, out: &mut String, number: u32, digits: usize, column: usize) {
-        let code = lines(self.line(number)).into_owned();
+        let code = lines(&self.shown(number)).into_owned();
         let Some(line) = self.lines.get(&number) else {
             _ = writeln!(out, "{}", format!("{number:>digits$}  {code}").trim_end());
             return;
