@@ -53,8 +53,8 @@ def annotate(
     dynamic_shapes : object, optional
         The spec whose names sizes get, as `check` takes it. By default sizes are named by inputs: ``x.shape[0]``.
     source : path, optional
-        The folder that the source is in, or a file of it. By default it is looked for in the current folder, and where the
-        program says.
+        The folder that the source is in, or a file of it. By default it is looked for in the current folder, and
+        where the program says.
     ops : path, paths or mapping, optional
         Declarations of custom operators, as `check` takes them.
 

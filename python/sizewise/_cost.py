@@ -57,7 +57,8 @@ class Cost(FromJson):
 
         peak = self.peak_bytes
         peak = Max(*map(Expr.parse, peak["max"])) if isinstance(peak, dict) else Expr.parse(peak)
-        figures = {"flops": Expr.parse(self.flops), "activation_bytes": Expr.parse(self.activation_bytes), "peak_bytes": peak}
+        flops, activations = Expr.parse(self.flops), Expr.parse(self.activation_bytes)
+        figures = {"flops": flops, "activation_bytes": activations, "peak_bytes": peak}
         return {name: figure.to_sympy() for name, figure in figures.items()}
 
     @property

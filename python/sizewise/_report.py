@@ -307,7 +307,7 @@ class Report:
         return self._render("github")
 
     def to_model_explorer(self) -> str:
-        """The graph for Google's Model Explorer as JSON; ``nodeData`` in it has data of nodes, each for a file of its own."""
+        """The graph for Google's Model Explorer as JSON; each of its ``nodeData`` is for a file of its own."""
         return self._render("model-explorer")
 
     def __bool__(self) -> bool:

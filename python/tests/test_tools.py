@@ -78,7 +78,8 @@ def test_specs_are_compared() -> None:
 
 def test_costs_of_models_are_counted() -> None:
     onnx = pytest.importorskip("onnx")
-    text = '<ir_version: 8, opset_import: ["" : 18]> g (float[n, 4] x, float[4, 3] w) => (float[n, 3] y) { y = MatMul(x, w) }'
+    head, graph = '<ir_version: 8, opset_import: ["" : 18]>', "g (float[n, 4] x, float[4, 3] w) => (y)"
+    text = f"{head} {graph} {{ y = MatMul(x, w) }}"
     found = sizewise.cost(onnx.parser.parse_model(text), at={"x": (5, 4)})
     assert found.exact and found.at == {"flops": 2 * 5 * 4 * 3, "activation_bytes": 5 * 3 * 4, "peak_bytes": 5 * 3 * 4}
 
