@@ -206,6 +206,11 @@ const MODELS: &[OfModel] = &[
         &[("x", &[5])],
         [0, 80, 80],
     ),
+    (
+        "g (float[n, 2, 3] t, float[n, 3, 4, 5] x) => (y) { s = Shape(x) y = AffineGrid(t, s) }",
+        &[("x", &[2, 3, 4, 5])],
+        [2 * 2 * 20 * 2 * 3, 32 + 320, 32 + 320],
+    ),
     // What is the same memory is not made; what is not needed any more is freed.
     (
         "g (float[n, 4] x) => (y) { a = Relu(x) s = Constant<value = int64[1] {-1}>() f = Reshape(a, s) y = Relu(f) }",
@@ -224,7 +229,7 @@ fn models_cost_what_their_operators_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("model.onnx").display().to_string();
     for (graph, sizes, expected) in MODELS {
-        std::fs::write(&file, format!("<ir_version: 8, opset_import: [\"\" : 17]>\n{graph}"))
+        std::fs::write(&file, format!("<ir_version: 9, opset_import: [\"\" : 20]>\n{graph}"))
             .expect("a file");
         let at: Vec<String> = sizes
             .iter()
@@ -260,7 +265,7 @@ fn what_is_not_known_of_a_model_is_said() {
         ("g (float[n, 4] x) => (y) { y = NonZero(x) }", "data decide the size of `y`"),
         ("g (string[n] x) => (y) { y = Identity(x) }", "the bytes of `x` are not known"),
     ] {
-        std::fs::write(&file, format!("<ir_version: 8, opset_import: [\"\" : 17]>\n{graph}"))
+        std::fs::write(&file, format!("<ir_version: 9, opset_import: [\"\" : 20]>\n{graph}"))
             .expect("a file");
         let (status, out, error) = command(&[&file, "--format", "json"]);
         assert_eq!(status, 0, "{graph}: {error}");

@@ -1,7 +1,7 @@
 //! Images: resizing and sampling.
 use super::interpolation::{Scaled, cubic_type, interpolates};
 use super::layout::sizes_of;
-use super::{Family, policy};
+use super::{Family, policy, products};
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::op::{free, op};
@@ -12,7 +12,7 @@ use sizewise_kernels::{Cx, KernelError, windows};
 use std::borrow::Cow;
 
 pub(super) const KERNELS: Family = &free([
-    op("AffineGrid", affine_grid).infers(at_load::rank),
+    op("AffineGrid", affine_grid).multiplies(products::grid).infers(at_load::rank),
     op("Col2Im", col2im).infers(at_load::rank),
     op("GridSample", grid_sample).infers(at_load::rank),
     op("ImageDecoder", decode).infers(at_load::rank),

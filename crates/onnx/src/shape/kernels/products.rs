@@ -33,6 +33,13 @@ fn at_each_place(cx: &mut Cx, places: &[Expr], weight: &[Expr]) -> Option<Expr> 
     Some(times(cx, [batch].into_iter().chain(spatial).chain(weight)))
 }
 
+/// Each coordinate of a place is the sum of as many products as there are coordinates, and one.
+pub(super) fn grid(cx: &mut Cx, _: &Call, results: &[Option<&Tensor>]) -> Option<Expr> {
+    let sizes = result(results)?;
+    let (elements, terms) = (times(cx, sizes), cx.add(*sizes.last()?, Expr::ONE));
+    Some(cx.mul(elements, terms))
+}
+
 /// Each step of each item multiplies all elements of both weights. Lengths leave steps out.
 pub(super) fn recurrent(cx: &mut Cx, call: &Call, _: &[Option<&Tensor>]) -> Option<Expr> {
     if call.has(4) {
