@@ -9,8 +9,10 @@ For each program: writes the graph and the data of its nodes, checks them agains
 Fails if the page complains, or shows another number of nodes. `--screenshot FOLDER` keeps pictures.
 """
 import argparse
+import base64
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -170,7 +172,6 @@ def check(browser, port, sizewise, program, screenshots):
     time.sleep(2)
     if screenshots:
         picture = browser.ask("Page.captureScreenshot", session)["data"]
-        import base64
         with open(os.path.join(screenshots, os.path.basename(os.path.dirname(os.path.abspath(program))) + ".png"), "wb") as file:
             file.write(base64.b64decode(picture))
     text = browser.run(session, "document.body.innerText") if text is not None else None
@@ -181,6 +182,11 @@ def check(browser, port, sizewise, program, screenshots):
     wrong += [complaint] if complaint else []
     missing = [name for name in ("bytes", "shapes", "conditions", "findings") if text is not None and name not in text]
     wrong += [f"the page does not name the data {missing}"] if missing else []
+    # The page begins with the largest graph.
+    counted = re.search(r"op node count\s+(\d+)", text or "")
+    most = max(len(graph["nodes"]) for graph in collection["graphs"])
+    if text is not None and (counted is None or int(counted[1]) != most):
+        wrong.append(f"the page counts {counted and counted[1]} nodes, not {most}")
     print(f"{'FAILED' if wrong else 'ok':7} {program}: {nodes} nodes in {len(collection['graphs'])} graphs, {size / 1e6:.1f} MB, "
           f"opened in {seconds:.1f} s")
     for fault in wrong[:5]:
