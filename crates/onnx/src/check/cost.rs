@@ -112,7 +112,7 @@ impl<'m> Steps<'m> {
         let node = &self.model.graph.node[at];
         let (domain, name) = (domain_of(node), node.op_type.as_str());
         let op = operator(domain, name);
-        let is_constant = domain.is_empty() && name == "Constant";
+        let is_constant = op.is_some_and(|op| op.fills) && node.input.is_empty();
         let inputs: Vec<Option<usize>> = self.model.links.inputs(at, node.input.len()).collect();
         let mut touched: Vec<StorageId> =
             inputs.iter().filter_map(|number| self.storages.get(&(*number)?).copied()).collect();
