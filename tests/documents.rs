@@ -29,7 +29,14 @@ const FILES: &[(&str, &[(&str, From)])] = &[
             ("models/rows.pt2", Repository("examples/rows.pt2")),
         ],
     ),
-    ("docs/costs.md", &[("model.pt2", Repository("tests/data/costs/hf_fnet.pt2"))]),
+    ("docs/annotate.md", &[("examples", Repository("examples"))]),
+    (
+        "docs/costs.md",
+        &[
+            ("model.pt2", Repository("tests/data/costs/hf_fnet.pt2")),
+            ("model.onnx", Repository("examples/patches.onnx")),
+        ],
+    ),
     (
         "docs/diff.md",
         &[("old.pt2", Repository("examples/area.pt2")), ("new.pt2", Repository("examples/area.pt2"))],

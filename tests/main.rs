@@ -1,4 +1,5 @@
 //! What the parts of the project do together, topic by topic: one program, so that it is linked once.
+mod annotate;
 mod answers;
 mod asked;
 mod autocast;

@@ -120,6 +120,8 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
             ("--output", Some("FOLDER/out.txt"), To("written: ")),
             ("--model", Some("model"), ToNothing),
             ("--full", None, ToNothing),
+            ("--spec", Some("FOLDER/spec.json"), To("is for --as model-explorer")),
+            ("--node-data", Some("FOLDER"), To("is for --as model-explorer")),
             ("--inline-bytes", Some("5"), ToNothing),
             ("--input-names", Some("a"), ToNothing),
             ("--output-names", Some("a"), ToNothing),
@@ -135,11 +137,34 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
             ("--ops", Some("ops.toml"), ToNothing),
         ],
     ),
+    (
+        "annotate",
+        &[],
+        &[
+            ("--source", Some("FOLDER"), ToTheSame),
+            ("--spec", Some("FOLDER/spec.json"), To("w: f32[batch, n]")),
+            ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
+            ("--format", Some("json"), To("\"unplaced\"")),
+            ("--output", Some("FOLDER/out.txt"), To("written: ")),
+            ("--model", Some("model"), ToNothing),
+            ("--ops", Some("ops.toml"), ToNothing),
+        ],
+    ),
+    (
+        "cost",
+        &[],
+        &[
+            ("--at", Some("x=2,3"), To("= 24")),
+            ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
+            ("--format", Some("json"), To("\"activation_bytes\": ")),
+            ("--model", Some("model"), ToNothing),
+            ("--ops", Some("ops.toml"), ToNothing),
+        ],
+    ),
 ];
 
 /// Commands that take exported programs alone.
-const PROGRAMS_ONLY: &[&[&str]] =
-    &[&["verify"], &["pass", "--run", "dce"], &["lower", "--to", "edge"], &["cost"]];
+const PROGRAMS_ONLY: &[&[&str]] = &[&["verify"], &["pass", "--run", "dce"], &["lower", "--to", "edge"]];
 
 /// The long options in the help of a command.
 fn options(command: &[&str]) -> BTreeSet<String> {

@@ -1,5 +1,6 @@
 //! Laws of whole programs, on the programs of the test suite under random specs and at random sizes.
 mod autocast;
+mod costs;
 use crate::campaign;
 mod contradictions;
 mod lowering;

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from sizewise import testing
+    from sizewise._annotate import Annotations, annotate
     from sizewise._assume import Assumed, Branch, assume
     from sizewise._audit import Audit, AuditedGuard, audit_guards
     from sizewise._check import (
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
 
 __all__ = [
+    "Annotations",
     "Answer",
     "Assumed",
     "Audit",
@@ -87,6 +89,7 @@ __all__ = [
     "Unsupported",
     "Value",
     "__version__",
+    "annotate",
     "assume",
     "audit_guards",
     "check",
@@ -108,6 +111,8 @@ __all__ = [
 
 #: Where the names are.
 _PLACES = {
+    "Annotations": "_annotate",
+    "annotate": "_annotate",
     "Assumed": "_assume",
     "Branch": "_assume",
     "assume": "_assume",

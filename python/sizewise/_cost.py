@@ -13,7 +13,7 @@ class Cost(FromJson):
     """Figures as expressions in the sizes of inputs, in Python's form; those by operator, module and line in `to_dict`."""
 
     def __repr__(self) -> str:
-        exact = "exact" if self.exact else "upper bounds"
+        exact = "exact" if self.exact else "inexact"
         return f"<sizewise.Cost {exact}: {self.flops} flops, {self.activation_bytes} bytes of activations>"
 
     @property
@@ -35,7 +35,7 @@ class Cost(FromJson):
 
     @property
     def exact(self) -> bool:
-        """Whether the figures are exact; otherwise they are upper bounds, and `reasons` says why."""
+        """Whether the figures leave out and guess nothing; `reasons` says what else."""
         exact: bool = self._data["exact"]
         return exact
 
@@ -44,6 +44,22 @@ class Cost(FromJson):
         """Why figures are not exact."""
         reasons: list[str] = self._data.get("reasons", [])
         return reasons
+
+    @property
+    def growth(self) -> dict[str, dict[str, int | None]]:
+        """The power of each symbol with which the figures grow, other sizes being those of the example."""
+        growth: dict[str, dict[str, int | None]] = self._data["growth"]
+        return growth
+
+    def to_sympy(self) -> dict[str, Any]:
+        """The figures for sympy, by name: ``flops``, ``activation_bytes``, ``peak_bytes``."""
+        from sizewise._expr import Expr, Max
+
+        peak = self.peak_bytes
+        peak = Max(*map(Expr.parse, peak["max"])) if isinstance(peak, dict) else Expr.parse(peak)
+        flops, activations = Expr.parse(self.flops), Expr.parse(self.activation_bytes)
+        figures = {"flops": flops, "activation_bytes": activations, "peak_bytes": peak}
+        return {name: figure.to_sympy() for name, figure in figures.items()}
 
     @property
     def at(self) -> dict[str, Any] | None:
@@ -57,7 +73,7 @@ def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Op
 
     Parameters
     ----------
-    program : ExportedProgram, path, bytes
+    program : ExportedProgram, onnx.ModelProto, path, bytes
         The program.
     at : mapping, optional
         Shapes of inputs, by name, at which numbers are wanted, too.
@@ -67,9 +83,7 @@ def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Op
     Raises
     ------
     SpecError
-        If `at` names something that does not vary, or leaves out a size.
-    Unsupported
-        For ONNX models.
+        If `at` names something that does not vary, leaves out a size, or has sizes that the program does not take.
     """
     sizes = None if at is None else {name: [int(size) for size in shape] for name, shape in at.items()}
     return Cost(read(program).cost(sizes, operators(ops)))

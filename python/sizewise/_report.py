@@ -306,6 +306,10 @@ class Report:
         """Annotations for GitHub Actions."""
         return self._render("github")
 
+    def to_model_explorer(self) -> str:
+        """The graph for Google's Model Explorer as JSON; each of its ``nodeData`` is for a file of its own."""
+        return self._render("model-explorer")
+
     def __bool__(self) -> bool:
         return self.ok
 

@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 use sizewise::check::CheckError;
+use sizewise::cli::Sources;
 use sizewise::diff::{Side, diff_of};
 use sizewise::expr::is_cancelled;
 use sizewise::ir::pt2::ReadOptions;
@@ -15,6 +16,7 @@ use sizewise::onnx::check::Declaration;
 use sizewise::onnx::subject::{Subject, SubjectError};
 use sizewise::query;
 use sizewise::report::guard_code::Language;
+use sizewise::report::{Annotations, Outcome};
 use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::fs::File;
@@ -304,8 +306,7 @@ impl Program {
         let subject = Arc::clone(&self.subject);
         enter(py, move || {
             let known = self::operators(&operators)?;
-            let cost = sizewise::cost::cost(subject.program("cost")?.program(), &known);
-            let cost = cost.map_err(|error| Refusal::from(CheckError::from(error)))?;
+            let cost = subject.cost(&known)?;
             if let Some(input) = at.iter().flatten().map(|(input, _)| input).find(|input| !cost.varies(input))
             {
                 return Err(Refusal(Kind::Spec, format!("at: no size of {input:?} varies")));
@@ -313,6 +314,33 @@ impl Program {
             let at = at.map(|sizes| sizes.into_iter().collect());
             let answer = cost.json(at.as_ref()).map_err(|error| Refusal(Kind::Spec, error))?;
             Ok(answer.to_string())
+        })
+    }
+
+    /// The lines of the user's code with the shapes of the values that they make, as JSON, text and HTML. Sizes have the names
+    /// of a spec (JSON), if one is given.
+    #[pyo3(signature = (spec=None, operators=vec![], source=None))]
+    fn annotate(
+        &self,
+        py: Python<'_>,
+        spec: Option<String>,
+        operators: Declared,
+        source: Option<PathBuf>,
+    ) -> PyResult<(String, String, String)> {
+        let subject = Arc::clone(&self.subject);
+        enter(py, move || {
+            let spec = spec.as_deref().map(spec_of).transpose()?;
+            let known = self::operators(&operators)?;
+            let report = subject.check(spec.as_ref(), &known, &Budget::default())?;
+            if report.verdict == Outcome::Invalid {
+                let why = report.diagnostics.into_iter().next().map(|first| first.message);
+                return Err(Refusal(Kind::Spec, why.unwrap_or_default()));
+            }
+            let sources = Sources::new(source.as_deref());
+            let sources = sources.map_err(|failure| Refusal(Kind::Spec, failure.message))?;
+            let mut found = Annotations::new(&report, &subject.outline());
+            found.attach(source.is_some(), &mut |file| sources.find(file));
+            Ok((found.to_json().to_string(), found.to_text(), found.to_html()))
         })
     }
 

@@ -1,7 +1,8 @@
-"""`diff` and `cost`: what a new export changes, and what a program costs."""
+"""`diff`, `cost` and `annotate`: what a new export changes, what a program costs, which shapes its lines make."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -48,7 +49,7 @@ def test_costs_are_expressions_and_numbers_at_sizes() -> None:
     assert eval(found.flops, dict.fromkeys(found.to_dict()["symbols"], 16)) == found.at["flops"]
 
 
-@pytest.mark.parametrize(("at", "said"), [({"y": (3,)}, 'no size of "y" varies'), ({"x": ()}, "more than the 0 sizes")])
+@pytest.mark.parametrize(("at", "said"), [({"y": (3,)}, 'no size of "y" varies'), ({"x": ()}, "has 2 sizes, not 0")])
 def test_sizes_that_tell_no_numbers_are_refused(at: dict[str, Any], said: str) -> None:
     with pytest.raises(sizewise.SpecError, match=said):
         sizewise.cost(exported(linear, 2, 64), at=at)
@@ -75,7 +76,37 @@ def test_specs_are_compared() -> None:
         sizewise.diff(spec, None, program=program)
 
 
-def test_costs_of_models_are_unsupported() -> None:
+def test_costs_of_models_are_counted() -> None:
     onnx = pytest.importorskip("onnx")
-    with pytest.raises(sizewise.Unsupported):
-        sizewise.cost(onnx.parser.parse_model(MODEL))
+    head, graph = '<ir_version: 8, opset_import: ["" : 18]>', "g (float[n, 4] x, float[4, 3] w) => (y)"
+    text = f"{head} {graph} {{ y = MatMul(x, w) }}"
+    found = sizewise.cost(onnx.parser.parse_model(text), at={"x": (5, 4)})
+    assert found.exact and found.at == {"flops": 2 * 5 * 4 * 3, "activation_bytes": 5 * 3 * 4, "peak_bytes": 5 * 3 * 4}
+
+
+def test_costs_have_forms_for_sympy_and_grow() -> None:
+    found = sizewise.cost(exported(linear, 2, 64))
+    (name,) = found.to_dict()["symbols"]
+    assert found.growth[name] == {"flops": 1, "activation_bytes": 1, "peak_bytes": 1}
+    pytest.importorskip("sympy")
+    flops = found.to_sympy()["flops"]
+    assert flops.subs({symbol: 10 for symbol in flops.free_symbols}) == 10 * 24
+
+
+def test_lines_are_annotated() -> None:
+    program = exported(linear, 2, 64)
+    found = sizewise.annotate(program, {"x": {0: Dim("n", min=2, max=64)}})
+    (hint,) = [hint for hint in found.hints if "f32[n, 3]" in hint["text"]]
+    assert hint["file"].endswith(".py") and "aten.matmul.default" in [value["op"] for value in hint["values"]]
+    assert "f32[n, 3]  matmul" in str(found) and "<table" in found.to_html() and repr(found).endswith("lines>")
+
+
+def test_source_that_is_not_there_is_refused() -> None:
+    with pytest.raises(sizewise.SpecError, match="no such file or folder"):
+        sizewise.annotate(exported(linear, 2, 64), source="/no/such/folder")
+
+
+def test_reports_are_graphs_for_model_explorer() -> None:
+    collection = json.loads(sizewise.check(exported(linear, 2, 64)).to_model_explorer())
+    assert {"matmul", "output"} <= {node["id"] for node in collection["graphs"][0]["nodes"]}
+    assert set(collection["nodeData"]) == {"bytes", "shapes", "conditions", "findings"}

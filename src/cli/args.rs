@@ -60,7 +60,7 @@ impl Effort {
 }
 
 /// Files that declare custom operators.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct OperatorFiles {
     /// A TOML file that declares custom operators (see docs/operators.md); may be repeated.
     #[arg(long = "ops", value_name = "OPS.toml")]
@@ -68,7 +68,7 @@ pub struct OperatorFiles {
 }
 
 /// The operators of a program, and the backend that runs them.
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default)]
 pub struct Kernels {
     /// Custom operators.
     #[command(flatten)]
@@ -128,7 +128,7 @@ impl Args for Given {
 
 /// Reads a [`ReportForm`] that is written to files.
 pub fn report_form() -> impl TypedValueParser<Value = ReportForm> {
-    let forms = ReportForm::ALL.iter().filter(|(form, ..)| *form != ReportForm::View);
+    let forms = ReportForm::ALL.iter().filter(|(form, ..)| form.is_of_check());
     let values = forms.map(|(_, name, about)| PossibleValue::new(name).help(*about));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<ReportForm>())
 }
@@ -139,7 +139,7 @@ pub struct ProgramFile {
     /// What the command was given. First: what is read of the arguments is taken away from them.
     #[command(flatten)]
     pub given: Given,
-    /// The exported program: a .pt2 file, or - for standard input; `check`, `eval`, `guards` and `show` also read ONNX
+    /// The exported program: a .pt2 file, or - for standard input; `annotate`, `check`, `cost`, `eval`, `guards` and `show` also read ONNX
     /// models, and `show`, `verify`, `pass` and `lower` text.
     #[arg(value_name = "PROGRAM")]
     pub path: PathBuf,

@@ -157,7 +157,7 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
 }
 
 /// The spec that stands beside a program, as it counts for one of many. A note names it.
-fn spec_beside(path: &PathBuf) -> Result<Option<PathBuf>> {
+pub(super) fn spec_beside(path: &PathBuf) -> Result<Option<PathBuf>> {
     let [program] = &fleet::programs(std::slice::from_ref(path), None)[..] else { return Ok(None) };
     let spec = program.spec(None).map_err(Failure::usage)?;
     if let Some(spec) = &spec {
@@ -181,7 +181,7 @@ fn fill(options: &mut CheckOptions, settings: &Settings) -> Result<()> {
         false => Err(settings.wrong(key, &format!("expected a number from 1 to {most}"))),
     };
     if let Some(format) = settings.format.as_ref().filter(|_| is_free("format")) {
-        let form = format.parse().ok().filter(|form| *form != ReportForm::View);
+        let form = format.parse().ok().filter(|form: &ReportForm| form.is_of_check());
         options.format = form.ok_or_else(|| settings.wrong("format", "there is no such format"))?;
     }
     if let Some(jobs) = settings.jobs.filter(|_| is_free("jobs")) {

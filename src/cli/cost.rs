@@ -2,8 +2,9 @@
 use super::args::{Format, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
 use super::{operators, programs};
-use crate::cost::{Cost, Numbers, Share, Sizes, cost};
+use crate::cost::{Cost, Growth, Numbers, Share, Sizes, cost};
 use crate::escape;
+use crate::onnx::subject::Kind;
 use clap::Args;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -28,12 +29,25 @@ pub struct CostOptions {
     pub format: Format,
 }
 
+/// The options that mean something for ONNX models.
+const FOR_MODELS: &[&str] = &["at", "backend", "format"];
+
 /// Runs the command.
 pub fn run(options: &CostOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
-    let program = loaded.load()?;
+    // What is not for models is refused before anything else.
+    let model = match loaded.kind() {
+        Kind::Model => Some(loaded.subject(options.operators.backend, FOR_MODELS)?),
+        Kind::Program | Kind::Text => None,
+    };
     let operators = operators::load_on(&options.operators)?;
-    let cost = cost(&program, &operators).map_err(|error| programs::unreadable(loaded.name(), error))?;
+    let cost = match model {
+        Some(model) => model.cost(&operators).map_err(|error| programs::failed(loaded.name(), error))?,
+        // Edge programs and texts, too.
+        None => {
+            cost(&loaded.load()?, &operators).map_err(|error| programs::unreadable(loaded.name(), error))?
+        }
+    };
     let sizes = sizes(&options.at, &cost)?;
     let text = match options.format {
         Format::Json => {
@@ -87,6 +101,14 @@ fn text(name: &str, cost: &Cost, at: Option<&Numbers>) -> String {
             _ = write!(out, "  = {number}");
         }
         out.push('\n');
+    }
+    let growth = cost.growth();
+    if !growth.is_empty() {
+        out.push_str("\ngrowth\n");
+    }
+    for (size, of) in &growth {
+        let [flops, bytes, peak] = [of.flops, of.activation_bytes, of.peak_bytes].map(Growth::word);
+        _ = writeln!(out, "  {size}: flops {flops}, activation bytes {bytes}, peak bytes {peak}");
     }
     for (title, shares) in [("operator", &cost.by_op), ("module", &cost.by_module), ("line", &cost.by_line)] {
         let shares: Vec<(&String, &Share)> = shares.iter().filter(|(key, _)| !key.is_empty()).collect();

@@ -57,7 +57,9 @@ examples! {
         "The program as torch prints it."
         "sizewise show examples/branch.pt2 --as readable"
         "The graph for Graphviz."
-        "sizewise show examples/branch.pt2 --as dot";
+        "sizewise show examples/branch.pt2 --as dot"
+        "The graph for Google's Model Explorer."
+        "sizewise show examples/branch.pt2 --as model-explorer";
     VERIFY:
         "Does the program keep the rules of its dialect?"
         "sizewise verify examples/bert.pt2"
@@ -78,6 +80,11 @@ examples! {
         "sizewise eval examples/area.pt2 x=4 y=8"
         "The same as JSON lines, for many shapes."
         "echo '{\"id\": 1, \"shapes\": {\"x\": [4], \"y\": [8]}}' | sizewise eval examples/area.pt2";
+    ANNOTATE:
+        "Which shapes do the lines of the model make?"
+        "sizewise annotate examples/bert.pt2"
+        "The same as hints for an editor, where sizes have the names of a spec."
+        "sizewise annotate examples/pooled.pt2 --spec examples/pooled.py --format json";
     COST:
         "What does the program cost, at any sizes?"
         "sizewise cost examples/bert.pt2"

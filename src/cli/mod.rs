@@ -2,6 +2,7 @@
 //!
 //! Exit status: 0 clean; 1 something is violated; 2 wrong usage or spec, or a file named by an option cannot be used; 3
 //! the program is unreadable or not supported, or a line of JSON lines is an error; 4 undecided; 70 internal error.
+mod annotate;
 mod args;
 mod asked;
 mod check;
@@ -42,6 +43,7 @@ use crate::solve::{Budget, Trace};
 use args::Reasoning;
 use asked::{ExpressionOptions, GuardSetOptions};
 use clap::{Parser, Subcommand};
+pub use sources::Sources;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -93,6 +95,9 @@ enum Command {
     /// Evaluate a program on input shapes: those given as arguments, or JSON lines.
     #[command(after_help = examples::EVAL)]
     Eval(eval::EvalOptions),
+    /// Show the user's source with the shapes of the values that each line makes.
+    #[command(after_help = examples::ANNOTATE)]
+    Annotate(annotate::AnnotateOptions),
     /// Count what a program costs, as expressions in the sizes of its inputs: floating point operations and bytes.
     #[command(after_help = examples::COST)]
     Cost(cost::CostOptions),
@@ -242,6 +247,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Pass(options) => pass::run(&options),
         Command::Lower(options) => pass::lower(&options),
         Command::Eval(options) => eval::run(&options),
+        Command::Annotate(options) => annotate::run(&options),
         Command::Cost(options) => cost::run(&options),
         Command::Diff(options) => diff::run(&options),
         Command::Infer(options) => infer::run(&options),

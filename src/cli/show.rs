@@ -1,4 +1,5 @@
 //! `sizewise show`: a program in another format: text, a .pt2 archive, an ONNX model.
+mod explorer;
 mod model;
 
 use super::args::ProgramFile;
@@ -29,6 +30,12 @@ pub struct ShowOptions {
     /// Where to write; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// The spec whose names sizes get, and under which conditions are judged; of --as model-explorer alone.
+    #[arg(long, value_name = "SPEC")]
+    pub spec: Option<PathBuf>,
+    /// Where to write data of nodes for Model Explorer: bytes.json, shapes.json, conditions.json and findings.json.
+    #[arg(long, value_name = "DIR")]
+    pub node_data: Option<PathBuf>,
     /// Options for ONNX models.
     #[command(flatten)]
     pub onnx: OnnxOptions,
@@ -55,12 +62,22 @@ pub enum Form {
     Onnx,
     /// The shapes of all values of an ONNX model, as JSON.
     Shapes,
+    /// The graph as JSON for Google's Model Explorer, with shapes, bytes, conditions and findings.
+    ModelExplorer,
 }
 
 /// Runs the command.
 pub fn run(options: &ShowOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
     let output = options.output.as_deref();
+    if options.form == Form::ModelExplorer {
+        return explorer::show(options, &loaded);
+    }
+    for (given, name) in [(&options.spec, "spec"), (&options.node_data, "node-data")] {
+        if given.is_some() {
+            return Err(Failure::usage(format!("--{name} is for --as model-explorer")));
+        }
+    }
     if loaded.kind() == Kind::Model {
         if let Subject::Model(file) = loaded.subject(Backend::Cpu, &["as", "output"])? {
             model::show(&file, options.form, output)?;
@@ -77,6 +94,7 @@ pub fn run(options: &ShowOptions) -> Result<ExitCode> {
         Form::Onnx => {
             return write_onnx(&options.program, output, &options.onnx, &program, loaded.needed());
         }
+        Form::ModelExplorer => return Ok(ExitCode::SUCCESS),
         Form::Shapes => return Err(Failure::usage("shapes are shown of ONNX models")),
         Form::Readable => text::write_readable(&program, detail),
         Form::Fx => text::write_fx(&program, detail),

@@ -1,5 +1,7 @@
 //! Where source files are: archives record the paths of the machine that exported them.
-use crate::report::{Frame, Report};
+use super::failure::{Failure, Result};
+use super::files;
+use crate::report::{Frame, Report, Source};
 use std::path::{Component, Path, PathBuf};
 
 /// Gives the paths of source files in a report relative to a folder: `root`, or the current one. A path that lies
@@ -47,6 +49,58 @@ fn relate_to(report: &mut Report, roots: impl Fn(&Path) -> Vec<PathBuf>) {
         if let (Some(file), Some(first)) = (&mut guard.file, guard.stack.first()) {
             file.clone_from(&first.file);
         }
+    }
+}
+
+/// The longest source file that is read.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Where the texts of source files are looked for.
+pub enum Sources {
+    /// In this file alone.
+    File(PathBuf),
+    /// Below this folder.
+    Folder(PathBuf),
+    /// Below the current folder, and where the program says.
+    Usual(PathBuf),
+}
+
+impl Sources {
+    /// In a file or a folder, or in the usual places.
+    ///
+    /// # Errors
+    /// When there is no such file.
+    pub fn new(given: Option<&Path>) -> Result<Sources> {
+        match given {
+            None => Ok(Sources::Usual(std::env::current_dir().unwrap_or_default())),
+            Some(path) if path.is_dir() => Ok(Sources::Folder(path.to_path_buf())),
+            Some(path) if path.is_file() => Ok(Sources::File(path.to_path_buf())),
+            Some(path) => {
+                Err(Failure::usage(format!("--source: {}: no such file or folder", files::shown(path))))
+            }
+        }
+    }
+
+    /// The text of a file that a program records.
+    pub fn find(&self, recorded: &str) -> Option<Source> {
+        let (path, shown) = match self {
+            Sources::File(file) => {
+                let name = recorded.rsplit(['/', '\\']).next();
+                let is_it = file.file_name().and_then(|own| own.to_str()) == name;
+                is_it.then(|| (file.clone(), files::name(file)))?
+            }
+            Sources::Folder(root) => below(root, recorded).map(|path| (root.join(&path), path))?,
+            Sources::Usual(root) => {
+                let inside = below(root, recorded).map(|path| (root.join(&path), path));
+                inside.filter(|(path, _)| path.is_file()).or_else(|| {
+                    let path = PathBuf::from(recorded);
+                    path.is_absolute().then(|| (path, recorded.to_owned()))
+                })?
+            }
+        };
+        let about = path.metadata().ok().filter(|about| about.is_file() && about.len() <= MAX_BYTES);
+        let bytes = about.and_then(|_| std::fs::read(&path).ok())?;
+        Some(Source { path: shown, text: String::from_utf8_lossy(&bytes).into_owned() })
     }
 }
 

@@ -156,3 +156,38 @@ async fn models_are_answered_like_programs() {
         assert!(answer.text.contains(said), "{path}: {said:?} is not in {}", answer.text);
     }
 }
+
+#[tokio::test]
+async fn source_and_graphs_have_forms_of_their_own() {
+    let page = report("bert", "annotated").await;
+    assert!(
+        page.starts_with("<!doctype html>") && page.contains("modeling_bert.py") && !page.contains("<script")
+    );
+    let hints: Value = serde_json::from_str(&report("bert", "hints").await).unwrap();
+    assert!(hints["hints"].as_array().unwrap().iter().all(|hint| hint["column"].is_null()));
+    let graph: Value = serde_json::from_str(&report("bert", "model-explorer").await).unwrap();
+    assert_eq!(graph["graphs"][0]["id"], "main");
+    assert!(graph["nodeData"]["bytes"]["main"]["results"].is_object());
+}
+
+#[tokio::test]
+async fn costs_are_numbers_at_sizes_that_the_program_takes() {
+    let program = example("bert.pt2");
+    for (at, status, said) in [
+        ("", 200, "\"exact\":true"),
+        ("{\"input_ids\":[8,4]}", 200, "\"at\":{"),
+        ("{\"input_ids\":[8,65]}", 422, "the program needs input_ids.shape[1] <= 64"),
+        ("{\"none\":[8,65]}", 422, "no size of `none` varies"),
+        ("{\"input_ids\":8}", 422, "the sizes of inputs"),
+    ] {
+        let parts: [(&str, Option<&str>, &[u8]); 2] =
+            [("program", None, &program), ("at", None, at.as_bytes())];
+        let answer = send(&service(), form("/v1/cost", &parts)).await;
+        assert!(
+            answer.status == status && answer.text.contains(said),
+            "{at}: {} {}",
+            answer.status,
+            answer.text
+        );
+    }
+}

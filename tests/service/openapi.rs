@@ -227,7 +227,7 @@ async fn answers_of_every_route_are_as_described() {
         assert_described(&api, operation, &answer, &format!("{method} {path}"));
         asked.insert(operation["operationId"].to_string());
     }
-    for format in ["json", "jsonl", "view", "html", "sarif", "github", "junit", "torch", "text"] {
+    for (_, format, _) in sizewise::report::ReportForm::ALL {
         let answer =
             send(&app, form(&format!("/v1/check?format={format}"), &[("program", None, &program)])).await;
         assert_eq!(answer.status, 200, "{}", answer.text);
@@ -239,7 +239,12 @@ async fn answers_of_every_route_are_as_described() {
             &[("program", None, &program), ("request", None, shapes.as_bytes())];
         assert_described(&api, find("POST", "/v1/eval"), &send(&app, form("/v1/eval", parts)).await, shapes);
     }
-    asked.extend(["check", "eval"].map(|path| format!("\"post_v1_{path}\"")));
+    for at in [r#"{"x":[8],"y":[16]}"#, r#"{"x":[8,1]}"#, r#"{"z":[8]}"#, "[]", ""] {
+        let parts: &[(&str, Option<&str>, &[u8])] =
+            &[("program", None, &program), ("at", None, at.as_bytes())];
+        assert_described(&api, find("POST", "/v1/cost"), &send(&app, form("/v1/cost", parts)).await, at);
+    }
+    asked.extend(["check", "eval", "cost"].map(|path| format!("\"post_v1_{path}\"")));
     assert_eq!(asked.len(), operations.len(), "{asked:?}");
 }
 

@@ -1,5 +1,5 @@
 //! The figures as texts and numbers.
-use super::{Cost, Share};
+use super::{Cost, Growth, Share};
 use indexmap::IndexMap;
 use serde_json::{Map, Value as Json, json};
 use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value, print};
@@ -46,21 +46,24 @@ impl Cost {
     /// The figures at sizes of inputs.
     ///
     /// # Errors
-    /// When a size that they depend on is not given, or an input has no such dimension.
+    /// When a size that they depend on is not given, an input has other dimensions, or the program does not take them.
     pub fn at(&self, sizes: &Sizes) -> Result<Numbers, String> {
         let mut values: IndexMap<Symbol, Int> = IndexMap::new();
+        for (input, own) in &self.limits.inputs {
+            if let Some(given) = sizes.get(input).filter(|given| given.len() != own.len()) {
+                return Err(format!("`{input}` has {} sizes, not {}", own.len(), given.len()));
+            }
+        }
         for (symbol, source) in &self.places {
             let Some((input, dim)) = place(source) else { continue };
-            let Some(given) = sizes.get(input) else { continue };
-            let size = given
-                .get(dim)
-                .ok_or_else(|| format!("`{input}` has more than the {} sizes that are given", given.len()))?;
+            let Some(size) = sizes.get(input).and_then(|given| given.get(dim)) else { continue };
             if let Some(other) =
                 values.insert(*symbol, Int::from(*size)).filter(|other| *other != Int::from(*size))
             {
                 return Err(format!("{source} is {size} and {other}"));
             }
         }
+        self.allows(sizes, &values)?;
         let value = |symbol: Symbol| values.get(&symbol).cloned().map(Value::Int);
         let number = |e: Expr| {
             Evaluator::new(&self.env.pool, value).int(e).map_err(|_| {
@@ -91,6 +94,17 @@ impl Cost {
                 (self.env.pool.symbol_name(*symbol).to_string(), json!({ "source": source }))
             })
             .collect();
+        let growth = self.growth();
+        let growth: Map<String, Json> = self
+            .symbols
+            .iter()
+            .filter_map(|(symbol, source)| {
+                let Growth { flops, activation_bytes, peak_bytes } = growth.get(source)?;
+                let of =
+                    json!({"flops": flops, "activation_bytes": activation_bytes, "peak_bytes": peak_bytes});
+                Some((self.env.pool.symbol_name(*symbol).to_string(), of))
+            })
+            .collect();
         let shares = |shares: &IndexMap<String, Share>| {
             let share =
                 |share: &Share| json!({"flops": self.text(share.flops), "bytes": self.text(share.bytes)});
@@ -112,6 +126,7 @@ impl Cost {
             "output_bytes": self.text(self.output_bytes),
             "exact": self.is_exact(),
             "reasons": self.reasons,
+            "growth": growth,
             "by_op": shares(&self.by_op),
             "by_module": shares(&self.by_module),
             "by_line": shares(&self.by_line),

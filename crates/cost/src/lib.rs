@@ -5,10 +5,17 @@
 //! is live from the step that makes it to the last one that takes a tensor of it. Operations are those of
 //! `torch.utils.flop_counter`.
 mod figures;
+mod growth;
+mod limits;
 mod storages;
+mod tally;
 mod walk;
 
 pub use figures::{Numbers, Sizes};
+pub use growth::Growth;
+pub use limits::Limits;
+pub use storages::{StorageId, Storages, bytes};
+pub use tally::{Given, Place, Tally};
 
 use indexmap::IndexMap;
 use sizewise_check::spec::{Contract, ContractError, Solved};
@@ -42,6 +49,8 @@ pub struct Cost {
     pub symbols: Vec<(Symbol, String)>,
     /// Every size of an input that is one of the symbols.
     pub(crate) places: Vec<(Symbol, String)>,
+    /// What sizes of inputs have to satisfy.
+    pub(crate) limits: Limits,
     /// Floating point operations.
     pub flops: Expr,
     /// The bytes of all that is made.
@@ -88,9 +97,11 @@ impl Cost {
     /// size becomes a symbol of its own in its place: `s0` of `2*s0` is half of it.
     fn name_symbols(&mut self, contract: &Contract) {
         self.places = contract.places();
+        self.limits = Limits::of(contract, &mut self.env);
         let mut replaced: Vec<(Symbol, Expr)> = Vec::new();
         for symbol in contract.input_symbols() {
-            let Some(Solved { source, name, factor, offset }) = contract.solved_for(symbol) else { continue };
+            let Some(solved) = contract.solved_for(symbol) else { continue };
+            let Solved { source, name, factor, offset } = solved.clone();
             if factor.is_one() && offset.is_zero() {
                 self.symbols.push((symbol, source));
             } else {
@@ -103,6 +114,7 @@ impl Cost {
                 if let Some(size) = self.env.pool.as_symbol(size) {
                     self.places.push((size, source.clone()));
                     self.symbols.push((size, source));
+                    self.limits.example_of(size, symbol, &solved);
                 }
             }
         }
@@ -119,6 +131,7 @@ impl Cost {
         let totals = totals.into_iter().chain([&mut self.parameter_bytes, &mut self.buffer_bytes]);
         totals.chain([&mut self.constant_bytes, &mut self.output_bytes]).for_each(&mut renamed);
         self.peak_bytes.iter_mut().for_each(&mut renamed);
+        self.limits.expressions().for_each(&mut renamed);
         for shares in [&mut self.by_op, &mut self.by_module, &mut self.by_line] {
             for share in shares.values_mut() {
                 renamed(&mut share.flops);

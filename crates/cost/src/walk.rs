@@ -1,6 +1,7 @@
 //! Follows a program step by step: which tensors each node takes and gives, and in which storages they lie.
 use super::storages::{StorageId, Storages, bytes};
-use super::{Cost, Share};
+use super::{Cost, Limits, Share};
+use sizewise_kernels::sharing::{self, Shares};
 use indexmap::IndexMap;
 use sizewise_check::propagate::{arguments, flat, recorded};
 use sizewise_check::records::{RecordedError, Records};
@@ -353,6 +354,7 @@ impl<'p> Walk<'p> {
             env: self.env,
             symbols: Vec::new(),
             places: Vec::new(),
+            limits: Limits::default(),
             flops: self.flops,
             activation_bytes,
             peak_bytes,

@@ -1,8 +1,8 @@
 //! What a file holds, an exported program or an ONNX model, and the questions that are asked of either: the one place
 //! where commands, the service and Python tell them apart.
 use crate::check::{
-    Declaration, NoGuards, declared_spec, dimension, dynamic_dimensions, explanations, guard_set,
-    outline as model_outline, report, shapes, side, side_of_spec, widen,
+    Declaration, NoGuards, cost as model_cost, declared_spec, dimension, dynamic_dimensions, explanations,
+    guard_set, outline as model_outline, report, shapes, side, side_of_spec, widen,
 };
 use crate::query;
 use crate::redeclare::redeclare;
@@ -19,6 +19,7 @@ use sizewise_kernels::{Backend, Operators};
 use sizewise_onnx_model::read::{self, Model, is_model};
 use sizewise_onnx_model::walk::{Input, inputs};
 use sizewise_solve::Budget;
+use sizewise_cost::{Cost, cost};
 use std::time::{Duration, Instant};
 
 /// The most dimensions that a message names.
@@ -208,6 +209,17 @@ impl Subject {
         match self {
             Subject::Program(checker) => outline(checker.program()),
             Subject::Model(file) => model_outline(&file.model, &shapes(&file.model)),
+        }
+    }
+
+    /// What it costs at all sizes that it takes.
+    ///
+    /// # Errors
+    /// When the program's records cannot be read, or operators are declared for a model.
+    pub fn cost(&self, operators: &Operators) -> Result<Cost> {
+        match self {
+            Subject::Program(checker) => Ok(cost(checker.program(), operators).map_err(CheckError::from)?),
+            Subject::Model(file) => Ok(model_cost(&file.undeclared(operators)?.model)),
         }
     }
 

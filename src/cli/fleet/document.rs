@@ -64,7 +64,7 @@ impl<'w> Document<'w> {
                 self.parts.push(entry.text);
                 Ok(())
             }
-            ReportForm::Jsonl | ReportForm::Github | ReportForm::Torch | ReportForm::View => {
+            _ => {
                 self.out.write_all(entry.text.as_bytes())?;
                 self.out.flush()
             }
@@ -89,7 +89,7 @@ impl<'w> Document<'w> {
                 let parts = [start, json_text(artifacts), between, json_text(results), end];
                 parts.iter().try_for_each(|part| self.out.write_all(part.as_bytes()))?;
             }
-            ReportForm::Jsonl | ReportForm::Github | ReportForm::Torch | ReportForm::View => {}
+            _ => {}
         }
         self.out.flush()
     }

@@ -242,13 +242,13 @@ fn entry(
                 sarif_results(&findings, None).iter().map(ToString::to_string).collect();
             (results.join(",\n"), sarif_artifact(&report).to_string())
         }
-        ReportForm::Html | ReportForm::View => {
+        ReportForm::Html => {
             let graph = subject.map_or_else(GraphView::default, Subject::outline);
             (to_view_json(&report, &graph), String::new())
         }
-        ReportForm::Torch => match subject {
+        form => match subject {
             Some(subject) => {
-                let text = subject.render(&report, ReportForm::Torch, Style::default());
+                let text = subject.render(&report, form, Style::default());
                 (text.map_err(|error| failed(name, error))?, String::new())
             }
             None => (String::new(), String::new()),

@@ -1,6 +1,8 @@
 //! A program's graph as data for pages: nodes with the shapes of their results.
 use serde::Serialize;
 use serde_json::Value as Json;
+use sizewise_ir::SourceLocation;
+use std::ops::Range;
 
 /// The graph.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -10,6 +12,27 @@ pub struct GraphView {
     /// The nodes in order; those of subgraphs follow the node that calls them.
     pub nodes: Vec<NodeView>,
     /// The names of the values that the user gets.
+    pub outputs: Vec<String>,
+    /// What the program holds: parameters, buffers and constants.
+    #[serde(skip)]
+    pub state: Vec<ValueView>,
+    /// The graphs within nodes; those of a graph follow it.
+    #[serde(skip)]
+    pub inner: Vec<InnerGraph>,
+}
+
+/// A graph within a node.
+#[derive(Clone, Debug)]
+pub struct InnerGraph {
+    /// Its name.
+    pub name: String,
+    /// The node that calls it, by its place in [`GraphView::nodes`].
+    pub caller: usize,
+    /// Its nodes, those of graphs within them included.
+    pub nodes: Range<usize>,
+    /// Its inputs.
+    pub inputs: Vec<ValueView>,
+    /// The names of what it gives.
     pub outputs: Vec<String>,
 }
 
@@ -34,6 +57,27 @@ pub struct NodeView {
     /// The module around it: `encoder.layers.0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
+    /// Where that line is.
+    #[serde(skip)]
+    pub place: Option<Place>,
+}
+
+/// A line of the user's code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file, as the program records it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// The function around it.
+    pub function: String,
+}
+
+impl Place {
+    /// The place of a frame.
+    pub fn of(frame: &SourceLocation<'_>) -> Place {
+        Place { file: frame.file.to_owned(), line: frame.line, function: frame.function.to_owned() }
+    }
 }
 
 /// A value.

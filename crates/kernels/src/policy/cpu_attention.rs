@@ -8,8 +8,9 @@ use sizewise_expr::Expr;
 
 impl Attention<'_> {
     /// The conditions under which the CPU's fused kernel serves the call; `None` when it does not in any case. It
-    /// takes 4 dimensions, the last one contiguous, without dropout, the same batch, heads and last size everywhere,
-    /// no length of 0, and a mask that fits query and key.
+    /// takes 4 dimensions, the last one contiguous, without dropout, the same batch and last size everywhere, as many
+    /// heads of the key as of the value, each of which stands for one of the query, for all of them, or for a group, no
+    /// length of 0, and a mask that fits query and key.
     ///
     /// (C6) A mask has at least 2 dimensions where the other conditions hold.
     ///
@@ -22,9 +23,13 @@ impl Attention<'_> {
         }
         let mut conditions = Vec::new();
         for other in [k, v] {
-            for dim in [0, 1] {
-                conditions.push(cx.eq(q.sizes[dim], other.sizes[dim]));
-            }
+            conditions.push(cx.eq(q.sizes[0], other.sizes[0]));
+        }
+        conditions.push(cx.eq(k.sizes[1], v.sizes[1]));
+        // Of groups, (C5) of the formula asks that their number divides the query's heads.
+        if !self.grouped {
+            let (same, single) = (cx.eq(q.sizes[1], k.sizes[1]), cx.eq(k.sizes[1], 1));
+            conditions.push(cx.any(&[same, single]));
         }
         if let Some(mask) = &self.mask {
             if mask.len() < 2 && cx.on_cpu() {

@@ -17,6 +17,7 @@ mod spans;
 #[cfg(test)]
 mod tests;
 mod value;
+mod work;
 
 pub use call::{Attribute, Call, Checked, FoundAtLoad};
 pub use dtype::Dtype;
@@ -29,6 +30,7 @@ pub use op::{Counts, Op, Use};
 pub use run_time::RunTime;
 pub use schema::{Told, condition_text, is_known, operators, told};
 pub use value::{Element, Elements, MAX_ELEMENTS, Origin, Sequence, Tensor, Value};
+pub use work::Work;
 
 use sizewise_expr::{Expr, Pool};
 use sizewise_kernels::{Backend, Cx, KernelError};

@@ -6,6 +6,7 @@ use super::dtype::Dtype;
 use super::run_time::{Rule, RunTime, left};
 use super::spans::{self, SpanOf};
 use super::value::Value;
+use super::work::{Products, Work};
 use sizewise_kernels::Cx;
 
 /// A shape function.
@@ -61,6 +62,7 @@ pub enum Counts {
 }
 
 /// An operator.
+#[derive(Clone, Copy)]
 pub struct Op {
     pub(super) name: &'static str,
     pub(super) kernel: Kernel,
@@ -79,6 +81,22 @@ pub struct Op {
     made_of: Option<(usize, usize)>,
     /// Whether its results hold what an attribute says, of which nothing else depends.
     pub fills: bool,
+    /// What it multiplies.
+    pub work: Work,
+    /// Whether its first result is its first input under other sizes, in the same memory.
+    pub is_view: bool,
+}
+
+/// Operators that multiply nothing, but for those that say otherwise.
+pub const fn free<const N: usize>(mut ops: [Op; N]) -> [Op; N] {
+    let mut at = 0;
+    while at < N {
+        if matches!(ops[at].work, Work::Open) {
+            ops[at].work = Work::Nothing;
+        }
+        at += 1;
+    }
+    ops
 }
 
 /// An operator of which nothing but the shape function is said.
@@ -98,6 +116,8 @@ pub const fn op(name: &'static str, kernel: Kernel) -> Op {
         counts: Counts::Open,
         made_of: None,
         fills: false,
+        work: Work::Open,
+        is_view: false,
     }
 }
 
@@ -175,6 +195,21 @@ impl Op {
     /// Its results hold what an attribute says.
     pub const fn fills(self) -> Op {
         Op { fills: true, ..self }
+    }
+
+    /// It sums these products. What it multiplies is open if nothing is said.
+    pub const fn multiplies(self, products: Products) -> Op {
+        Op { work: Work::Products(products), ..self }
+    }
+
+    /// It sums no products.
+    pub const fn free(self) -> Op {
+        Op { work: Work::Nothing, ..self }
+    }
+
+    /// Its first result is its first input under other sizes.
+    pub const fn is_view(self) -> Op {
+        Op { is_view: true, ..self }
     }
 
     /// What it does with the elements of an input of this type.

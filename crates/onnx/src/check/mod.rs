@@ -1,6 +1,7 @@
 //! What models do with inputs: for given sizes, and for all.
 mod changed;
 mod conditions;
+mod cost;
 #[cfg(test)]
 mod data_tests;
 mod declaration;
@@ -31,6 +32,7 @@ mod names_tests;
 mod open_tests;
 #[cfg(test)]
 mod operand_tests;
+mod outline;
 mod plain;
 #[cfg(test)]
 mod refused_tests;
@@ -57,13 +59,15 @@ mod ways;
 mod written;
 
 pub use conditions::{declared_spec, report, widen};
+pub use cost::cost;
 pub(crate) use declaration::written_size;
 pub use declaration::{Declaration, Declared};
 pub use difference::{side, side_of_spec};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use guards::{NoGuards, guard_set};
-pub use shapes::{Shapes, ShownValue, guarded_shapes, outline, shapes};
+pub use outline::outline;
+pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};
 pub use size::ShownSize;
 #[cfg(test)]
 pub(crate) use sizewise_check::report::Outcome as Verdict;

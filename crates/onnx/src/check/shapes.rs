@@ -4,9 +4,12 @@ use super::examples::{Walked, walked_for_shapes};
 use super::plain::plain;
 use super::size::ShownSize;
 use super::symbolic::{Named, Symbolic, hint_in};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::{Dtype, Value};
+use sizewise_onnx_model::walk::Walk;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use sizewise_check::report::{GraphView, NodeView, TensorInfo, ValueView};
+use sizewise_check::report::TensorInfo;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
@@ -117,36 +120,4 @@ pub(super) fn info(name: &str, value: Option<&ShownValue>) -> TensorInfo {
 fn dtype(value: Option<&ShownValue>) -> String {
     let dtype = value.and_then(|value| value.dtype);
     dtype.map_or("unknown", full_name).to_owned()
-}
-
-/// The main graph of a model with its shapes, for pages.
-pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {
-    let view = |name: &String| {
-        let info = info(name, shapes.values.get(name));
-        ValueView { name: info.name, kind: info.dtype, sizes: info.shape, value: None }
-    };
-    let named = |names: &[String]| names.iter().filter(|name| !name.is_empty()).cloned().collect::<Vec<_>>();
-    GraphView {
-        inputs: inputs(model).iter().map(|input| view(&input.name)).collect(),
-        nodes: model
-            .graph
-            .node
-            .iter()
-            .map(|node| NodeView {
-                name: if node.name.is_empty() {
-                    node.output.first().cloned().unwrap_or_default()
-                } else {
-                    node.name.clone()
-                },
-                op: node.op_type.clone(),
-                depth: 0,
-                uses: named(&node.input),
-                values: named(&node.output).iter().map(view).collect(),
-                location: None,
-                code: None,
-                module: None,
-            })
-            .collect(),
-        outputs: model.graph.output.iter().map(|output| output.name.clone()).collect(),
-    }
 }

@@ -57,10 +57,15 @@ fn spec_problem(error: SpecError) -> Problem {
 /// The media type of a report in this form.
 fn media_type(form: ReportForm) -> &'static str {
     match form {
-        ReportForm::Json | ReportForm::Jsonl | ReportForm::Sarif | ReportForm::View => "application/json",
+        ReportForm::Json
+        | ReportForm::Jsonl
+        | ReportForm::Sarif
+        | ReportForm::View
+        | ReportForm::Hints
+        | ReportForm::ModelExplorer => "application/json",
         ReportForm::Text | ReportForm::Torch | ReportForm::Github => "text/plain; charset=utf-8",
         ReportForm::Junit => "application/xml",
-        ReportForm::Html => "text/html; charset=utf-8",
+        ReportForm::Html | ReportForm::Annotated => "text/html; charset=utf-8",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The handlers of the routes.
 pub mod check;
+pub mod cost;
 pub mod docs;
 pub mod envs;
 pub mod eval;

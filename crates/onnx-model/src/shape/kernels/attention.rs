@@ -1,8 +1,8 @@
 //! Attention.
 use super::meeting::exactly;
-use super::{Family, gather, policy};
+use super::{Family, gather, policy, products};
 use crate::shape::call::{Checked, Outcome};
-use crate::shape::op::{Reads, op};
+use crate::shape::op::{Op, Reads, op};
 use crate::shape::run_time::{About, LENGTHS, NATURAL, Rule, rule, values};
 use crate::shape::value::{Tensor, Value};
 use crate::shape::{Dtype, at_load};
@@ -11,8 +11,8 @@ use sizewise_kernels::{Cx, KernelError};
 
 const LENGTHS_OF_KEYS: Rule =
     values(6, "Attention.C4", "no length in {} is negative or exceeds that of the keys and values");
-pub(super) const KERNELS: Family =
-    &[op("Attention", attention).reads(Reads::Behind(6)).infers(at_load::rank).at_run(&[LENGTHS_OF_KEYS])];
+const ATTENTION: Op = op("Attention", attention).multiplies(products::attention).reads(Reads::Behind(6));
+pub(super) const KERNELS: Family = &[ATTENTION.infers(at_load::rank).at_run(&[LENGTHS_OF_KEYS])];
 
 pub(super) const CONTRIB: Family = &[
     op("Attention", packed_attention).at_run(&[rule(3, "AttentionMask.C2", About::Lengths, NATURAL)]),

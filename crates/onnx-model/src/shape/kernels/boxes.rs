@@ -1,14 +1,14 @@
 //! Boxes in images: which to keep, and what lies in them.
 use super::{Family, gather, policy};
 use crate::shape::call::{Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::{About, values, within};
 use crate::shape::value::{Element, Tensor};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("NonMaxSuppression", non_max_suppression).infers(at_load::rank).at_run(&[values(
         3,
         "NonMaxSuppression.C2",
@@ -19,7 +19,7 @@ pub(super) const KERNELS: Family = &[
         "RoiAlign.C2",
         About::Dimension(0, 0),
     )]),
-];
+]);
 
 /// `[kept, 3]`. (C1) Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`.
 /// (C2) The limits are single numbers; that of the overlap is from 0 to 1.

@@ -1,7 +1,7 @@
 //! onnxruntime's own operators, but for attention and quantization.
 use super::linear::{is_flat, product, stacked_product};
 use super::normalization::vector;
-use super::{Family, creation, elementwise, gather, image, layout, linear, policy, slicing};
+use super::{Family, creation, elementwise, gather, image, layout, linear, policy, products, slicing};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
@@ -11,34 +11,34 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const KERNELS: Family = &[
-    op("BiasAdd", bias),
-    op("BiasGelu", bias).passes(),
+    op("BiasAdd", bias).free(),
+    op("BiasGelu", bias).free().passes(),
     op("CDist", distances),
     op("CausalConvWithState", super::convolution::causal_conv),
-    op("ComplexMul", elementwise::binary),
-    op("ComplexMulConj", elementwise::binary),
+    op("ComplexMul", elementwise::binary).free(),
+    op("ComplexMulConj", elementwise::binary).free(),
     op("ConvTransposeWithDynamicPads", super::convolution::padded_conv_transpose),
     op("CropAndResize", crop_and_resize).at_run(&[within(2, "CropAndResize.C1", About::Dimension(0, 0))]),
-    op("EmbedLayerNormalization", embed).makes_of(1, 7).at_run(&[
+    op("EmbedLayerNormalization", embed).free().makes_of(1, 7).at_run(&[
         within(0, "EmbedLayerNormalization.C2", About::Dimension(2, 0)),
         within(1, "EmbedLayerNormalization.C2", About::Dimension(4, 0)),
         within(8, "EmbedLayerNormalization.C2", About::Dimension(3, 0)),
     ]),
-    op("ExpandDims", expand_dims),
-    op("FastGelu", fast_gelu).passes(),
-    op("FusedConv", super::convolution::fused_conv),
-    op("FusedGemm", fused_gemm),
-    op("FusedMatMul", fused_matmul).passes(),
-    op("GatedAdd", gated_add),
-    op("GatherND", gather::gather_nd).at_run(&[tuples(1, "GatherND.C3")]),
-    op("Gelu", elementwise::unary).passes(),
-    op("GridSample", image::grid_sample),
+    op("ExpandDims", expand_dims).free(),
+    op("FastGelu", fast_gelu).free().passes(),
+    op("FusedConv", super::convolution::fused_conv).multiplies(products::convolution),
+    op("FusedGemm", fused_gemm).multiplies(products::turned),
+    op("FusedMatMul", fused_matmul).multiplies(products::turned).passes(),
+    op("GatedAdd", gated_add).free(),
+    op("GatherND", gather::gather_nd).free().at_run(&[tuples(1, "GatherND.C3")]),
+    op("Gelu", elementwise::unary).free().passes(),
+    op("GridSample", image::grid_sample).free(),
     op("Inverse", inverse),
-    op("IsAllFinite", is_all_finite),
+    op("IsAllFinite", is_all_finite).free(),
     op("MatMulInteger16", integer_matmul),
     op("MoE", experts),
-    op("MurmurHash3", hash),
-    op("Pad", slicing::pad).at_run(&[values(
+    op("MurmurHash3", hash).free(),
+    op("Pad", slicing::pad).free().at_run(&[values(
         1,
         "Pad.C4",
         "the pads in {} leave no negative size and suit the mode",
@@ -47,15 +47,15 @@ pub(super) const KERNELS: Family = &[
         within(0, "EmbedLayerNormalization.C2", About::Dimension(2, 0)),
         within(1, "EmbedLayerNormalization.C2", About::Dimension(4, 0)),
     ]),
-    op("QuickGelu", elementwise::unary).passes(),
-    op("SampleOp", elementwise::unary),
-    op("Range", creation::range).at_run(&[values(2, "Range.C2", "{} is not 0")]),
-    op("SkipLayerNormalization", skip_norm).passes(),
-    op("SkipSimplifiedLayerNormalization", skip_norm).passes(),
-    op("TransposeMatMul", fused_matmul),
-    op("Trilu", layout::trilu),
-    op("UnfoldTensor", unfold),
-    op("Unique", unique),
+    op("QuickGelu", elementwise::unary).free().passes(),
+    op("SampleOp", elementwise::unary).free(),
+    op("Range", creation::range).free().at_run(&[values(2, "Range.C2", "{} is not 0")]),
+    op("SkipLayerNormalization", skip_norm).free().passes(),
+    op("SkipSimplifiedLayerNormalization", skip_norm).free().passes(),
+    op("TransposeMatMul", fused_matmul).multiplies(products::turned),
+    op("Trilu", layout::trilu).free(),
+    op("UnfoldTensor", unfold).free(),
+    op("Unique", unique).free(),
     op("WordConvEmbedding", word_embedding).at_run(&[within(
         0,
         "WordConvEmbedding.C3",

@@ -1,5 +1,5 @@
 //! Convolutions.
-use super::{Family, output_shape, policy};
+use super::{Family, output_shape, policy, products};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::value::Tensor;
@@ -8,11 +8,11 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
 pub(super) const KERNELS: Family = &[
-    op("Conv", conv).passes().infers(at_load::rank),
-    op("ConvInteger", conv_integer).passes().infers(at_load::rank),
-    op("ConvTranspose", conv_transpose).passes().infers(at_load::transposed),
+    op("Conv", conv).multiplies(products::convolution).passes().infers(at_load::rank),
+    op("ConvInteger", conv_integer).free().passes().infers(at_load::rank),
+    op("ConvTranspose", conv_transpose).multiplies(products::transposed).passes().infers(at_load::transposed),
     op("DeformConv", deform_conv).infers(at_load::rank),
-    op("QLinearConv", quantized_conv).passes().infers(at_load::rank),
+    op("QLinearConv", quantized_conv).free().passes().infers(at_load::rank),
     op("CausalConvWithState", causal_conv).infers(at_load::rank),
 ];
 

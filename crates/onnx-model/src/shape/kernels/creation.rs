@@ -6,13 +6,13 @@ use super::numbers;
 use crate::shape::Dtype;
 use crate::shape::at_load::{self, AtLoad};
 use crate::shape::call::{Attribute, Call, Checked, Outcome, open};
-use crate::shape::op::{Reads, op};
+use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{NATURAL, values};
 use crate::shape::value::{Element, MAX_ELEMENTS, Origin, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Span};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("Constant", constant).fills().infers(|_, _| AtLoad::IN_FILE),
     op("ConstantOfShape", constant_of_shape).fills().infers(filled_at_load).at_run(&[values(
         0,
@@ -30,7 +30,7 @@ pub(super) const KERNELS: Family = &[
         .span(range_span)
         .at_run(&[values(2, "Range.C2", "{} is not 0")])
         .follows(|call| steps_to_size([0, 1, 2].map(|at| call.tensor(at)?.single())).is_some()),
-];
+]);
 
 fn length(count: usize) -> Expr {
     Expr::from(i32::try_from(count).unwrap_or(i32::MAX))

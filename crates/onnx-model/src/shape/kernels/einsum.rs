@@ -1,13 +1,14 @@
 //! Sums of products by an equation of subscripts.
-use super::Family;
 use super::meeting::{meet, meet_sizes};
+use super::{Family, products};
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[op("Einsum", einsum).passes().infers(at_load::all)];
+pub(super) const KERNELS: Family =
+    &[op("Einsum", einsum).multiplies(products::einsum).passes().infers(at_load::all)];
 
 /// The subscripts of one operand: letters before an ellipsis, whether there is one, letters behind it.
 struct Term {

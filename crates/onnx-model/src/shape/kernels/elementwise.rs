@@ -4,7 +4,7 @@ use crate::shape::at_load::{self, AtLoad};
 use crate::shape::call::{Attribute, Call, Checked, Outcome};
 use crate::shape::dtype::Dtype;
 use crate::shape::elements::followed;
-use crate::shape::op::{Counts, Op, Reads, op};
+use crate::shape::op::{Counts, Op, Reads, free, op};
 use crate::shape::run_time::{About, Rule, rule, values};
 use crate::shape::spans;
 use crate::shape::value::{Element, Elements, Tensor};
@@ -13,7 +13,7 @@ use sizewise_kernels::{Cx, KernelError, Span};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     each("Abs"),
     each("Acos"),
     each("Acosh"),
@@ -28,7 +28,7 @@ pub(super) const KERNELS: Family = &[
     op("Clip", clip).reads(Reads::Behind(1)).infers(at_load::all),
     each("Cos"),
     each("Cosh"),
-    op("Dropout", dropout).infers(at_load::same).draws_with(2).at_run(&[values(
+    op("Dropout", dropout).is_view().infers(at_load::same).draws_with(2).at_run(&[values(
         1,
         "Dropout.C1",
         "{} is at least 0 and less than 1",
@@ -41,6 +41,7 @@ pub(super) const KERNELS: Family = &[
     each("HardSigmoid"),
     each("HardSwish"),
     op("Identity", identity)
+        .is_view()
         .passes()
         .infers(identity_at_load)
         .span(spans::same)
@@ -98,7 +99,7 @@ pub(super) const KERNELS: Family = &[
     op("Cast", cast).reads(Reads::Texts).infers(at_load::all).span(spans::same).at_run(TEXTS),
     op("CastLike", cast_like).reads(Reads::Texts).infers(at_load::rank).at_run(TEXTS),
     op("BitCast", bit_cast).infers(at_load::rank),
-];
+]);
 
 const DIVISORS: &[Rule] = &[rule(1, "Div.C3", About::Divisors, "no number in {} is 0")];
 const TEXTS: &[Rule] = &[rule(0, "Cast.C3", About::Texts, "every text in {} is a number")];

@@ -3,7 +3,7 @@ use super::Family;
 use crate::shape::at_load::{self, AtLoad, Known};
 use crate::shape::call::{Call, Checked, Outcome};
 use crate::shape::elements::{Grid, Index, build, indices, place};
-use crate::shape::op::{Reads, op};
+use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{About, LENGTHS, tuples, values, within};
 use crate::shape::value::{Element, Elements, Places, Tensor};
 use crate::shape::{Dtype, spans};
@@ -11,7 +11,7 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Span};
 use std::sync::Arc;
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("Compress", compress).infers(at_load::rank),
     op("Gather", gather)
         .reads(Reads::Behind(1))
@@ -41,7 +41,7 @@ pub(super) const KERNELS: Family = &[
         "ReverseSequence.C3",
         LENGTHS,
     )]),
-];
+]);
 
 /// The most indices of one tensor that are computed from sizes and looked at.
 const MAX_COMPUTED: usize = 64;

@@ -1,18 +1,18 @@
 //! Images: resizing and sampling.
 use super::interpolation::{Scaled, cubic_type, interpolates};
 use super::layout::sizes_of;
-use super::{Family, policy};
+use super::{Family, policy, products};
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome, open};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::{About, rule, values};
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 use std::borrow::Cow;
 
-pub(super) const KERNELS: Family = &[
-    op("AffineGrid", affine_grid).infers(at_load::rank),
+pub(super) const KERNELS: Family = &free([
+    op("AffineGrid", affine_grid).multiplies(products::grid).infers(at_load::rank),
     op("Col2Im", col2im).infers(at_load::rank),
     op("GridSample", grid_sample).infers(at_load::rank),
     op("ImageDecoder", decode).infers(at_load::rank),
@@ -26,7 +26,7 @@ pub(super) const KERNELS: Family = &[
         "Resize.C2",
         "every scale in {} is positive",
     )]),
-];
+]);
 
 /// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C9) A size that is no
 /// number is one for which an exact fraction makes the same.

@@ -4,7 +4,7 @@ use super::meeting::meet;
 use crate::shape::at_load::{self, AtLoad, Known};
 use crate::shape::call::{Call, Checked, Outcome, open};
 use crate::shape::elements::{Grid, build, joined};
-use crate::shape::op::{Reads, op};
+use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{About, NATURAL, rule, values};
 use crate::shape::spans::{self, integer};
 use crate::shape::value::{Element, Elements, Origin, Places, Tensor, Value};
@@ -12,21 +12,22 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use std::sync::Arc;
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("Concat", concat).passes().infers(concat_at_load).span(spans::columns).moves_integers(),
     op("Expand", expand).reads(Reads::Behind(1)).infers(expand_at_load).span(spans::same).at_run(&[
         values(1, "Expand.C2", NATURAL),
         rule(1, "Expand.C3", About::Broadcast, "the sizes in {} broadcast with those of the input"),
     ]),
-    op("Flatten", flatten).passes().infers(at_load::rank).span(spans::same),
+    op("Flatten", flatten).is_view().passes().infers(at_load::rank).span(spans::same),
     op("Reshape", reshape)
+        .is_view()
         .reads(Reads::Behind(1))
         .infers(reshape_at_load)
         .span(spans::same)
         .at_run(&[values(1, "Reshape.C4", "the sizes in {} make as many elements as the input has")]),
     op("Shape", shape).reads(Reads::Ignores).infers(shape_at_load).moves_integers(),
     op("Size", size).reads(Reads::Ignores).infers(shape_at_load).moves_integers(),
-    op("Squeeze", squeeze).reads(Reads::Behind(1)).infers(squeeze_at_load).span(spans::same),
+    op("Squeeze", squeeze).is_view().reads(Reads::Behind(1)).infers(squeeze_at_load).span(spans::same),
     op("Tile", tile)
         .reads(Reads::Behind(1))
         .infers(at_load::read_sizes)
@@ -35,11 +36,12 @@ pub(super) const KERNELS: Family = &[
     op("Transpose", transpose).passes().infers(transpose_at_load).span(spans::same),
     op("Trilu", trilu).reads(Reads::Behind(1)).infers(at_load::rank),
     op("Unsqueeze", unsqueeze)
+        .is_view()
         .reads(Reads::Behind(1))
         .infers(at_load::read)
         .span(spans::same)
         .moves_integers(),
-];
+]);
 
 /// Conditions that decide what a node makes, and require nothing.
 pub(super) const WAYS: &[&str] = &["Squeeze.C3"];

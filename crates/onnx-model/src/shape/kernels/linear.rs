@@ -1,18 +1,18 @@
 //! Products of matrices.
-use super::Family;
 use super::meeting::meet;
+use super::{Family, products};
 use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("Det", det).infers(at_load::rank),
-    op("Gemm", gemm).passes().infers(at_load::rank),
-    op("MatMul", matmul).passes().infers(at_load::all),
+    op("Gemm", gemm).multiplies(products::turned).passes().infers(at_load::rank),
+    op("MatMul", matmul).multiplies(products::matrices).passes().infers(at_load::all),
     op("MatMulInteger", matmul_integer).passes().infers(at_load::rank),
-];
+]);
 
 /// [`stacked_product`] of operands that lie as they are stacked.
 pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Result<Vec<Expr>, KernelError> {

@@ -2,13 +2,13 @@
 use super::{Family, gather, policy};
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Attribute, Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::{About, rule};
 use crate::shape::value::{Element, Elements, Tensor};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("NegativeLogLikelihoodLoss", negative_log_likelihood).infers(at_load::rank).at_run(&[rule(
         1,
         "Loss.C5",
@@ -21,7 +21,7 @@ pub(super) const KERNELS: Family = &[
         About::Dimension(0, 1),
         "every label in {} that counts is one of # classes",
     )]),
-];
+]);
 
 /// The shape of the loss for scores `[n, c, ..]`: that of the labels `[n, ..]`, or a scalar where it is reduced.
 ///

@@ -31,6 +31,7 @@ mod output_shape;
 mod packed;
 mod policy;
 mod pooling;
+mod products;
 mod quantization;
 mod quantized_experts;
 mod ragged;

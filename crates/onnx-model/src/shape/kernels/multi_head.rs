@@ -1,14 +1,14 @@
 //! Attention of several heads with queries, keys and values apart, as onnxruntime fuses it.
 use super::attention::added_bias;
 use super::meeting::exactly;
-use super::{Family, policy};
+use super::{Family, policy, products};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::value::Tensor;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const CONTRIB: Family = &[op("MultiHeadAttention", multi_head)];
+pub(super) const CONTRIB: Family = &[op("MultiHeadAttention", multi_head).multiplies(products::multi_head)];
 
 /// `[batch, length, hidden of values]` of queries, keys and values of 3 dimensions.
 ///

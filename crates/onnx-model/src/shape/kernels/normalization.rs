@@ -1,13 +1,13 @@
 //! Normalizations.
 use super::{Family, policy};
 use crate::shape::call::{Attribute, Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::value::{Tensor, Value};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("BatchNormalization", batch).passes().infers(at_load::same),
     op("GroupNormalization", group).passes().infers(at_load::rank).runs_deprecated(),
     op("InstanceNormalization", instance).passes().infers(at_load::same),
@@ -17,7 +17,7 @@ pub(super) const KERNELS: Family = &[
     op("MeanVarianceNormalization", mean_variance),
     op("RMSNormalization", layer).passes().infers(at_load::rank),
     op("SimplifiedLayerNormalization", layer).infers(at_load::rank),
-];
+]);
 
 /// Requires a vector of a length.
 pub(super) fn vector(

@@ -1,7 +1,7 @@
 //! Products and slices of weights that are packed in a few bits.
 use super::linear::product;
 use super::normalization::vector;
-use super::{Family, gather, policy};
+use super::{Family, gather, policy, products};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
@@ -10,10 +10,10 @@ use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[
-    op("GatherBlockQuantized", gather_blocks).at_run(&[values(1, "GatherBlockQuantized.C5", TUPLES)]),
-    op("MatMulBnb4", matmul_four_bits),
-    op("MatMulFpQ4", matmul_blob),
-    op("MatMulNBits", matmul_bits),
+    op("GatherBlockQuantized", gather_blocks).free().at_run(&[values(1, "GatherBlockQuantized.C5", TUPLES)]),
+    op("MatMulBnb4", matmul_four_bits).multiplies(products::matrices),
+    op("MatMulFpQ4", matmul_blob).multiplies(products::matrices),
+    op("MatMulNBits", matmul_bits).multiplies(products::matrices),
 ];
 
 /// `[.., N]` of `A [.., K]`. (C1) The last size is K. (C2) The packed weight is `[N, blocks, bytes]`, with a scale

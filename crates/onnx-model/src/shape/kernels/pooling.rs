@@ -4,13 +4,13 @@ use super::{Family, policy};
 use crate::shape::Dtype;
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::values;
 use crate::shape::value::Tensor;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("AveragePool", pool).passes().infers(at_load::rank),
     op("GlobalAveragePool", global).passes().infers(at_load::rank),
     op("GlobalLpPool", global).infers(at_load::rank),
@@ -23,9 +23,9 @@ pub(super) const KERNELS: Family = &[
         "MaxUnpool.C5",
         "every index in {} is one of an element of the result",
     )]),
-];
+]);
 
-pub(super) const CONTRIB: Family = &[op("MaxpoolWithMask", masked_pool), op("NhwcMaxPool", pool)];
+pub(super) const CONTRIB: Family = &free([op("MaxpoolWithMask", masked_pool), op("NhwcMaxPool", pool)]);
 
 /// (C7) The mask has the rank and the spatial sizes of the input. (C9) Where the input has batches and channels, so has
 /// the mask.

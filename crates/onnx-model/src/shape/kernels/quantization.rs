@@ -3,19 +3,19 @@ use super::Family;
 use super::linear::{for_columns, gemm_sides, product};
 use super::meeting::meet;
 use crate::shape::call::{Attribute, Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::value::Tensor;
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("DequantizeLinear", dequantize).passes().infers(at_load::rank),
     op("DynamicQuantizeLinear", dynamic_quantize).passes().infers(at_load::rank),
     op("QLinearConv", super::convolution::quantized_conv).passes().infers(at_load::rank),
     op("QLinearMatMul", quantized_matmul).passes().infers(at_load::rank),
     op("QuantizeLinear", quantize).passes().infers(at_load::rank),
-];
+]);
 
 pub(super) const CONTRIB: Family = &[
     op("DequantizeLinear", dequantize),

@@ -3,15 +3,15 @@ use super::{Family, layout, policy};
 use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::dtype::Dtype;
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("CenterCropPad", center_crop_pad).infers(at_load::rank),
     op("DepthToSpace", depth_to_space).infers(at_load::rank),
     op("SpaceToDepth", space_to_depth).infers(at_load::rank),
-];
+]);
 
 /// The number of channels and the spatial sizes of an image `[n, c, h, w]`. (C1) It has 4 dimensions. (C2) The block
 /// size is positive.

@@ -1,5 +1,5 @@
 //! Recurrent layers.
-use super::{Family, gather, policy};
+use super::{Family, gather, policy, products};
 use crate::shape::at_load;
 use crate::shape::call::{Attribute, Checked, Outcome};
 use crate::shape::op::op;
@@ -10,9 +10,21 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const CONTRIB: Family = &[op("DynamicQuantizeLSTM", recurrent)];
 
 pub(super) const KERNELS: Family = &[
-    op("GRU", recurrent).infers(at_load::rank).at_run(&[values(4, "Recurrent.C4", LENGTHS)]),
-    op("LSTM", recurrent).infers(at_load::rank).at_run(&[values(4, "Recurrent.C4", LENGTHS)]),
-    op("RNN", recurrent).infers(at_load::rank).at_run(&[values(4, "Recurrent.C4", LENGTHS)]),
+    op("GRU", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
+        4,
+        "Recurrent.C4",
+        LENGTHS,
+    )]),
+    op("LSTM", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
+        4,
+        "Recurrent.C4",
+        LENGTHS,
+    )]),
+    op("RNN", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
+        4,
+        "Recurrent.C4",
+        LENGTHS,
+    )]),
 ];
 
 /// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1

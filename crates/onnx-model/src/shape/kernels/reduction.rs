@@ -2,7 +2,7 @@
 use super::{Family, numbers};
 use crate::shape::call::{Call, Checked, Outcome, open};
 use crate::shape::elements::{Grid, indices};
-use crate::shape::op::{Op, Reads, op};
+use crate::shape::op::{Op, Reads, free, op};
 use crate::shape::run_time::{Rule, values};
 use crate::shape::spans::integer;
 use crate::shape::value::{Element, Elements, Origin, Tensor};
@@ -10,7 +10,7 @@ use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Reach, Span};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("ArgMax", arg_reduce).infers(at_load::rank).span(place_span),
     op("ArgMin", arg_reduce).infers(at_load::rank).span(place_span),
     op("CumProd", cumulative).infers(at_load::rank),
@@ -28,7 +28,7 @@ pub(super) const KERNELS: Family = &[
     reduction("ReduceSum"),
     reduction("ReduceSumSquare"),
     op("Softmax", softmax).passes().infers(at_load::same),
-];
+]);
 
 /// A shape with the flagged dimensions reduced to 1, or dropped.
 pub(super) fn reduced(sizes: &[Expr], flags: &[bool], keep: bool) -> Vec<Expr> {

@@ -4,20 +4,20 @@ use super::meeting::exactly;
 use super::{Family, gather, policy};
 use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome};
-use crate::shape::op::{Reads, op};
+use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{About, within};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[op("RotaryEmbedding", rotary)
+pub(super) const KERNELS: Family = &free([op("RotaryEmbedding", rotary)
     .reads(Reads::Behind(3))
     .infers(at_load::rank)
-    .at_run(&[within(3, "RotaryEmbedding.C2", About::Dimension(1, 0))])];
+    .at_run(&[within(3, "RotaryEmbedding.C2", About::Dimension(1, 0))])]);
 
-pub(super) const CONTRIB: Family = &[
+pub(super) const CONTRIB: Family = &free([
     op("MRotaryEmbedding", multi_rotary),
     op("RotaryEmbedding", contrib_rotary).at_run(&[within(1, "RotaryEmbedding.C2", About::Dimension(2, 0))]),
-];
+]);
 
 /// (C1) The input is `[batch, heads, length, size]` or `[batch, length, hidden]` with heads given. (C2) Caches are
 /// `[positions, size / 2]` with position ids `[batch, length]`, or `[batch, length, size / 2]` without. (C3) The

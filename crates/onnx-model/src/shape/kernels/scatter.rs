@@ -3,19 +3,19 @@ use super::Family;
 use super::gather::inside;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::elements::{Grid, indices, place};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::{About, tuples, values, within};
 use crate::shape::value::{Elements, Tensor};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("Scatter", scatter_elements).infers(at_load::rank).at_run(&[within(1, "ScatterElements.C4", About::Axis)]),
     op("ScatterElements", scatter_elements).infers(at_load::same).at_run(&[within(1, "ScatterElements.C4", About::Axis)]),
     op("ScatterND", scatter_nd).infers(at_load::same).at_run(&[tuples(1, "ScatterND.C4")]),
     op("TensorScatter", tensor_scatter).infers(at_load::rank).at_run(&[values(2, "TensorScatter.C3", "no index in {} is negative, and the updates fit into the cache from it on unless the mode is circular")]),
-];
+]);
 
 /// The data with updates written. (C1) The axis is within the rank, and ranks agree. (C2) Indices and updates have one
 /// shape. (C3) Beside the axis no size of the indices exceeds that of the data. (C4) Indices are within the dimension.

@@ -2,14 +2,14 @@
 use super::Family;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::elements::{Grid, joined, stacked};
-use crate::shape::op::{Counts, op};
+use crate::shape::op::{Counts, free, op};
 use crate::shape::run_time::{About, POSITION, rule, values};
 use crate::shape::value::{Element, Elements, Sequence, Tensor, Value};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::{Expr, Func, Node};
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("ConcatFromSequence", concat),
     op("Optional", optional).infers(at_load::rank),
     op("OptionalGetElement", optional_get),
@@ -35,7 +35,7 @@ pub(super) const KERNELS: Family = &[
         "SplitToSequence.C2",
         "the size {} is positive, or the sizes in {} are not negative and add up to the dimension",
     )]),
-];
+]);
 
 /// The most parts that a tensor is split into one by one.
 const MAX_PARTS: i64 = 1_024;

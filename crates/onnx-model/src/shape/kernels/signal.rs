@@ -2,23 +2,23 @@
 use super::elementwise::named;
 use super::{Family, policy};
 use crate::shape::call::{Attribute, Checked, Outcome, open};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::values;
 use crate::shape::value::{Element, Tensor};
 use crate::shape::{Dtype, at_load};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("BlackmanWindow", window).at_run(&[values(0, "Window.C2", "the size {} is not negative")]),
     op("DFT", dft).infers(at_load::rank),
     op("HammingWindow", window).at_run(&[values(0, "Window.C2", "the size {} is not negative")]),
     op("HannWindow", window).at_run(&[values(0, "Window.C2", "the size {} is not negative")]),
     op("MelWeightMatrix", mel).at_run(&[values(1, "MelWeightMatrix.C1", "{} suits the other operands")]),
     op("STFT", stft),
-];
+]);
 
-pub(super) const CONTRIB: Family = &[op("Irfft", inverse_real).passes(), op("Rfft", real).passes()];
+pub(super) const CONTRIB: Family = &free([op("Irfft", inverse_real).passes(), op("Rfft", real).passes()]);
 
 /// `[.., n / 2 + 1, 2]` of a signal `[.., n]`. (C1) There is a dimension for each of the signal. (C2) The last is even.
 fn real(cx: &mut Cx, call: &Checked) -> Outcome {

@@ -3,14 +3,14 @@ use super::{Family, policy};
 use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::elements::{Grid, Index, build};
-use crate::shape::op::{Reads, op};
+use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::values;
 use crate::shape::spans;
 use crate::shape::value::{Element, Elements, Tensor, Value};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("Pad", pad).reads(Reads::Behind(1)).infers(at_load::read_sizes).at_run(&[values(
         1,
         "Pad.C4",
@@ -22,7 +22,7 @@ pub(super) const KERNELS: Family = &[
         "Split.C2",
         "no size in {} is negative, and they add up to the dimension",
     )]),
-];
+]);
 
 /// One bound of a slice along a dimension.
 #[derive(Clone, Copy)]

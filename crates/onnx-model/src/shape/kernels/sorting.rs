@@ -3,7 +3,7 @@ use super::Family;
 use crate::shape::Dtype;
 use crate::shape::at_load::{self, AtLoad};
 use crate::shape::call::{Call, Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::run_time::values;
 use crate::shape::value::{Element, Tensor};
 use sizewise_expr::Expr;
@@ -14,14 +14,14 @@ fn top_k_at_load(call: &Call, rank: usize) -> AtLoad {
     if at_load::are_in_file(call, 1) { at_load::read(call, rank) } else { at_load::rank(call, rank) }
 }
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("TopK", top_k).infers(top_k_at_load).at_run(&[values(
         1,
         "TopK.C3",
         "{} is not negative and does not exceed the size of its dimension",
     )]),
     op("Unique", unique).infers(at_load::rank),
-];
+]);
 
 /// The k greatest along an axis, and their indices. (C1) The axis is within the rank. (C2) k is one number, not
 /// negative. (C3) k does not exceed the size of the axis.

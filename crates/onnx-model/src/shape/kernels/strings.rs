@@ -1,7 +1,7 @@
 //! Strings.
 use super::{Family, policy};
 use crate::shape::call::{Attribute, Checked, Outcome};
-use crate::shape::op::op;
+use crate::shape::op::{free, op};
 use crate::shape::value::{Element, Tensor};
 use crate::shape::{Dtype, at_load};
 use rustc_hash::FxHashSet;
@@ -10,14 +10,14 @@ use sizewise_kernels::{Cx, KernelError};
 use std::hash::Hash;
 use std::ops::RangeInclusive;
 
-pub(super) const KERNELS: Family = &[
+pub(super) const KERNELS: Family = &free([
     op("RegexFullMatch", matches_all).infers(at_load::rank),
     op("StringNormalizer", normalizer).infers(at_load::rank),
     op("StringSplit", split),
     op("TfIdfVectorizer", tf_idf).infers(at_load::rank),
-];
+]);
 
-pub(super) const CONTRIB: Family = &[op("Tokenizer", tokenizer)];
+pub(super) const CONTRIB: Family = &free([op("Tokenizer", tokenizer)]);
 
 /// The parts of each string in a new dimension, padded. (C1) Strings stand in `[c]` or `[n, c]`. (C2) There are
 /// separators, or an expression that parts match, but not both. (C3) The least length is positive.

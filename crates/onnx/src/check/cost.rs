@@ -1,0 +1,209 @@
+//! What a model costs at all sizes that it takes: floating point operations, and bytes.
+//!
+//! Each node of the main graph is a step, in the order of the graph. What a node makes is a new storage, unless its result
+//! is its input under other sizes. Weights and what `Constant` nodes hold are given.
+use super::examples::{Walked, walked_for_shapes};
+use super::outline::{module, origin};
+use super::symbolic::{Named, Symbolic, hint_in};
+use sizewise_onnx_model::read::message::NodeProto;
+use sizewise_onnx_model::read::{Model, attribute, domain_of, graphs_of};
+use sizewise_onnx_model::shape::{Call, Dtype, Known, Tensor, Value, Work, operator};
+use sizewise_onnx_model::walk::Walk;
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_kernels::Cx;
+use sizewise_cost::{Cost, Given, Limits, Place, Share, StorageId, Tally};
+use std::cell::RefCell;
+
+/// The version of a domain that a model does not import.
+const NO_IMPORT: i64 = 1;
+
+/// What a model costs.
+pub fn cost(model: &Model) -> Cost {
+    let Walked { symbolic, mut walk, .. } = walked_for_shapes(model);
+    let values = std::mem::take(&mut walk.values);
+    let limits = limits(&symbolic, &mut walk);
+    let tally = Tally::new(std::mem::take(&mut walk.env));
+    let known = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
+    let mut steps = Steps { model, values, storages: FxHashMap::default(), known, tally };
+    steps.given();
+    (0..model.graph.node.len()).for_each(|at| steps.node(at));
+    let shown = model.links.results().filter_map(|number| steps.storages.get(&number?).copied());
+    let shown: Vec<StorageId> = shown.collect();
+    let source = |(input, dim): &(String, usize)| format!("{input}.shape[{dim}]");
+    let symbols =
+        symbolic.symbols.iter().filter_map(|(symbol, named)| Some((*symbol, source(named.source.as_ref()?))));
+    let symbols = symbols.collect();
+    let mut places = Vec::new();
+    for (input, sizes) in &limits.inputs {
+        let of = sizes.iter().enumerate().map(|(dim, &size)| (steps.tally.env.pool.as_symbol(size), dim));
+        places.extend(of.filter_map(|(symbol, dim)| Some((symbol?, source(&(input.clone(), dim))))));
+    }
+    steps.tally.finish(&shown, symbols, places, limits)
+}
+
+/// What the model asks of the sizes of its inputs.
+fn limits(symbolic: &Symbolic, walk: &mut Walk) -> Limits {
+    let known = symbolic.sizes.iter().filter(|(input, _)| input.shape.is_some());
+    let inputs = known.map(|(input, sizes)| (input.name.clone(), sizes.clone())).collect();
+    let mut conditions: Vec<Expr> = walk.env.guards().iter().map(|guard| guard.condition).collect();
+    for (symbol, Named { min, max, .. }) in &symbolic.symbols {
+        let pool = &mut walk.env.pool;
+        let (size, min) = (pool.symbol_expr(*symbol), pool.int(*min));
+        conditions.push(pool.ge(size, min));
+        if let Some(max) = max {
+            let max = pool.int(*max);
+            conditions.push(pool.le(size, max));
+        }
+    }
+    let hint = |(symbol, _): &(_, Named)| Some((*symbol, Int::from(hint_in(&mut walk.env, *symbol)?)));
+    let example = symbolic.symbols.iter().filter_map(hint).collect();
+    Limits { inputs, conditions, example }
+}
+
+/// The nodes, one after the other.
+struct Steps<'m> {
+    model: &'m Model,
+    /// The values of the main graph by number.
+    values: Vec<Option<Value>>,
+    /// The storages of values.
+    storages: FxHashMap<usize, StorageId>,
+    /// The symbols that sizes of inputs are.
+    known: FxHashSet<Symbol>,
+    tally: Tally,
+}
+
+impl<'m> Steps<'m> {
+    /// The bytes of a value; `None` where they are not known.
+    fn bytes(&mut self, number: usize) -> Option<Expr> {
+        let tensor = self.values.get(number)?.as_ref()?.tensor()?;
+        // Several elements of these share a byte, or each has a length of its own.
+        if is_packed(tensor.dtype) {
+            return None;
+        }
+        let pool = &mut self.tally.env.pool;
+        let size = pool.int(tensor.dtype.bytes());
+        Some(tensor.shape.as_ref()?.iter().fold(size, |bytes, &size| pool.mul(bytes, size)))
+    }
+
+    /// Inputs and weights.
+    fn given(&mut self) {
+        let model = self.model;
+        let before: Vec<usize> = model.links.before().collect();
+        for (at, number) in before.into_iter().enumerate() {
+            let given = if at < model.graph.input.len() { Given::Input } else { Given::Parameter };
+            if self.storages.contains_key(&number) {
+                continue;
+            }
+            let bytes = self.bytes(number).unwrap_or_else(|| {
+                let name = model
+                    .all_values()
+                    .find(|(_, known)| *known == number)
+                    .map_or("", |(name, _)| name.as_str());
+                self.tally.inexact(format!("the bytes of `{name}` are not known"));
+                Expr::ZERO
+            });
+            let storage = self.tally.given(given, bytes);
+            self.storages.insert(number, storage);
+        }
+    }
+
+    fn node(&mut self, at: usize) {
+        let node = &self.model.graph.node[at];
+        let (domain, name) = (domain_of(node), node.op_type.as_str());
+        let op = operator(domain, name);
+        let is_constant = op.is_some_and(|op| op.fills) && node.input.is_empty();
+        let inputs: Vec<Option<usize>> = self.model.links.inputs(at, node.input.len()).collect();
+        let mut touched: Vec<StorageId> =
+            inputs.iter().filter_map(|number| self.storages.get(&(*number)?).copied()).collect();
+        if graphs_of(node).next().is_some() || self.model.function(domain, name).is_some() {
+            self.tally.inexact(format!("`{name}` runs graphs, which are not followed"));
+        }
+        let mut made = Expr::ZERO;
+        for (place, output) in node.output.iter().enumerate().filter(|(_, output)| !output.is_empty()) {
+            let number = self.model.links.outputs(at) + place;
+            let first =
+                inputs.first().copied().flatten().and_then(|number| self.storages.get(&number).copied());
+            let shared = first.filter(|_| place == 0 && op.is_some_and(|op| op.is_view));
+            let bytes = self.bytes(number).unwrap_or_else(|| {
+                self.tally.inexact(format!("the bytes of `{output}` are not known"));
+                Expr::ZERO
+            });
+            if self.tally.env.pool.free_symbols(&[bytes]).iter().any(|symbol| !self.known.contains(symbol)) {
+                self.tally.inexact(format!("data decide the size of `{output}`"));
+            }
+            let storage = match shared {
+                Some(storage) => storage,
+                None if is_constant => self.tally.given(Given::Parameter, bytes),
+                None => {
+                    made = self.tally.env.pool.add(made, bytes);
+                    self.tally.made(bytes)
+                }
+            };
+            touched.push(storage);
+            self.storages.insert(number, storage);
+        }
+        let flops = self.flops(at, node, &inputs).unwrap_or_else(|| {
+            self.tally.inexact(format!("what `{name}` multiplies is not known"));
+            Expr::ZERO
+        });
+        let (origin, module) = (origin(node), module(node).unwrap_or_default());
+        let line = origin.location().map(|line| line.to_string()).unwrap_or_default();
+        let place = Place { op: name, module: &module, line: &line };
+        self.tally.step(&place, &touched, Share { flops, bytes: made });
+    }
+
+    /// The floating point operations of a node.
+    fn flops(&mut self, at: usize, node: &'m NodeProto, inputs: &[Option<usize>]) -> Option<Expr> {
+        let (domain, op) = (domain_of(node), node.op_type.as_str());
+        // Those of graphs within are not counted, which was said.
+        if graphs_of(node).next().is_some() || self.model.function(domain, op).is_some() {
+            return Some(Expr::ZERO);
+        }
+        let products = match operator(domain, op)?.work {
+            Work::Open => return None,
+            Work::Nothing => return Some(Expr::ZERO),
+            Work::Products(products) => products,
+        };
+        let pool = &mut self.tally.env.pool;
+        let attributes: Vec<_> = node
+            .attribute
+            .iter()
+            .filter_map(|own| Some((own.name.as_str(), attribute(pool, own, false)?)))
+            .collect();
+        let values = &self.values;
+        let inputs: Vec<Option<&Value>> =
+            inputs.iter().map(|number| values.get((*number)?)?.as_ref()).collect();
+        let start = self.model.links.outputs(at);
+        let results: Vec<Option<&Tensor>> =
+            (start..start + node.output.len()).map(|number| values.get(number)?.as_ref()?.tensor()).collect();
+        let version = self.model.imports.get(domain).copied().unwrap_or(NO_IMPORT);
+        let outputs: Vec<bool> = node.output.iter().map(|name| !name.is_empty()).collect();
+        let doubts = RefCell::default();
+        let call = Call {
+            domain,
+            op,
+            version,
+            attributes: &attributes,
+            inputs: &inputs,
+            outputs: &outputs,
+            is_run: false,
+            found_at_load: &|_, _| Known::Maybe,
+            doubts: &doubts,
+        };
+        let mut env = std::mem::take(&mut self.tally.env);
+        let mut cx = Cx::new(&mut env);
+        let flops = products(&mut cx, &call, &results).map(|products| {
+            let two = cx.int(2);
+            cx.mul(two, products)
+        });
+        self.tally.env = env;
+        flops
+    }
+}
+
+/// Whether elements of a type share bytes, or have no size.
+fn is_packed(dtype: Dtype) -> bool {
+    use Dtype::{F4E2M1, F6E2M3, F6E3M2, I2, I4, Str, U2, U4};
+    matches!(dtype, Str | U2 | I2 | U4 | I4 | F4E2M1 | F6E2M3 | F6E3M2)
+}
