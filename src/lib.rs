@@ -48,7 +48,7 @@
 //! | [`ir`], [`keys`] | programs: graphs, archives, text forms |
 //! | [`kernels`] | fake kernels |
 //! | [`records`], [`spec`], [`propagate`], [`report`], [`check`], [`query`] | the main job |
-//! | [`verify`], [`pass`], [`cost`], [`diff`] | verifiers of dialects, passes, costs, what changes from one export to another |
+//! | [`verify`], [`pass`], [`cost`], [`sizing`], [`diff`] | verifiers of dialects, passes, costs, how large values get, what changes from one export to another |
 //! | [`onnx`] | ONNX models of programs |
 //! | `service` | the HTTP service |
 pub use sizewise_check::check::{Checker, Evaluator, Session};
@@ -69,7 +69,7 @@ pub use sizewise_onnx as onnx;
 pub use sizewise_service as service;
 pub use sizewise_solve as solve;
 pub use sizewise_solve::{Budget, egraph};
-pub use sizewise_tools::{cost, diff, pass, recorded_values, replay, verify};
+pub use sizewise_tools::{cost, diff, pass, recorded_values, replay, sizing, verify};
 
 #[cfg(feature = "cli")]
 pub mod cli;

@@ -47,6 +47,19 @@ if TYPE_CHECKING:
     from sizewise._native import __version__
     from sizewise._record import record
     from sizewise._report import Condition, Fix, Frame, Report, RuntimeAssert, Value
+    from sizewise._sizing import (
+        Fit,
+        Frontier,
+        Plan,
+        Profile,
+        ProgramBounds,
+        ValueBounds,
+        bounds,
+        fit,
+        frontier,
+        plan,
+        profile,
+    )
 
 __all__ = [
     "Answer",
@@ -69,12 +82,17 @@ __all__ = [
     "Expr",
     "ExprLike",
     "ExpressionError",
+    "Fit",
     "Fix",
     "Frame",
+    "Frontier",
     "InternalError",
     "Max",
     "Min",
     "Minimized",
+    "Plan",
+    "Profile",
+    "ProgramBounds",
     "ProgramError",
     "Report",
     "RuntimeAssert",
@@ -86,9 +104,11 @@ __all__ = [
     "Stats",
     "Unsupported",
     "Value",
+    "ValueBounds",
     "__version__",
     "assume",
     "audit_guards",
+    "bounds",
     "check",
     "check_many",
     "contract",
@@ -98,6 +118,10 @@ __all__ = [
     "evaluate",
     "explain",
     "export",
+    "fit",
+    "frontier",
+    "plan",
+    "profile",
     "record",
     "shape_checker",
     "spec_from_examples",
@@ -162,6 +186,17 @@ _PLACES = {
     "Report": "_report",
     "RuntimeAssert": "_report",
     "Value": "_report",
+    "Fit": "_sizing",
+    "Frontier": "_sizing",
+    "Plan": "_sizing",
+    "Profile": "_sizing",
+    "ProgramBounds": "_sizing",
+    "ValueBounds": "_sizing",
+    "bounds": "_sizing",
+    "fit": "_sizing",
+    "frontier": "_sizing",
+    "plan": "_sizing",
+    "profile": "_sizing",
 }
 
 

@@ -43,6 +43,7 @@ mod run_time_tests;
 mod said;
 mod shapes;
 mod size;
+mod sizing;
 mod sources;
 mod symbolic;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use guards::{NoGuards, guard_set};
 pub use shapes::{Shapes, ShownValue, guarded_shapes, outline, shapes};
 pub use size::ShownSize;
+pub use sizing::sizing;
 #[cfg(test)]
 pub(crate) use sizewise_check::report::Outcome as Verdict;
 pub use symbolic::Named;

@@ -9,12 +9,13 @@ mod storages;
 mod walk;
 
 pub use figures::{Numbers, Sizes};
+pub(crate) use storages::Storages;
 
 use indexmap::IndexMap;
-use sizewise_check::spec::{Contract, ContractError, Solved};
+use sizewise_check::spec::{Assumptions, Contract, ContractError, Solved};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Symbol};
-use sizewise_ir::Program;
+use sizewise_ir::{Node, Program, ValueId};
 use sizewise_kernels::Operators;
 use walk::Walk;
 
@@ -74,13 +75,36 @@ pub struct Cost {
 /// When its inputs or its records cannot be read.
 pub fn cost(program: &Program, operators: &Operators) -> Result<Cost, ContractError> {
     let contract = Contract::load(program)?;
-    let assumed = contract.assumed();
+    let (mut cost, _) = followed(program, operators, contract.assumed())?;
+    cost.name_symbols(&contract);
+    Ok(cost)
+}
+
+/// Memory that a program makes.
+pub(crate) struct Lived<'p> {
+    /// The node that makes it.
+    pub node: &'p Node,
+    /// The result that shows it first.
+    pub value: ValueId,
+    /// Its bytes.
+    pub bytes: Expr,
+    /// The step that makes it.
+    pub from: usize,
+    /// The last step that takes or gives a tensor of it.
+    pub to: usize,
+}
+
+/// What a program costs under assumptions, in their symbols, and the memory that it makes.
+pub(crate) fn followed<'p>(
+    program: &'p Program,
+    operators: &'p Operators,
+    assumed: Assumptions<'p>,
+) -> Result<(Cost, Vec<Lived<'p>>), ContractError> {
     let mut walk = Walk::new(operators, assumed.env, assumed.records);
     let inputs = walk.inputs(program)?;
     let outputs = walk.graph(&program.graph, inputs)?;
-    let mut cost = walk.finish(&outputs);
-    cost.name_symbols(&contract);
-    Ok(cost)
+    let lived = walk.lived(&outputs);
+    Ok((walk.finish(&outputs), lived))
 }
 
 impl Cost {

@@ -1,8 +1,9 @@
 //! Follows a program step by step: which tensors each node takes and gives, and in which storages they lie.
 use super::storages::{StorageId, Storages, bytes};
-use super::{Cost, Share};
+use super::{Cost, Lived, Share};
 use crate::sharing::{self, Shares};
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 use sizewise_check::propagate::{arguments, flat, recorded};
 use sizewise_check::records::{RecordedError, Records};
 use sizewise_check::spec::ContractError;
@@ -77,6 +78,8 @@ pub struct Walk<'p> {
     env: ShapeEnv,
     records: Records<'p>,
     storages: Storages,
+    /// What shows a storage first.
+    made: Vec<(StorageId, &'p Node, ValueId)>,
     /// How many steps there were.
     steps: usize,
     depth: usize,
@@ -96,6 +99,7 @@ impl<'p> Walk<'p> {
             env,
             records,
             storages: Storages::default(),
+            made: Vec::new(),
             steps: 0,
             depth: 0,
             given: Given { inputs: zero, parameters: zero, buffers: zero, constants: zero },
@@ -180,7 +184,9 @@ impl<'p> Walk<'p> {
                     None => {
                         let bytes = self.new_bytes(node, tensor);
                         made = self.env.pool.add(made, bytes);
-                        self.storages.made(bytes, step)
+                        let storage = self.storages.made(bytes, step);
+                        self.made.push((storage, node, id));
+                        storage
                     }
                 }),
                 _ => None,
@@ -338,6 +344,18 @@ impl<'p> Walk<'p> {
             total.flops = pool.add(total.flops, share.flops);
             total.bytes = pool.add(total.bytes, share.bytes);
         }
+    }
+
+    /// What was made, when the graph has been followed to these outputs.
+    pub fn lived(&self, outputs: &[Option<Slot>]) -> Vec<Lived<'p>> {
+        let shown: FxHashSet<StorageId> = outputs.iter().flatten().filter_map(|slot| slot.storage).collect();
+        let lived = |&(storage, node, value): &(StorageId, &'p Node, ValueId)| {
+            let (bytes, from, last) = self.storages.life(storage)?;
+            let is_shown = shown.contains(&storage);
+            let to = if is_shown { self.steps.saturating_sub(1) } else { last };
+            Some(Lived { node, value, bytes, from, to })
+        };
+        self.made.iter().filter_map(lived).collect()
     }
 
     /// The figures, when the graph has been followed to these outputs.
