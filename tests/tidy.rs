@@ -46,6 +46,7 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
             ("verify", 0),
             ("sharing", 0),
             ("cost", 1),
+            ("sizing", 2),
             ("diff", 1),
             ("recorded_values", 1),
             ("pass", 2),

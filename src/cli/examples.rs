@@ -87,7 +87,7 @@ examples! {
         "How large does each value get?"
         "sizewise bounds-of examples/area.pt2 --spec examples/area.json"
         "The same for programs, of one value."
-        "sizewise bounds-of examples/area.pt2 --value mul --format json";
+        "sizewise bounds-of examples/area.pt2 --value add --format json";
     PLAN:
         "One arena for all buffers, at all sizes that the spec allows."
         "sizewise plan examples/area.pt2 --spec examples/area.json";
@@ -99,8 +99,8 @@ examples! {
     PROFILE:
         "The shapes of a TensorRT profile, as flags of trtexec."
         "sizewise profile examples/area.pt2 --spec examples/area.json --for tensorrt"
-        "The fewest shapes to pad inputs to, with at most a quarter more elements."
-        "sizewise profile examples/area.pt2 --spec examples/area.json --padding 25%";
+        "Four shapes to pad inputs to, with as little padding as possible."
+        "sizewise profile examples/bert.pt2 --buckets 4";
     DIFF:
         "What did this export change?"
         "sizewise diff examples/area.pt2 examples/area.pt2"

@@ -239,7 +239,15 @@ async fn answers_of_every_route_are_as_described() {
             &[("program", None, &program), ("request", None, shapes.as_bytes())];
         assert_described(&api, find("POST", "/v1/eval"), &send(&app, form("/v1/eval", parts)).await, shapes);
     }
-    asked.extend(["check", "eval"].map(|path| format!("\"post_v1_{path}\"")));
+    for question in
+        [r#"{"ask":"bounds"}"#, r#"{"ask":"plan"}"#, r#"{"ask":"plan","align":3}"#, r#"{"ask":"all"}"#]
+    {
+        let parts: &[(&str, Option<&str>, &[u8])] =
+            &[("program", None, &program), ("request", None, question.as_bytes())];
+        let answer = send(&app, form("/v1/sizes", parts)).await;
+        assert_described(&api, find("POST", "/v1/sizes"), &answer, question);
+    }
+    asked.extend(["check", "eval", "sizes"].map(|path| format!("\"post_v1_{path}\"")));
     assert_eq!(asked.len(), operations.len(), "{asked:?}");
 }
 

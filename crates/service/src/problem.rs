@@ -5,9 +5,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use sizewise_check::check::CheckError;
 use sizewise_check::query::Refusal;
+use sizewise_check::spec::SpecError;
 use sizewise_expr::escape::json_text;
 use sizewise_ir::{ReadError, ReadErrorKind};
-use sizewise_check::spec::SpecError;
 use sizewise_onnx::subject::SubjectError;
 
 /// The media type of problem details.

@@ -38,7 +38,13 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
 
 /// [`bounds`], looked for from these assignments on, where they satisfy the facts: a question less for each end that
 /// they attain.
-pub fn bounds_from(pool: &mut Pool, facts: &mut Facts, e: Expr, starts: &[Witness], budget: &Budget) -> Bounds {
+pub fn bounds_from(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    starts: &[Witness],
+    budget: &Budget,
+) -> Bounds {
     search(pool, facts, e, starts, budget, &mut Trace::off())
 }
 
@@ -154,15 +160,7 @@ fn end(
         let greatest = limit.as_ref().map_or_else(|| "no bound".to_string(), Int::to_string);
         format!("the greatest value of {} is at most: {greatest}", print::expression(pool, e))
     });
-    let mut best: Option<(Int, Witness)> = None;
-    for first in facts.model().into_iter().chain(starts.iter().cloned()) {
-        if let Some(v) = value_at(pool, e, &first)
-            && best.as_ref().is_none_or(|(known, _)| v > *known)
-            && replays(pool, facts, None, &first)
-        {
-            best = Some((v, first));
-        }
-    }
+    let mut best = best_of(pool, facts, e, starts);
     if let (Some((_, start)), None) = (&best, &limit)
         && unbounded::is_unbounded(pool, facts, e, start, &[], budget, trace)
     {
@@ -222,6 +220,20 @@ fn end(
         }
         _ => End { value: limit, at: None, settled: false },
     }
+}
+
+/// The greatest value that is taken at an assignment that is known, or at one of these.
+fn best_of(pool: &Pool, facts: &Facts, e: Expr, starts: &[Witness]) -> Option<(Int, Witness)> {
+    let mut best: Option<(Int, Witness)> = None;
+    for first in facts.model().into_iter().chain(starts.iter().cloned()) {
+        if let Some(v) = value_at(pool, e, &first)
+            && best.as_ref().is_none_or(|(known, _)| v > *known)
+            && replays(pool, facts, None, &first)
+        {
+            best = Some((v, first));
+        }
+    }
+    best
 }
 
 /// A value between one that is taken and a bound: half-way, or of half the length where the bound is very long.

@@ -66,9 +66,9 @@ pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use guards::{NoGuards, guard_set};
 pub use shapes::{Shapes, ShownValue, guarded_shapes, outline, shapes};
 pub use size::ShownSize;
-pub use sizing::sizing;
 #[cfg(test)]
 pub(crate) use sizewise_check::report::Outcome as Verdict;
+pub use sizing::sizing;
 pub use symbolic::Named;
 
 /// The sizes of inputs, in the model's order.

@@ -29,9 +29,7 @@ pub async fn sizes(
     app.has_memory()?;
     let mut upload = form::take(&app, &headers, body, None, &["spec", "request"], false).await?;
     let spec = match upload.parts.shift_remove("spec") {
-        Some(part) if !part.bytes.trim_ascii().is_empty() => {
-            Some(Spec::parse(&part.bytes)?)
-        }
+        Some(part) if !part.bytes.trim_ascii().is_empty() => Some(Spec::parse(&part.bytes)?),
         _ => None,
     };
     let Some(request) = upload.parts.shift_remove("request") else {

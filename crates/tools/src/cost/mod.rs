@@ -75,7 +75,8 @@ pub struct Cost {
 /// When its inputs or its records cannot be read.
 pub fn cost(program: &Program, operators: &Operators) -> Result<Cost, ContractError> {
     let contract = Contract::load(program)?;
-    let (mut cost, _) = followed(program, operators, contract.assumed())?;
+    let assumed = contract.assumed();
+    let (mut cost, _) = follow(program, Walk::new(operators, assumed.env, assumed.records))?;
     cost.name_symbols(&contract);
     Ok(cost)
 }
@@ -94,13 +95,17 @@ pub(crate) struct Lived<'p> {
     pub to: usize,
 }
 
-/// What a program costs under assumptions, in their symbols, and the memory that it makes.
+/// What a program costs under assumptions, in their symbols, and the memory that it makes. The graphs of `cond` are
+/// followed, too: one after the other, so that what they make is never in use together.
 pub(crate) fn followed<'p>(
     program: &'p Program,
     operators: &'p Operators,
     assumed: Assumptions<'p>,
 ) -> Result<(Cost, Vec<Lived<'p>>), ContractError> {
-    let mut walk = Walk::new(operators, assumed.env, assumed.records);
+    follow(program, Walk::new(operators, assumed.env, assumed.records).with_branches())
+}
+
+fn follow<'p>(program: &'p Program, mut walk: Walk<'p>) -> Result<(Cost, Vec<Lived<'p>>), ContractError> {
     let inputs = walk.inputs(program)?;
     let outputs = walk.graph(&program.graph, inputs)?;
     let lived = walk.lived(&outputs);

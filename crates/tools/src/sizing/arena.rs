@@ -209,7 +209,8 @@ fn varied(blocks: &[Block], mut best: Arena, mut order: Vec<usize>, least: u64, 
             _ => numbers.below(tried.len()),
         };
         let moved = tried.remove(from);
-        let to = if from > 0 && numbers.below(4) > 0 { numbers.below(from) } else { numbers.below(tried.len()) };
+        let to =
+            if from > 0 && numbers.below(4) > 0 { numbers.below(from) } else { numbers.below(tried.len()) };
         tried.insert(to, moved);
         let found = place(blocks, &tried, &mut work);
         if work > 0 && found.bytes <= current {

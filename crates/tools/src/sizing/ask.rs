@@ -17,7 +17,9 @@ fn wrong(message: impl Into<String>) -> SizingError {
 /// Refuses a question that has other fields than these.
 fn only(fields: &Fields, known: &[&str]) -> Result<(), SizingError> {
     match fields.keys().find(|key| *key != "ask" && !known.contains(&key.as_str())) {
-        Some(key) => Err(wrong(format!("there is no field `{}` here; there are {}", abridged(key), known.join(", ")))),
+        Some(key) => {
+            Err(wrong(format!("there is no field `{}` here; there are {}", abridged(key), known.join(", "))))
+        }
         None => Ok(()),
     }
 }
@@ -33,9 +35,10 @@ fn text<'f>(fields: &'f Fields, key: &str) -> Result<Option<&'f str>, SizingErro
 fn whole(fields: &Fields, key: &str) -> Result<Option<u64>, SizingError> {
     match fields.get(key) {
         None | Some(Json::Null) => Ok(None),
-        Some(number) => {
-            number.as_u64().map(Some).ok_or_else(|| wrong(format!("`{key}`: expected an integer of at least 0")))
-        }
+        Some(number) => number
+            .as_u64()
+            .map(Some)
+            .ok_or_else(|| wrong(format!("`{key}`: expected an integer of at least 0"))),
     }
 }
 
@@ -65,7 +68,9 @@ impl Sizing<'_> {
                     (Some(count), None) => Serving::Count(usize::try_from(count).unwrap_or(usize::MAX)),
                     (None, Some(padding)) => {
                         let number = padding.as_f64();
-                        Serving::Padding(number.ok_or_else(|| wrong("`padding`: expected a number such as 0.25"))?)
+                        Serving::Padding(
+                            number.ok_or_else(|| wrong("`padding`: expected a number such as 0.25"))?,
+                        )
                     }
                     _ => return Err(wrong("buckets need a `count` or a `padding`, and not both")),
                 };

@@ -9,9 +9,11 @@ use sizewise_solve::{Budget, Verdict, Witness, bounds_from, decide};
 use std::fmt::Write;
 
 /// The most buckets.
-const MAX_BUCKETS: usize = 256;
+const MAX_BUCKETS: usize = 4096;
 /// The most dimensions that vary by themselves.
 const MAX_DIMENSIONS: usize = 4;
+/// Into how many shares the padding of two dimensions is divided between them.
+const SHARES: u32 = 8;
 /// Paddings are counted in parts of a million.
 const PARTS: i64 = 1_000_000;
 /// The greatest padding that is tried, in parts: a thousandfold.
@@ -61,19 +63,22 @@ impl Sizing<'_> {
     /// # Errors
     /// When a size has no bound, too many dimensions vary, or a bucket's shapes would not be allowed.
     pub fn buckets(&mut self, serving: Serving) -> Result<Buckets, SizingError> {
+        let is_possible = match serving {
+            Serving::Padding(padding) => padding.is_finite() && (0.0..=1_000.0).contains(&padding),
+            Serving::Count(count) => (1..=MAX_BUCKETS).contains(&count),
+        };
+        if !is_possible {
+            let message =
+                format!("the padding is from 0% to 100000%, and buckets are from 1 to {MAX_BUCKETS}");
+            return Err(SizingError::Question(message));
+        }
         let dims = self.dimensions()?;
         let parts = match serving {
-            Serving::Padding(padding) if padding.is_finite() && (0.0..=1_000.0).contains(&padding) => {
-                (padding * PARTS as f64).round() as i64
-            }
-            Serving::Count(count) if (1..=MAX_BUCKETS).contains(&count) => self.least_padding(&dims, count)?,
-            _ => {
-                let message = "the padding is from 0% to 100000%, and buckets are from 1 to 256".to_owned();
-                return Err(SizingError::Question(message));
-            }
+            Serving::Padding(padding) => (padding * PARTS as f64).round() as i64,
+            Serving::Count(count) => self.least_padding(&dims, count)?,
         };
         let Some(runs) = self.runs(&dims, parts, MAX_BUCKETS)? else {
-            return Err(SizingError::Unanswered(format!("more than {MAX_BUCKETS} buckets would be needed: allow more padding")));
+            return Err(too_many());
         };
         self.served(&dims, &runs)
     }
@@ -86,7 +91,9 @@ impl Sizing<'_> {
         sizes.sort_by_key(|&e| self.env.pool.as_symbol(e).is_none());
         for size in sizes {
             let symbols = self.env.pool.free_symbols(&[size]);
-            if self.env.pool.free_symbols(&dims).iter().filter(|s| symbols.contains(s)).count() < symbols.len() {
+            if self.env.pool.free_symbols(&dims).iter().filter(|s| symbols.contains(s)).count()
+                < symbols.len()
+            {
                 dims.push(size);
             }
         }
@@ -100,7 +107,10 @@ impl Sizing<'_> {
             return Err(SizingError::Unanswered(named::no_bound("a size", &needs)));
         }
         if dims.len() > MAX_DIMENSIONS {
-            let message = format!("{} sizes vary by themselves, and at most {MAX_DIMENSIONS} are put in buckets", dims.len());
+            let message = format!(
+                "{} sizes vary by themselves, and at most {MAX_DIMENSIONS} are put in buckets",
+                dims.len()
+            );
             return Err(SizingError::Unanswered(message));
         }
         Ok(dims)
@@ -118,19 +128,29 @@ impl Sizing<'_> {
     }
 
     /// For each dimension the runs of sizes that are padded to one, with so much padding; `None` where there would be more
-    /// buckets than `most`.
+    /// buckets than `most`. Of two dimensions, one may have a larger share of the padding.
     fn runs(&mut self, dims: &[Expr], parts: i64, most: usize) -> Result<Option<Vec<Vec<Run>>>, SizingError> {
-        let mut all = Vec::new();
-        let mut count = 1_usize;
-        for &dim in dims {
-            let Some(runs) = self.runs_of(dim, parts, dims.len() as u32, most)? else { return Ok(None) };
-            count = count.saturating_mul(runs.len());
-            if count > most {
-                return Ok(None);
+        let count = dims.len() as u32;
+        let shares: Vec<Vec<Share>> = match dims {
+            &[_, _] => (0..=SHARES).map(|of| vec![(of, SHARES), (SHARES - of, SHARES)]).collect(),
+            _ => vec![vec![(1, count); dims.len()]],
+        };
+        let mut best: Option<Vec<Vec<Run>>> = None;
+        for shares in shares {
+            let size = |runs: &Vec<Vec<Run>>| runs.iter().map(Vec::len).fold(1, usize::saturating_mul);
+            let most = best.as_ref().map_or(most, |best| size(best) - 1);
+            let mut all: Vec<Vec<Run>> = Vec::new();
+            for (&dim, &share) in dims.iter().zip(&shares) {
+                match self.runs_of(dim, parts, share, most / size(&all).max(1))? {
+                    Some(runs) => all.push(runs),
+                    None => break,
+                }
             }
-            all.push(runs);
+            if all.len() == dims.len() && size(&all) <= most {
+                best = Some(all);
+            }
         }
-        Ok(Some(all))
+        Ok(best)
     }
 
     /// The fewest runs of one dimension: from the greatest size down, each as long as it may be.
@@ -138,7 +158,7 @@ impl Sizing<'_> {
         &mut self,
         dim: Expr,
         parts: i64,
-        degree: u32,
+        share: Share,
         most: usize,
     ) -> Result<Option<Vec<Run>>, SizingError> {
         let mut runs = Vec::new();
@@ -147,7 +167,7 @@ impl Sizing<'_> {
             if runs.len() == most {
                 return Ok(None);
             }
-            let end = lowest(&greatest, parts, degree);
+            let end = lowest(&greatest, parts, share);
             let Some(least) = self.size_from(dim, &end)? else {
                 return Err(SizingError::Unanswered("the allowed sizes were not found".to_owned()));
             };
@@ -201,37 +221,50 @@ impl Sizing<'_> {
         }
     }
 
-    /// The buckets of all combinations of runs that some allowed input has.
+    /// The buckets of all combinations of runs that some allowed input has. A combination whose greatest sizes are not
+    /// allowed together is divided.
     fn served(&mut self, dims: &[Expr], runs: &[Vec<Run>]) -> Result<Buckets, SizingError> {
         let (mut buckets, mut reasons, mut padding) = (Vec::new(), self.reasons.clone(), 1.0_f64);
-        let mut places = vec![0_usize; dims.len()];
-        loop {
-            let cell: Vec<&Run> = places.iter().zip(runs).map(|(&at, runs)| &runs[at]).collect();
-            if let Some((witness, least)) = self.bucket(dims, &cell)? {
-                let at = self.inputs_at(&witness);
-                let at = at.ok_or_else(|| SizingError::Unanswered("shapes cannot be computed".to_owned()))?;
-                if !(self.replay)(&at) {
-                    reasons.push(format!("the program refuses {}, which the spec allows", at_text(&at)));
+        let mut cells: Vec<Vec<Run>> = vec![Vec::new()];
+        for runs in runs.iter().rev() {
+            let longer = |cell: &Vec<Run>| {
+                let of = |run: &Run| [std::slice::from_ref(run), cell].concat();
+                runs.iter().map(of).collect::<Vec<_>>()
+            };
+            cells = cells.iter().flat_map(longer).collect();
+        }
+        cells.sort_by(|a, b| {
+            let least = |cell: &[Run]| cell.iter().map(|run| run.least.clone()).collect::<Vec<Int>>();
+            least(b).cmp(&least(a))
+        });
+        while let Some(cell) = cells.pop() {
+            match self.top(dims, &cell)? {
+                Top::Empty => continue,
+                Top::Divided(parts) => cells.extend(parts),
+                Top::At(witness) => {
+                    let at = self.inputs_at(&witness);
+                    let at =
+                        at.ok_or_else(|| SizingError::Unanswered("shapes cannot be computed".to_owned()))?;
+                    if !(self.replay)(&at) {
+                        reasons.push(format!("the program refuses {}, which the spec allows", at_text(&at)));
+                    }
+                    let ratio = |run: &Run| run.most.to_f64() / run.least.to_f64().max(1.0);
+                    padding = padding.max(cell.iter().map(ratio).product());
+                    let serves =
+                        |(&dim, run): (&Expr, &Run)| (self.shown(dim), run.least.clone(), run.most.clone());
+                    buckets.push(Bucket { at, serves: dims.iter().zip(&cell).map(serves).collect() });
                 }
-                let ratio = |(run, least): (&&Run, &Int)| run.most.to_f64() / least.to_f64().max(1.0);
-                padding = padding.max(cell.iter().zip(&least).map(ratio).product());
-                let serves = dims.iter().zip(&cell).map(|(&dim, run)| {
-                    (self.shown(dim), run.least.clone(), run.most.clone())
-                });
-                buckets.push(Bucket { at, serves: serves.collect() });
             }
-            // The next combination.
-            let Some(next) = (0..places.len()).rev().find(|&at| places[at] + 1 < runs[at].len()) else { break };
-            places[next] += 1;
-            places[next + 1..].fill(0);
+            if buckets.len() + cells.len() > 2 * MAX_BUCKETS {
+                return Err(too_many());
+            }
         }
         let is_minimal = dims.len() <= 1;
         Ok(Buckets { buckets, padding: padding - 1.0, is_minimal, reasons })
     }
 
-    /// The allowed input of the greatest sizes of a combination of runs, and the least sizes; `None` where no allowed
-    /// input has one.
-    fn bucket(&mut self, dims: &[Expr], cell: &[&Run]) -> Result<Option<(Witness, Vec<Int>)>, SizingError> {
+    /// The allowed input of the greatest sizes of a combination of runs.
+    fn top(&mut self, dims: &[Expr], cell: &[Run]) -> Result<Top, SizingError> {
         let mut env = self.env.clone();
         let mut tops = Vec::new();
         for (&dim, run) in dims.iter().zip(cell) {
@@ -245,22 +278,51 @@ impl Sizing<'_> {
         let not_top = env.pool.not(is_top);
         let (pool, facts) = env.facts();
         match decide(pool, facts, not_top, &Budget::default()).verdict {
-            Verdict::Refuted { witness } => {
-                let least = cell.iter().map(|run| run.least.clone()).collect();
-                Ok(Some((witness, least)))
-            }
-            Verdict::Inconsistent { .. } => Ok(None),
-            Verdict::Implied { .. } if is_impossible(&mut env) => Ok(None),
-            Verdict::Implied { .. } => {
-                let sizes: Vec<String> =
-                    dims.iter().zip(cell).map(|(&dim, run)| format!("{} = {}", self.shown(dim), run.most)).collect();
-                Err(SizingError::Unanswered(format!("no allowed input has {}, to which others would be padded", sizes.join(", "))))
-            }
+            Verdict::Refuted { witness } => Ok(Top::At(witness)),
+            Verdict::Inconsistent { .. } => Ok(Top::Empty),
+            Verdict::Implied { .. } if is_impossible(&mut env) => Ok(Top::Empty),
+            Verdict::Implied { .. } => self.divided(dims, cell),
             Verdict::Unknown { reason } => {
                 Err(SizingError::Unanswered(format!("whether a bucket is allowed was not decided: {reason}")))
             }
         }
     }
+
+    /// A combination whose longest run is two.
+    fn divided(&mut self, dims: &[Expr], cell: &[Run]) -> Result<Top, SizingError> {
+        let length = |run: &Run| run.most.to_f64() / run.least.to_f64().max(1.0);
+        let longest = (0..cell.len())
+            .filter(|&at| cell[at].least < cell[at].most)
+            .max_by(|&a, &b| length(&cell[a]).total_cmp(&length(&cell[b])));
+        let undecided =
+            || SizingError::Unanswered("which sizes are allowed together was not decided".to_owned());
+        let at = longest.ok_or_else(undecided)?;
+        let Run { least, most } = &cell[at];
+        let middle = (least + most).floor_div(&Int::from(2)).ok_or_else(undecided)?;
+        let above = self.size_from(dims[at], &(&middle + &Int::ONE))?.ok_or_else(undecided)?;
+        let below = self.size_below(dims[at], &above)?.ok_or_else(undecided)?;
+        let with = |run: Run| {
+            let mut part = cell.to_vec();
+            part[at] = run;
+            part
+        };
+        let upper = with(Run { least: above, most: most.clone() });
+        Ok(Top::Divided([upper, with(Run { least: least.clone(), most: below })]))
+    }
+}
+
+/// What is known of the greatest sizes of a combination of runs.
+enum Top {
+    /// An allowed input has them.
+    At(Witness),
+    /// No allowed input is in the combination.
+    Empty,
+    /// Some inputs are, but none has them: the combination in two.
+    Divided([Vec<Run>; 2]),
+}
+
+fn too_many() -> SizingError {
+    SizingError::Unanswered(format!("more than {MAX_BUCKETS} buckets would be needed: allow more padding"))
 }
 
 fn is_impossible(env: &mut ShapeEnv) -> bool {
@@ -272,15 +334,20 @@ fn is_impossible(env: &mut ShapeEnv) -> bool {
     )
 }
 
-/// The least size that may be padded to another one: its power of this degree, times one and the padding, is no less than
-/// that of the other one.
-fn lowest(size: &Int, parts: i64, degree: u32) -> Int {
-    let power = |value: &Int| (0..degree).fold(Int::ONE, |product, _| &product * value);
-    let enough = |value: &Int| {
-        &power(value) * &Int::from(PARTS.saturating_add(parts)) >= &power(size) * &Int::from(PARTS)
-    };
+/// A share of the padding: so many of so many.
+type Share = (u32, u32);
+
+/// The least size that may be padded to another one with a share of the padding: times one and the padding, to the power
+/// of the share, it is no less than the other one.
+fn lowest(size: &Int, parts: i64, (of, all): Share) -> Int {
+    let power = |value: &Int, times: u32| (0..times).fold(Int::ONE, |product, _| &product * value);
+    let (grown, one) = (power(&Int::from(PARTS.saturating_add(parts)), of), power(&Int::from(PARTS), of));
+    let wanted = &power(size, all) * &one;
+    let enough = |value: &Int| &power(value, all) * &grown >= wanted;
     let (mut low, mut high) = (Int::from(-1), size.clone().max(Int::ZERO));
-    while let Some(middle) = (&low + &high).floor_div(&Int::from(2)).filter(|middle| *middle > low && *middle < high) {
+    while let Some(middle) =
+        (&low + &high).floor_div(&Int::from(2)).filter(|middle| *middle > low && *middle < high)
+    {
         if enough(&middle) { high = middle } else { low = middle }
     }
     high
@@ -313,8 +380,11 @@ impl Buckets {
         let least = if self.is_minimal { ", no fewer do" } else { "" };
         _ = writeln!(out, "{number} buckets, at most {:.1}% padding{least}", self.padding * 100.0);
         for bucket in &self.buckets {
-            let serves: Vec<String> =
-                bucket.serves.iter().map(|(name, least, most)| format!("{name} from {least} to {most}")).collect();
+            let serves: Vec<String> = bucket
+                .serves
+                .iter()
+                .map(|(name, least, most)| format!("{name} from {least} to {most}"))
+                .collect();
             _ = writeln!(out, "  {}  serves {}", at_text(&bucket.at), serves.join(", "));
         }
         if !self.reasons.is_empty() {
@@ -322,5 +392,29 @@ impl Buckets {
             self.reasons.iter().for_each(|reason| _ = writeln!(out, "  {reason}"));
         }
         out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PARTS, lowest};
+    use sizewise_expr::Int;
+
+    #[test]
+    fn sizes_are_padded_as_far_as_their_share_goes() {
+        for (size, parts, share, least) in [
+            (100, 0, (1, 1), 100),
+            (100, PARTS / 4, (1, 1), 80),
+            (100, PARTS, (1, 1), 50),
+            (101, PARTS, (1, 1), 51),
+            // Half of it: 1.5 times the size, of 2.25.
+            (90, 1_250_000, (1, 2), 60),
+            (90, 1_250_000, (0, 2), 90),
+            (90, 1_250_000, (2, 2), 40),
+            (0, PARTS, (1, 1), 0),
+            (1, 1_000 * PARTS, (1, 1), 1),
+        ] {
+            assert_eq!(lowest(&Int::from(size), parts, share), Int::from(least), "{size} {parts} {share:?}");
+        }
     }
 }

@@ -56,8 +56,10 @@ impl Known {
     /// When no input is allowed, or none is found.
     pub fn new(env: &mut ShapeEnv, inputs: &[InputSizes]) -> Result<Known, SizingError> {
         let mut known = Known::default();
-        let sizes: Vec<Expr> =
-            inputs.iter().flat_map(|input| input.allowed.iter().flatten().copied().chain(input.scalar)).collect();
+        let sizes: Vec<Expr> = inputs
+            .iter()
+            .flat_map(|input| input.allowed.iter().flatten().copied().chain(input.scalar))
+            .collect();
         // Symbols that were not declared are declared by this question.
         let zero = Expr::ZERO;
         let mut conditions: Vec<Expr> = Vec::new();
@@ -224,6 +226,23 @@ impl Sizing<'_> {
     /// The inputs at an assignment.
     pub(super) fn inputs_at(&self, witness: &Witness) -> Option<At> {
         at::at(&self.env, &self.inputs, witness)
+    }
+
+    /// An assignment with sizes that are chosen between a least and a greatest one, if it is allowed.
+    pub fn allowed_at(&mut self, choose: &mut dyn FnMut(i64, i64) -> i64) -> Option<Witness> {
+        const FAR: i64 = 1_000;
+        let witness: Witness = self.known.starts[0]
+            .iter()
+            .map(|(symbol, value)| {
+                let (low, high) = self.known.symbols.get(symbol).cloned().unwrap_or_default();
+                let low = low.and_then(|low| low.to_i64());
+                let high = high.map_or_else(|| low.map(|low| low.saturating_add(FAR)), |high| high.to_i64());
+                let chosen = low.zip(high).map(|(low, high)| Int::from(choose(low, high.max(low))));
+                (*symbol, chosen.unwrap_or_else(|| value.clone()))
+            })
+            .collect();
+        let (pool, facts) = self.env.facts();
+        replays(pool, facts, None, &witness).then_some(witness)
     }
 
     /// The allowed assignments of the least and of the greatest sizes, where there are such.

@@ -120,8 +120,12 @@ impl Sizing<'_> {
         let (pool, facts) = env.facts();
         let found = bounds_from(pool, facts, size, self.starts(), &Budget::default());
         let Some(start) = found.min_at.or(found.max_at) else {
-            let given: Vec<String> = fit.given.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            return Err(SizingError::Unanswered(format!("no allowed input was found with {}", given.join(", "))));
+            let given: Vec<String> =
+                fit.given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            return Err(SizingError::Unanswered(format!(
+                "no allowed input was found with {}",
+                given.join(", ")
+            )));
         };
         let own = env.pool.free_symbols(&[size]);
         for symbol in env.pool.free_symbols(&totals) {
@@ -132,7 +136,8 @@ impl Sizing<'_> {
             let (low, high) = env.bounds(e);
             if !own.contains(&symbol) && (low.is_none() || low != high) {
                 let name = named::of_symbol(self, symbol);
-                let message = format!("the memory depends on {name}, too: give its size (--given {name}=SIZE)");
+                let message =
+                    format!("the memory depends on {name}, too: give its size (--given {name}=SIZE)");
                 return Err(SizingError::Question(message));
             }
         }
@@ -174,7 +179,9 @@ impl Asked {
         match (found.max, found.max_at) {
             (Some(size), Some(at)) => Ok(Largest::Of((size, at))),
             (None, _) if found.exact && found.min_at.is_some() => Ok(Largest::Unlimited),
-            _ if starts.is_empty() && found.min_at.is_none() && self.is_too_much(&conditions) => Ok(Largest::None),
+            _ if starts.is_empty() && found.min_at.is_none() && self.is_too_much(&conditions) => {
+                Ok(Largest::None)
+            }
             _ => Err(SizingError::Unanswered("the largest size that fits was not found".to_owned())),
         }
     }
@@ -268,9 +275,8 @@ impl Fitted {
     /// For people; the dimension has this name.
     pub fn text(&self, name: &str) -> String {
         let mut out = String::new();
-        let line = |step: &Step| {
-            format!("{name} = {} takes {} bytes: {}", step.size, step.bytes, at_text(&step.at))
-        };
+        let line =
+            |step: &Step| format!("{name} = {} takes {} bytes: {}", step.size, step.bytes, at_text(&step.at));
         match &self.fits {
             _ if self.is_unlimited => _ = writeln!(out, "  every allowed {name} fits"),
             Some(step) => _ = writeln!(out, "  fits       {}", line(step)),
@@ -320,7 +326,8 @@ pub fn memory(text: &str) -> Result<Int, SizingError> {
     let digits: i64 = whole.parse().map_err(|_| wrong())?;
     let mut bytes = &Int::from(digits) * &Int::from(unit);
     if !part.is_empty() {
-        let (numerator, denominator) = (part.parse::<i64>().map_err(|_| wrong())?, 10_i64.pow(part.len() as u32));
+        let (numerator, denominator) =
+            (part.parse::<i64>().map_err(|_| wrong())?, 10_i64.pow(part.len() as u32));
         let more = (&Int::from(numerator) * &Int::from(unit)).floor_div(&Int::from(denominator));
         bytes = &bytes + &more.ok_or_else(wrong)?;
     }

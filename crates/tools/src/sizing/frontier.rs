@@ -136,18 +136,44 @@ impl Frontier {
         };
         for value in ticks(left, right) {
             let (at, end) = (x(value), HEIGHT - BOTTOM);
-            _ = writeln!(out, "<line x1=\"{at:.1}\" y1=\"30\" x2=\"{at:.1}\" y2=\"{end}\" stroke=\"#ddd\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{value}</text>", end + 16.0);
+            _ = writeln!(
+                out,
+                "<line x1=\"{at:.1}\" y1=\"30\" x2=\"{at:.1}\" y2=\"{end}\" stroke=\"#ddd\"/><text x=\"{at:.1}\" y=\"{}\" text-anchor=\"middle\">{value}</text>",
+                end + 16.0
+            );
         }
         for value in ticks(low, high) {
             let at = y(value);
-            _ = writeln!(out, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\" stroke=\"#ddd\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>", WIDTH - 30.0, LEFT - 6.0, at + 4.0);
+            _ = writeln!(
+                out,
+                "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\" stroke=\"#ddd\"/><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{value}</text>",
+                WIDTH - 30.0,
+                LEFT - 6.0,
+                at + 4.0
+            );
         }
         let path: Vec<String> = points.iter().map(|p| format!("{:.1},{:.1}", x(p.0), y(p.1))).collect();
-        _ = writeln!(out, "<polyline points=\"{}\" fill=\"none\" stroke=\"#1f6feb\" stroke-width=\"2\"/>", path.join(" "));
+        _ = writeln!(
+            out,
+            "<polyline points=\"{}\" fill=\"none\" stroke=\"#1f6feb\" stroke-width=\"2\"/>",
+            path.join(" ")
+        );
         for (of, most, text) in &points {
-            _ = writeln!(out, "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#1f6feb\"><title>{}</title></circle>", x(*of), y(*most), name(text));
+            _ = writeln!(
+                out,
+                "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#1f6feb\"><title>{}</title></circle>",
+                x(*of),
+                y(*most),
+                name(text)
+            );
         }
-        _ = writeln!(out, "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>", WIDTH / 2.0, HEIGHT - 10.0, name(&self.other));
+        _ = writeln!(
+            out,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            WIDTH / 2.0,
+            HEIGHT - 10.0,
+            name(&self.other)
+        );
         _ = writeln!(out, "<text x=\"16\" y=\"20\">most {}</text>\n</svg>", name(&self.maximize));
         out
     }

@@ -24,7 +24,7 @@ pub use error::SizingError;
 pub use extremes::{End, Ends};
 pub use fit::{Fit, Fitted, Step, memory};
 pub use frontier::Frontier;
-pub use plan::{Planned, Plan};
+pub use plan::{Plan, Planned};
 pub use profile::Profile;
 pub use program::sizing;
 pub use values::{Sized, ValueBounds};
@@ -34,7 +34,7 @@ use extremes::Known;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::InputSizes;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::{Expr, Pool, Symbol};
 use std::sync::Arc;
 
 /// Runs a program, or a model, at sizes of its inputs: whether it takes them.
@@ -126,6 +126,16 @@ impl<'p> Sizing<'p> {
         let Parts { mut env, open, inputs, dims, values, memory, reasons, replay } = parts;
         let known = Known::new(&mut env, &inputs)?;
         Ok(Sizing { env, open, inputs, dims, values, memory, reasons, replay, known })
+    }
+
+    /// The expressions.
+    pub fn pool(&self) -> &Pool {
+        &self.env.pool
+    }
+
+    /// The bytes of buffers, in the order of a plan's.
+    pub fn buffer_bytes(&self) -> Vec<Expr> {
+        self.memory.buffers.iter().map(|buffer| buffer.bytes).collect()
     }
 
     /// An expression in the sizes of inputs: `2*x.shape[0]`.

@@ -42,11 +42,6 @@ pub struct Plan {
 }
 
 impl Sizing<'_> {
-    /// The symbolic bytes of buffers, in the order of a plan's.
-    pub fn buffer_bytes(&self) -> Vec<sizewise_expr::Expr> {
-        self.memory.buffers.iter().map(|buffer| buffer.bytes).collect()
-    }
-
     /// A memory plan. Every buffer begins at a multiple of `alignment`.
     ///
     /// # Errors
@@ -68,7 +63,8 @@ impl Sizing<'_> {
                 continue;
             };
             let bytes = most.to_i64().and_then(|bytes| u64::try_from(bytes.max(0)).ok());
-            let bytes = bytes.filter(|&bytes| bytes < MAX_BYTES).map(|bytes| bytes.next_multiple_of(alignment));
+            let bytes =
+                bytes.filter(|&bytes| bytes < MAX_BYTES).map(|bytes| bytes.next_multiple_of(alignment));
             let Some(bytes) = bytes else {
                 return Err(SizingError::Unanswered(format!("`{}` may have {most} bytes", buffer.value)));
             };
@@ -82,8 +78,14 @@ impl Sizing<'_> {
         if let Some(value) = open.first() {
             return Err(SizingError::Unanswered(named::no_bound(&format!("the bytes of {value}"), &[])));
         }
-        if blocks.iter().try_fold(0_u64, |sum, block| sum.checked_add(block.bytes)).is_none_or(|sum| sum > MAX_BYTES) {
-            return Err(SizingError::Unanswered("the buffers take more bytes than any memory has".to_owned()));
+        if blocks
+            .iter()
+            .try_fold(0_u64, |sum, block| sum.checked_add(block.bytes))
+            .is_none_or(|sum| sum > MAX_BYTES)
+        {
+            return Err(SizingError::Unanswered(
+                "the buffers take more bytes than any memory has".to_owned(),
+            ));
         }
         let (found, simple) = (arena(&blocks), greedy(&blocks));
         // What is given out is checked.
@@ -91,9 +93,14 @@ impl Sizing<'_> {
         if overlaps(&blocks, &found.offsets).is_some() {
             return Err(SizingError::Unanswered("no plan was found".to_owned()));
         }
-        let planned = buffers.into_iter().zip(&blocks).zip(&found.offsets).map(|((buffer, block), &offset)| {
-            Planned { value: buffer.value, offset, bytes: block.bytes, from: block.from, to: block.to }
-        });
+        let planned =
+            buffers.into_iter().zip(&blocks).zip(&found.offsets).map(|((buffer, block), &offset)| Planned {
+                value: buffer.value,
+                offset,
+                bytes: block.bytes,
+                from: block.from,
+                to: block.to,
+            });
         let mut reasons = self.reasons.clone();
         reasons.extend(self.memory.reasons.iter().filter(|reason| !self.reasons.contains(reason)).cloned());
         Ok(Plan {

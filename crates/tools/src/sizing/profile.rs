@@ -79,7 +79,9 @@ impl Sizing<'_> {
         let (pool, facts) = self.env.facts();
         let found = bounds_from(pool, facts, total, &starts, &Budget::default());
         let at = if is_least { found.min_at } else { found.max_at };
-        at.ok_or_else(|| SizingError::Unanswered("the least and the greatest shapes were not found".to_owned()))
+        at.ok_or_else(|| {
+            SizingError::Unanswered("the least and the greatest shapes were not found".to_owned())
+        })
     }
 
     /// Why allowed inputs may lie outside of two corners.

@@ -8,7 +8,7 @@ use sizewise_check::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use sizewise_check::spec::{Assumptions, Contract, Spec, bind};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
-use sizewise_ir::{Node, Program, ValueId};
+use sizewise_ir::{Node, Program, TargetKind, ValueId};
 use sizewise_kernels::{Operators, Tensor, Value};
 use std::sync::Arc;
 
@@ -133,6 +133,9 @@ fn sized(
     results: Vec<(usize, ValueId, Value)>,
 ) -> (Vec<Sized>, FxHashMap<Key, Arc<Tensor>>) {
     let (mut values, mut found) = (Vec::new(), FxHashMap::default());
+    let is_control =
+        |node: &Node| matches!(node.target.kind(), TargetKind::HigherOrder(_)) && !node.target.is_wrapper();
+    let has_control = run.steps.iter().any(|step| is_control(step.reached()));
     for (origin, id, value) in results {
         let (Value::Tensor(tensor), Some(step)) = (value, run.steps.get(origin)) else { continue };
         let node = step.reached();
@@ -143,13 +146,19 @@ fn sized(
             (true, 0) => step.node(),
             (true, at) => format!("{}[{at}]", step.node()),
         };
-        values.push(Sized::new(&name, tensor.dtype.name(), tensor.dtype.item_size().into(), &tensor.sizes));
+        let value = Sized::new(&name, tensor.dtype.name(), tensor.dtype.item_size().into(), &tensor.sizes);
+        values.push(Sized { is_conditional: has_control && step.is_nested(), ..value });
     }
     (values, found)
 }
 
 /// A buffer, of as many bytes as the operator's result has.
-fn buffer(value: &Arc<str>, lived: &Lived, found: &FxHashMap<Key, Arc<Tensor>>, env: &mut ShapeEnv) -> Buffer {
+fn buffer(
+    value: &Arc<str>,
+    lived: &Lived,
+    found: &FxHashMap<Key, Arc<Tensor>>,
+    env: &mut ShapeEnv,
+) -> Buffer {
     let bytes = match found.get(&(std::ptr::from_ref(lived.node), lived.value)) {
         Some(tensor) => {
             let item = env.pool.int(i64::from(tensor.dtype.item_size()));

@@ -12,9 +12,9 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 /// The most assignments at which a program is run, to see that it takes them; fewer of large programs.
-const MAX_REPLAYED: usize = 256;
+const MAX_REPLAYED: usize = 1_024;
 /// The most nodes that these runs visit.
-const MAX_VISITED: usize = 400_000;
+const MAX_VISITED: usize = 1_000_000;
 
 /// A value with its sizes.
 #[derive(Clone, Debug)]
@@ -27,12 +27,20 @@ pub struct Sized {
     pub item: i64,
     /// Its sizes.
     pub sizes: Vec<Expr>,
+    /// Whether inputs decide if it is made: it is a value of a branch, or of a loop.
+    pub is_conditional: bool,
 }
 
 impl Sized {
     /// A value of this name.
     pub fn new(name: &str, dtype: &str, item: i64, sizes: &[Expr]) -> Sized {
-        Sized { name: name.to_owned(), dtype: dtype.to_owned(), item, sizes: sizes.to_vec() }
+        Sized {
+            name: name.to_owned(),
+            dtype: dtype.to_owned(),
+            item,
+            sizes: sizes.to_vec(),
+            is_conditional: false,
+        }
     }
 }
 
@@ -88,10 +96,20 @@ impl Sizing<'_> {
         let mut dims: Vec<Rc<Ends>> = value.sizes.iter().map(|&size| self.ends(size)).collect();
         let mut all = self.ends(elements);
         let mut reasons = self.reasons.clone();
-        dims.iter_mut().chain([&mut all]).for_each(|ends| self.replayed(ends, most, &mut reasons));
+        for ends in dims.iter_mut().chain([&mut all]) {
+            if value.is_conditional {
+                let ends = Rc::make_mut(ends);
+                ends.min.at = None;
+                ends.max.at = None;
+            } else {
+                self.replayed(ends, most, &mut reasons);
+            }
+        }
         let is_open = value.sizes.iter().any(|&size| self.is_open(size));
         let settled = |ends: &Rc<Ends>| ends.min.is_settled && ends.max.is_settled;
-        if is_open {
+        if value.is_conditional {
+            reasons.push("not every input makes it".to_owned());
+        } else if is_open {
             reasons.push("data decide a size".to_owned());
         } else if reasons.is_empty() && !dims.iter().chain([&all]).all(settled) {
             reasons.push("whether a bound is attained was not decided".to_owned());
@@ -112,7 +130,9 @@ impl Sizing<'_> {
                 if refused {
                     let reason = match end.at {
                         Some(at) if at >= most => "not every input that attains a bound was run",
-                        _ => "the program refuses an input that the spec allows, and that would attain a bound",
+                        _ => {
+                            "the program refuses an input that the spec allows, and that would attain a bound"
+                        }
                     };
                     if !reasons.iter().any(|known| known == reason) {
                         reasons.push(reason.to_owned());
