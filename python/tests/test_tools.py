@@ -86,6 +86,10 @@ def bounded() -> Any:
     return export(Twice(), (randn(4, 8),), dynamic_shapes={"x": {0: batch, 1: width}})
 
 
+def unbounded() -> Any:
+    return export(Twice(), (randn(4, 8),), dynamic_shapes={"x": {0: Dim("batch", min=2)}})
+
+
 class Twice(torch.nn.Module):
     def forward(self, x: Any) -> Any:
         return torch.cat([x, x.relu()], dim=1).exp()
@@ -100,7 +104,8 @@ def test_bounds_are_attained_and_sizes_are_sympy() -> None:
     assert found["exp"].exact and found["exp"].reasons == [] and found["exp"].needs == []
     assert all(isinstance(size, sympy.Expr) for size in found["exp"].sizes)
     assert [(a.value, b.value) for a, b in found["cat"].dims] == [(2, 16), (2, 128)]
-    narrow = sizewise.bounds(bounded(), {"x": {0: Dim("batch", min=2, max=4), 1: Dim("width", min=1, max=64)}}, values=["cat"])
+    spec = {"x": {0: Dim("batch", min=2, max=4), 1: Dim("width", min=1, max=64)}}
+    narrow = sizewise.bounds(bounded(), spec, values=["cat"])
     assert narrow["cat"].dims[0][1].value == 4 and narrow.to_dict()["values"][0]["dtype"] == "float32"
 
 
@@ -129,7 +134,7 @@ def test_plans_fits_and_profiles() -> None:
         (lambda: sizewise.fit(bounded(), memory=1000, maximize="x.0"), sizewise.SpecError, "depends on x.1, too"),
         (lambda: sizewise.plan(bounded(), align=3), sizewise.SpecError, "a power of two"),
         (lambda: sizewise.profile(bounded(), buckets=0), sizewise.SpecError, "buckets are from 1"),
-        (lambda: sizewise.plan(exported(linear, None, None)), sizewise.Unsupported, "give x.0 a max"),
+        (lambda: sizewise.plan(unbounded()), sizewise.Unsupported, "give x.0 a max"),
     ],
 )
 def test_questions_about_sizes_that_have_no_answer(ask: Any, error: type[Exception], said: str) -> None:

@@ -1,84 +1,134 @@
-"""Bounds beside recorded runs: no bound is below (above) a recorded size, and each that is said to be attained is, in `eval`."""
-import argparse, collections, json, pathlib, subprocess, sys, zipfile
-p = argparse.ArgumentParser(); p.add_argument("bin"); p.add_argument("corpus"); p.add_argument("--limit", type=int); p.add_argument("--show", type=int, default=10); p.add_argument("--only")
-a = p.parse_args()
-def outputs(path):
-    with zipfile.ZipFile(path) as z:
-        name = next(n for n in z.namelist() if n.endswith("models/model.json"))
-        m = json.loads(z.read(name))
-    g = m["graph_module"]
-    names = []
-    for spec, out in zip(g["signature"]["output_specs"], g["graph"]["outputs"]):
-        if "user_output" in spec:
-            names.append(out.get("as_tensor", {}).get("name") if isinstance(out, dict) else None)
-    return names
-count = collections.Counter(); shown = 0
-def show(*words):
-    global shown
-    shown += 1
-    if shown <= a.show: print(*words)
-slow = []
+#!/usr/bin/env python3
+"""The bounds of programs beside their recorded runs, and beside `eval` at the inputs that are said to attain them.
+
+    python scripts/sizes/score_bounds.py target/release/sizewise FOLDER
+
+FOLDER has folders with `program.pt2` and `truth.json`, whose `runs` say which shapes a program accepted and what came out.
+No recorded size lies outside its bounds, and each bound of an output with inputs beside it is what `eval` gives for them.
+"""
+
+import argparse
+import collections
+import json
+import math
+import pathlib
+import subprocess
 import time
-for truth in sorted(pathlib.Path(a.corpus).glob("*/*/truth.json"))[: a.limit]:
-    if a.only and a.only not in str(truth): continue
-    pt2 = truth.with_name("program.pt2")
-    if not pt2.exists(): continue
-    began = time.time()
-    try:
-        r = subprocess.run([a.bin, "bounds-of", str(pt2), "--format", "json"], capture_output=True, text=True, timeout=120)
-    except subprocess.TimeoutExpired:
-        count["timeout"] += 1; show(pt2, "timeout"); continue
-    took = time.time() - began; slow.append((took, str(pt2)))
-    count["programs"] += 1
-    if r.returncode:
-        count[f"status {r.returncode}"] += 1; show(pt2, r.returncode, r.stderr.strip()[:200]); continue
-    values = {v["value"]: v for v in map(json.loads, r.stdout.splitlines())}
-    for v in values.values():
-        count["values"] += 1
-        count["exact"] += v["exact"]
-        if not v["exact"]:
-            for why in v["reasons"]: count["why: " + why.split("`")[0][:60]] += 1
-        count["exact or data decide"] += v["exact"] or any("data" in r for r in v["reasons"])
-    t = json.loads(truth.read_text())
-    names = outputs(pt2)
-    for run in t.get("runs") or []:
-        if not run.get("accepted") or run.get("exported") != "ok" or not run.get("output_shapes"): continue
-        for name, shape in zip(names, run["output_shapes"]):
-            v = values.get(name)
-            if v is None or not isinstance(shape, list) or len(v["dims"]) != len(shape): continue
-            count["recorded outputs"] += 1
-            n = 1
-            for s in shape: n *= s
-            for d, s in list(zip(v["dims"], shape)) + [(v["elements"], n)]:
-                if (d["max"] is not None and s > d["max"]) or (d["min"] is not None and s < d["min"]):
-                    count["WRONG"] += 1; show("WRONG", pt2, name, shape, d, run["shapes"])
-    asks = []
-    for i, name in enumerate(names):
-        v = values.get(name)
-        if v is None: continue
-        for k, d in list(enumerate(v["dims"])) + [(None, v["elements"])]:
-            for end in ("min", "max"):
-                if d.get(end) is None: continue
-                if d["min"] == d["max"] and end + "_at" not in d: continue
-                count["ends"] += 1
-                at = d.get(end + "_at")
-                if at is None:
-                    count["ends not attained"] += 1
-                    if v["exact"]: count["EXACT WITHOUT AT"] += 1; show("EXACT", pt2, name, d)
+import zipfile
+
+
+def outputs(path):
+    """The names of the values that a program gives its user."""
+    with zipfile.ZipFile(path) as archive:
+        name = next(name for name in archive.namelist() if name.endswith("models/model.json"))
+        module = json.loads(archive.read(name))["graph_module"]
+    specs = zip(module["signature"]["output_specs"], module["graph"]["outputs"])
+    return [output.get("as_tensor", {}).get("name") for spec, output in specs if "user_output" in spec]
+
+
+def sides(value):
+    """The sizes of a value and the number of its elements, each with its dimension."""
+    return [*enumerate(value["dims"]), (None, value["elements"])]
+
+
+def measured(shape, dim):
+    return math.prod(shape) if dim is None else shape[dim]
+
+
+class Score:
+    def __init__(self, options):
+        self.options = options
+        self.counts = collections.Counter()
+        self.times = []
+        self.shown = 0
+
+    def show(self, *words):
+        self.shown += 1
+        if self.shown <= self.options.show:
+            print(*words)
+
+    def run(self, *words, **more):
+        return subprocess.run([self.options.binary, *words], capture_output=True, text=True, timeout=300, **more)
+
+    def program(self, truth):
+        path = truth.with_name("program.pt2")
+        if not path.exists():
+            return
+        began = time.time()
+        answer = self.run("bounds-of", str(path), "--format", "json")
+        self.times.append((time.time() - began, str(path)))
+        self.counts["programs"] += 1
+        if answer.returncode:
+            self.counts[f"status {answer.returncode}"] += 1
+            self.show(path, answer.stderr.strip()[:200])
+            return
+        values = {value["value"]: value for value in map(json.loads, answer.stdout.splitlines())}
+        for value in values.values():
+            self.counts["values"] += 1
+            self.counts["exact"] += value["exact"]
+            self.counts["sizes that data decide"] += "data decide a size" in value["reasons"]
+            for reason in value["reasons"]:
+                self.counts["because " + reason.split("`")[0]] += 1
+        names = outputs(path)
+        self.recorded(path, names, values, json.loads(truth.read_text()).get("runs") or [])
+        self.attained(path, names, values)
+
+    def recorded(self, path, names, values, runs):
+        for run in runs:
+            if not run.get("accepted") or run.get("exported") != "ok":
+                continue
+            for name, shape in zip(names, run.get("output_shapes") or []):
+                value = values.get(name)
+                if value is None or not isinstance(shape, list) or len(value["dims"]) != len(shape):
                     continue
-                q = {"shapes": {n: s for n, s in at.items() if isinstance(s, list)}, "scalars": {n: s for n, s in at.items() if not isinstance(s, list)}}
-                asks.append((q, i, k, d[end]))
-    if asks:
-        r = subprocess.run([a.bin, "eval", str(pt2)], input="\n".join(json.dumps(q) for q, *_ in asks) + "\n", capture_output=True, text=True)
-        for (q, i, k, want), line in zip(asks, r.stdout.splitlines()):
-            ans = json.loads(line)
-            got = (ans.get("outputs") or [None] * (i + 1))[i] if not ans.get("error") else None
-            got = got.get("shape") if isinstance(got, dict) else got
-            if got is None or any(not isinstance(s, int) for s in got):
-                count["eval refuses"] += 1; show("EVAL", pt2, q, line[:200]); continue
-            n = 1
-            for s in got: n *= s
-            if (n if k is None else got[k]) == want: count["attained"] += 1
-            else: count["MISSED"] += 1; show("MISSED", pt2, q, got, k, want)
-for k, v in sorted(count.items()): print(f"{k}: {v}")
-slow.sort(reverse=True); print("slowest", slow[:5])
+                self.counts["recorded outputs"] += 1
+                for dim, ends in sides(value):
+                    size = measured(shape, dim)
+                    is_below = ends["min"] is not None and size < ends["min"]
+                    if is_below or (ends["max"] is not None and size > ends["max"]):
+                        self.counts["OUTSIDE"] += 1
+                        self.show("OUTSIDE", path, name, shape, ends, run["shapes"])
+
+    def attained(self, path, names, values):
+        asked = []
+        for place, name in enumerate(names):
+            for dim, ends in sides(values[name]) if name in values else []:
+                for end in ("min", "max"):
+                    at = ends.get(f"{end}_at")
+                    if at is not None:
+                        shapes = {name: size for name, size in at.items() if isinstance(size, list)}
+                        scalars = {name: size for name, size in at.items() if not isinstance(size, list)}
+                        asked.append(({"shapes": shapes, "scalars": scalars}, place, dim, ends[end]))
+        lines = "".join(json.dumps(request) + "\n" for request, *_ in asked)
+        answers = self.run("eval", str(path), input=lines).stdout.splitlines() if asked else []
+        for (request, place, dim, size), line in zip(asked, answers):
+            shape = (json.loads(line).get("outputs") or [None] * (place + 1))[place]
+            needed = None if shape is None else shape if dim is None else [shape[dim]]
+            if needed is None or not all(isinstance(size, int) for size in needed):
+                self.counts["not answered by eval"] += 1
+                self.show("NO ANSWER", path, request, line[:200])
+            elif measured(shape, dim) == size:
+                self.counts["attained"] += 1
+            else:
+                self.counts["MISSED"] += 1
+                self.show("MISSED", path, request, shape, dim, size)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("folder")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--show", type=int, default=10)
+    options = parser.parse_args()
+    score = Score(options)
+    for truth in sorted(pathlib.Path(options.folder).rglob("truth.json"))[: options.limit]:
+        score.program(truth)
+    for name, count in sorted(score.counts.items()):
+        print(f"{name}: {count}")
+    for seconds, path in sorted(score.times, reverse=True)[:5]:
+        print(f"{seconds:.2f} s {path}")
+
+
+if __name__ == "__main__":
+    main()

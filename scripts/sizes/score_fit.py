@@ -21,7 +21,8 @@ def run(*words):
 
 def bytes_at(binary, path, at):
     """Peak, inputs and state at sizes of inputs."""
-    varying = [f"--at={name}={','.join(map(str, sizes))}" for name, sizes in at.items() if isinstance(sizes, list) and sizes]
+    tensors = {name: sizes for name, sizes in at.items() if isinstance(sizes, list) and sizes}
+    varying = [f"--at={name}={','.join(map(str, sizes))}" for name, sizes in tensors.items()]
     answer = run(binary, "cost", path, "--format", "json")
     cost = json.loads(answer.stdout)
     names = {source["source"].split(".shape")[0] for source in cost["symbols"].values()}
@@ -71,7 +72,8 @@ def main():
             name, dim = re.fullmatch(r"(.*)\.shape\[(\d+)\]", source).groups()
             if source != maximize:
                 given.append(f"--given={source}={at[name][int(dim)]}")
-        answer = run(options.binary, "fit", path, "--memory", str(memory), "--maximize", maximize, "--format", "json", *given)
+        words = ["--memory", str(memory), "--maximize", maximize, "--format", "json", *given]
+        answer = run(options.binary, "fit", path, *words)
         if answer.returncode:
             counts[f"status {answer.returncode}"] += 1
             print(path, memory, maximize, given, answer.stderr.strip()[:160])

@@ -1,47 +1,95 @@
-"""Plans over a corpus: the arena beside the lower bound and beside the greedy."""
-import argparse, collections, json, pathlib, subprocess, time, statistics, zipfile
-p = argparse.ArgumentParser(); p.add_argument("bin"); p.add_argument("corpus"); p.add_argument("--align", default="16"); p.add_argument("--bound", type=int, help="give every dynamic dimension this max, where the program's own spec can be shown"); p.add_argument("--limit", type=int); p.add_argument("--show", type=int, default=10)
-a = p.parse_args()
-ratios, greedy, count, slow = [], [], collections.Counter(), []
-def bounded(x):
-    if isinstance(x, dict):
-        x = {k: bounded(v) for k, v in x.items()}
-        if ("dim" in x or "min" in x or "hint" in x) and x.get("max") is None: x["max"] = max(a.bound, 2 * (x.get("min") or 0))
-        return x
-    if isinstance(x, list): return [bounded(v) for v in x]
-    return x
-for pt2 in sorted(pathlib.Path(a.corpus).glob("*/*/program.pt2"))[: a.limit]:
-    extra = []
-    if a.bound:
-        r = subprocess.run([a.bin, "spec", "init", str(pt2), "--as", "json"], capture_output=True, text=True)
-        if r.returncode: count["no spec"] += 1; continue
-        pathlib.Path("/tmp/bounds-spec.json").write_text(json.dumps(bounded(json.loads(r.stdout)))); extra = ["--spec", "/tmp/bounds-spec.json"]
-    began = time.time()
-    try: r = subprocess.run([a.bin, "plan", str(pt2), "--format", "json", "--align", a.align, *extra], capture_output=True, text=True, timeout=120)
-    except subprocess.TimeoutExpired: count["timeout"] += 1; print("timeout", pt2); continue
-    slow.append((time.time() - began, str(pt2)))
-    if r.returncode:
-        why = r.stderr.strip().split(": ", 2)[-1]
-        why = "no bound" if "give" in why else "open" if "was found" in why else why[:80]
-        count[f"{r.returncode} {why}"] += 1
-        if why == "open" or r.returncode != 4:
-            count["shown"] += 1
-            if count["shown"] < a.show: print(pt2, r.stderr.strip()[:200])
-        continue
-    plan = json.loads(r.stdout)
-    count["planned"] += 1; count["exact"] += plan["exact"]
-    if plan["lower_bound"]:
-        ratios.append((plan["arena_bytes"] / plan["lower_bound"], str(pt2), len(plan["buffers"])))
-        greedy.append(plan["greedy_bytes"] / plan["lower_bound"])
-        count["above greedy"] += plan["arena_bytes"] > plan["greedy_bytes"]
-    bs = [b for b in plan["buffers"] if b["bytes"]]
-    if len(bs) < 1500:
-        for i, x in enumerate(bs):
-            for y in bs[:i]:
-                if x["from"] <= y["to"] and y["from"] <= x["to"] and x["offset"] < y["offset"] + y["bytes"] and y["offset"] < x["offset"] + x["bytes"]: count["OVERLAP"] += 1
-print(dict(count))
-r = sorted(x[0] for x in ratios); g = sorted(greedy)
-q = lambda l, p: l[min(len(l) - 1, int(p * len(l)))] if l else None
-print("ratio median", q(r, .5), "p95", q(r, .95), "max", q(r, 1), "mean", statistics.mean(r) if r else None, "n", len(r))
-print("greedy median", q(g, .5), "p95", q(g, .95), "max", q(g, 1))
-print("worst", sorted(ratios, reverse=True)[:8]); print("slowest", sorted(slow, reverse=True)[:5])
+#!/usr/bin/env python3
+"""The memory plans of programs: how much larger arenas are than what is in use together, and whether buffers overlap.
+
+    python scripts/sizes/score_plans.py target/release/sizewise FOLDER [--bound 256]
+
+With `--bound` every dimension without a greatest size gets this one, so that there is a plan.
+"""
+
+import argparse
+import collections
+import json
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
+
+
+def bounded(spec, most):
+    """A spec in which all dimensions have a greatest size."""
+    if isinstance(spec, list):
+        return [bounded(item, most) for item in spec]
+    if not isinstance(spec, dict):
+        return spec
+    spec = {key: bounded(value, most) for key, value in spec.items()}
+    if {"dim", "min", "hint"} & spec.keys() and spec.get("max") is None:
+        spec["max"] = max(most, 2 * (spec.get("min") or 0))
+    return spec
+
+
+def overlaps(buffers):
+    """How many pairs of buffers are in use together and overlap."""
+    buffers = sorted((b for b in buffers if b["bytes"]), key=lambda b: b["offset"])
+    count = 0
+    for place, a in enumerate(buffers):
+        for b in buffers[place + 1 :]:
+            if b["offset"] >= a["offset"] + a["bytes"]:
+                break
+            count += a["from"] <= b["to"] and b["from"] <= a["to"]
+    return count
+
+
+def quantile(values, share):
+    values = sorted(values)
+    return values[min(len(values) - 1, int(share * len(values)))]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("binary")
+    parser.add_argument("folder")
+    parser.add_argument("--align", default="16")
+    parser.add_argument("--bound", type=int)
+    options = parser.parse_args()
+    counts, ratios, simple, times = collections.Counter(), [], [], []
+
+    def run(*words):
+        return subprocess.run([options.binary, *words], capture_output=True, text=True, timeout=300)
+
+    for path in sorted(map(str, pathlib.Path(options.folder).rglob("*.pt2"))):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as spec:
+            words = ["plan", path, "--format", "json", "--align", options.align]
+            if options.bound:
+                own = run("spec", "init", path, "--as", "json")
+                if own.returncode:
+                    counts["without a spec"] += 1
+                    continue
+                json.dump(bounded(json.loads(own.stdout), options.bound), spec)
+                spec.flush()
+                words += ["--spec", spec.name]
+            began = time.time()
+            answer = run(*words)
+        times.append((time.time() - began, path))
+        if answer.returncode:
+            counts["no bound" if "give" in answer.stderr else f"status {answer.returncode}"] += 1
+            continue
+        plan = json.loads(answer.stdout)
+        counts["planned"] += 1
+        counts["exact"] += plan["exact"]
+        counts["OVERLAPS"] += overlaps(plan["buffers"])
+        counts["LARGER THAN GREEDY"] += plan["arena_bytes"] > plan["greedy_bytes"]
+        if plan["lower_bound"]:
+            ratios.append(plan["arena_bytes"] / plan["lower_bound"])
+            simple.append(plan["greedy_bytes"] / plan["lower_bound"])
+    for name, count in sorted(counts.items()):
+        print(f"{name}: {count}")
+    for name, values in (("arena", ratios), ("greedy", simple)):
+        figures = f"median {quantile(values, 0.5):.3f}, p95 {quantile(values, 0.95):.3f}, most {max(values):.3f}"
+        print(f"{name} over what is in use together: {figures}, mean {statistics.mean(values):.4f} of {len(values)}")
+    for seconds, path in sorted(times, reverse=True)[:3]:
+        print(f"{seconds:.2f} s {path}")
+
+
+if __name__ == "__main__":
+    main()

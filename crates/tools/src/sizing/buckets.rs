@@ -195,6 +195,22 @@ impl Sizing<'_> {
         below: Option<&Int>,
         is_least: bool,
     ) -> Result<Option<Int>, SizingError> {
+        let key = (dim, least.or(below).cloned().unwrap_or_default(), is_least);
+        if let Some(known) = self.neighbours.get(&key) {
+            return Ok(known.clone());
+        }
+        let found = self.find_within(dim, least, below, is_least)?;
+        self.neighbours.insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn find_within(
+        &mut self,
+        dim: Expr,
+        least: Option<&Int>,
+        below: Option<&Int>,
+        is_least: bool,
+    ) -> Result<Option<Int>, SizingError> {
         let mut env = self.env.clone();
         let low = least.map(|least| {
             let least = env.pool.int(least.clone());

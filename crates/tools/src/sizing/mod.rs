@@ -34,7 +34,7 @@ use extremes::Known;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::InputSizes;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Pool, Symbol};
+use sizewise_expr::{Expr, Int, Pool, Symbol};
 use std::sync::Arc;
 
 /// Runs a program, or a model, at sizes of its inputs: whether it takes them.
@@ -84,6 +84,8 @@ pub struct Sizing<'p> {
     pub(crate) reasons: Vec<String>,
     pub(crate) replay: Replay<'p>,
     known: Known,
+    /// Allowed sizes next to others: of a dimension the least one from a size on, or the greatest one below it.
+    neighbours: FxHashMap<(Expr, Int, bool), Option<Int>>,
 }
 
 /// What a [`Sizing`] is made of.
@@ -125,7 +127,8 @@ impl<'p> Sizing<'p> {
     pub fn new(parts: Parts<'p>) -> Result<Sizing<'p>, SizingError> {
         let Parts { mut env, open, inputs, dims, values, memory, reasons, replay } = parts;
         let known = Known::new(&mut env, &inputs)?;
-        Ok(Sizing { env, open, inputs, dims, values, memory, reasons, replay, known })
+        let neighbours = FxHashMap::default();
+        Ok(Sizing { env, open, inputs, dims, values, memory, reasons, replay, known, neighbours })
     }
 
     /// The expressions.
