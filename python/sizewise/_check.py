@@ -12,6 +12,7 @@ from sizewise import _native
 from sizewise._arguments import check_budget
 from sizewise._errors import SpecError, Unsupported
 from sizewise._read import Ops, operators, read
+from sizewise._remote import is_url, read_bytes
 from sizewise._report import Report
 from sizewise._resized import say_what_runs
 from sizewise._spec import to_json, to_objects
@@ -30,7 +31,8 @@ def check(
     Parameters
     ----------
     program : ExportedProgram, onnx.ModelProto, path, bytes
-        A program. A live one is walked; its weights are not touched and nothing is written.
+        A program. A live one is walked; its weights are not touched and nothing is written. Paths such as
+        ``s3://bucket/model.pt2`` are read with fsspec.
     dynamic_shapes : object, optional
         What ``torch.export.export`` takes, `Dim` objects included; or a file with a spec. By default the program is
         checked under its own contract: its ranges and guards.
@@ -92,6 +94,8 @@ def spec_text(dynamic_shapes: Any) -> str | None:
         return None
     if isinstance(dynamic_shapes, (str, os.PathLike)):
         try:
+            if is_url(dynamic_shapes):
+                return read_bytes(str(dynamic_shapes)).decode("utf-8")
             with open(dynamic_shapes, encoding="utf-8") as file:
                 return file.read()
         except OSError as error:

@@ -6,12 +6,12 @@ import json
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from sizewise._arguments import check_count
 from sizewise._check import check
 from sizewise._errors import SizewiseError, SpecError
+from sizewise._remote import files_within, is_file, is_url
 from sizewise._report import Report
 
 #: The programs and models that folders are looked through for.
@@ -29,6 +29,7 @@ def check_many(paths: Any, jobs: int | None = None, *, progress: bool = False) -
     paths : iterable, path or bytes
         Programs, as `check` takes them, and folders of them; a path or bytes is one. A program that was found in a folder is
         checked under the spec beside it (``model.spec.json``, ``model.spec.py``), others under their own contracts.
+        Paths such as ``s3://bucket/models`` are read with fsspec.
     jobs : int, optional
         Threads; by default as many as there are processors.
     progress : bool
@@ -70,7 +71,9 @@ def _check_many(paths: Iterable[Any], jobs: int, progress: bool) -> Iterator[Rep
 def found(paths: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
     """The programs that paths stand for, and whether each was found in a folder."""
     for path in paths:
-        if isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
+        if is_url(path):
+            yield from _found_remote(path)
+        elif isinstance(path, (str, os.PathLike)) and os.path.isdir(path):
             for folder, folders, files in os.walk(os.fspath(path)):
                 folders[:] = sorted(name for name in folders if not name.startswith("."))
                 for name in sorted(files):
@@ -78,6 +81,20 @@ def found(paths: Iterable[Any]) -> Iterator[tuple[Any, bool]]:
                         yield os.path.join(folder, name), True
         else:
             yield path, False
+
+
+def _found_remote(url: str) -> Iterator[tuple[Any, bool]]:
+    try:
+        files = files_within(url)
+    except SizewiseError:
+        # The check of it says what is wrong.
+        files = None
+    if files is None:
+        yield url, False
+        return
+    for file in files:
+        if file.lower().endswith(_ENDINGS):
+            yield file, True
 
 
 def spec_beside(program: str | os.PathLike[str]) -> str | None:
@@ -88,8 +105,9 @@ def spec_beside(program: str | os.PathLike[str]) -> str | None:
     SpecError
         If there are both.
     """
-    specs = [Path(program).with_suffix(ending) for ending in (".spec.json", ".spec.py")]
-    known = [str(spec) for spec in specs if spec.is_file()]
+    stem = os.path.splitext(os.fspath(program))[0]
+    specs = [stem + ending for ending in (".spec.json", ".spec.py")]
+    known = [spec for spec in specs if (is_file(spec) if is_url(spec) else os.path.isfile(spec))]
     if len(known) > 1:
         raise SpecError(f"{os.fspath(program)}: it has two specs, {known[0]} and {known[1]}; keep one")
     return known[0] if known else None

@@ -9,6 +9,7 @@ from typing import Any, Union
 from sizewise import _native
 from sizewise._errors import SpecError, Unsupported
 from sizewise._patching import TRIED, warn_untried
+from sizewise._remote import is_url, read_bytes
 
 #: Declarations of operators: files, or texts by their names.
 Ops = Union[str, "os.PathLike[str]", Sequence[Union[str, "os.PathLike[str]"]], Mapping[str, str], None]
@@ -23,6 +24,8 @@ def read(program: Any) -> _native.Program:
         return program
     if isinstance(program, (bytes, bytearray, memoryview)):
         return _native.Program("program", bytes(program))
+    if is_url(program):
+        return _native.Program(program, read_bytes(program))
     if isinstance(program, (str, os.PathLike)):
         return _native.Program.from_file(program)
     # What torch.onnx.export returns has the message, and the exported program that it was made of.

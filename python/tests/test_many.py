@@ -88,3 +88,30 @@ def test_a_cluster_needs_ray() -> None:
 
     with pytest.raises(sizewise.Unsupported, match="pip install ray"):
         on_ray([])
+
+
+def test_programs_are_read_where_fsspec_finds_them(folder: Path) -> None:
+    fsspec = pytest.importorskip("fsspec")
+    memory = fsspec.filesystem("memory")
+    memory.put(str(folder), "/bucket/models", recursive=True)
+    reports = list(sizewise.check_many(["memory://bucket/models", "memory://bucket/models/a.pt2", "memory://bucket/none"]))
+    read = [(report.to_dict()["program"]["path"], report.verdict) for report in reports]
+    models = "memory:///bucket/models"
+    assert read == [
+        (f"{models}/a.pt2", "violated"),
+        (f"{models}/none.pt2", "invalid"),
+        (f"{models}/deep/b.pt2", "ok"),
+        ("memory://bucket/models/a.pt2", "ok"),
+        ("memory://bucket/none", "invalid"),
+    ]
+    assert sizewise.check("memory://bucket/models/a.pt2", "memory://bucket/models/a.spec.json").verdict == "violated"
+
+
+def test_urls_that_nothing_reads_say_what_is_missing() -> None:
+    pytest.importorskip("fsspec")
+    for url, message in [
+        ("nowhere://models/a.pt2", "nowhere"),
+        ("memory://missing/a.pt2", "memory://missing/a.pt2"),
+    ]:
+        with pytest.raises(sizewise.ProgramError, match=message):
+            sizewise.check(url)

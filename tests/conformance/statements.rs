@@ -437,11 +437,11 @@ fn calls_that_replace_another_come_from_its_line() {
 fn operators_of(program: &Program) -> Vec<String> {
     let model = sizewise::onnx::model(program, &sizewise::onnx::Options::default()).expect("a model").model;
     let graph = model.graph.as_ref().expect("a graph");
-    let called = |function: &str, nodes: &[sizewise::onnx::proto::NodeProto]| -> Vec<String> {
-        let nodes = nodes.iter().filter(|node| node.op_type() != "Constant");
-        nodes.map(|node| format!("{function}{}::{}", node.domain(), node.op_type())).collect()
+    let called = |function: &str, nodes: &[sizewise::onnx::read::message::NodeProto]| -> Vec<String> {
+        let nodes = nodes.iter().filter(|node| node.op_type != "Constant");
+        nodes.map(|node| format!("{function}{}::{}", node.domain, node.op_type)).collect()
     };
-    let functions = model.functions.iter().flat_map(|f| called(&format!("{}: ", f.name()), &f.node));
+    let functions = model.functions.iter().flat_map(|f| called(&format!("{}: ", f.name), &f.node));
     called("", &graph.node).into_iter().chain(functions).collect()
 }
 

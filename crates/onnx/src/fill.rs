@@ -3,8 +3,7 @@
 //! Everything else stays byte for byte as it is in the file, fields that are not known here included.
 use crate::check::{Shapes, ShownSize, ShownValue};
 use crate::read::message::{
-    Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeProto, TypeValue,
-    ValueInfoProto,
+    Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeValue, ValueInfoProto,
 };
 use crate::read::{CONDITIONS, ReadError, is_text, message, wrong};
 use prost::Message;
@@ -109,8 +108,8 @@ fn declaration(name: &str, shown: &ShownValue, shapes: &Shapes) -> Option<ValueI
     };
     let shape = ShapeProto { dim: sizes.iter().map(size).collect() };
     let tensor = TensorType { elem_type: dtype.number(), shape: Some(shape) };
-    let r#type = Some(TypeProto { value: Some(TypeValue::Tensor(tensor)) });
-    Some(ValueInfoProto { name: name.to_owned(), r#type })
+    let r#type = Some(TypeValue::Tensor(tensor).into());
+    Some(ValueInfoProto { name: name.to_owned(), r#type, ..ValueInfoProto::default() })
 }
 
 /// The bytes of a model, or of the text of one, with the shapes of its values and the conditions under which it runs.

@@ -245,12 +245,11 @@ fn files_that_are_no_models_are_refused() {
 
 #[test]
 fn inputs_of_undefined_element_types_are_refused() {
-    let tensor = |elem_type| TypeProto {
-        value: Some(TypeValue::Tensor(TensorType { elem_type, ..TensorType::default() })),
-    };
+    let tensor =
+        |elem_type| TypeProto::from(TypeValue::Tensor(TensorType { elem_type, ..TensorType::default() }));
     let of = |inner: TypeProto| Box::new(ElementType { elem_type: Some(Box::new(inner)) });
-    let sequence = |elem_type| TypeProto { value: Some(TypeValue::Sequence(of(tensor(elem_type)))) };
-    let optional = |elem_type| TypeProto { value: Some(TypeValue::Optional(of(sequence(elem_type)))) };
+    let sequence = |elem_type| TypeProto::from(TypeValue::Sequence(of(tensor(elem_type))));
+    let optional = |elem_type| TypeProto::from(TypeValue::Optional(of(sequence(elem_type))));
     for (kind, is_read) in [
         (tensor(1), true),
         (tensor(0), false),
@@ -258,7 +257,8 @@ fn inputs_of_undefined_element_types_are_refused() {
         (optional(0), false),
         (optional(7), true),
     ] {
-        let input = ValueInfoProto { name: "x".into(), r#type: Some(kind.clone()) };
+        let input =
+            ValueInfoProto { name: "x".into(), r#type: Some(kind.clone()), ..ValueInfoProto::default() };
         let output = ValueInfoProto { name: "x".into(), ..ValueInfoProto::default() };
         let graph = GraphProto { input: vec![input], output: vec![output], ..GraphProto::default() };
         let opset_import = vec![OperatorSetIdProto { version: 18, ..OperatorSetIdProto::default() }];

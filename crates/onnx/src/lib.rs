@@ -5,7 +5,6 @@ pub mod dot;
 pub mod fill;
 #[cfg(test)]
 mod hostile_tests;
-pub mod proto;
 pub mod query;
 pub mod read;
 pub mod redeclare;

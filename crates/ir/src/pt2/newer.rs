@@ -17,7 +17,8 @@ pub(super) fn warnings(bytes: &[u8], version: (i64, i64)) -> Vec<String> {
     let (major, minor) = version;
     let text = std::str::from_utf8(bytes).unwrap_or_default();
     // What nodes carry along for people is open to anything.
-    let paths = skipped_paths::<ExportedProgram<'_>>(text).filter(|path| !path.contains(".metadata."));
+    let paths =
+        skipped_paths::<ExportedProgram<'_>>(text).into_iter().filter(|path| !path.contains(".metadata."));
     let fields: IndexSet<String> = paths.take(MAX_NAMED).collect();
     let newer = |field: String| {
         format!("`{field}` is newer than this reader (schema version {major}.{minor}): it is passed over")

@@ -1,8 +1,8 @@
-//! The messages of ONNX models as they are read: every field that says something about shapes, weights as slices of the
-//! file.
+//! The messages of ONNX models: every field that says something about shapes, and those that are written. Weights are
+//! slices of the file.
 //!
-//! Source: `onnx/onnx.proto` of ONNX 1.23. What is written has messages of its own in [`crate::proto`], with fewer
-//! fields.
+//! Source: `onnx/onnx.proto` of ONNX 1.23. Fields that are absent and fields with the default value are the same here, as
+//! readers of ONNX take them to be: the type of an attribute says which of its fields counts.
 // The specification says what each field means.
 #![allow(missing_docs)]
 
@@ -15,6 +15,8 @@ pub struct ModelProto {
     pub ir_version: i64,
     #[prost(string, tag = "2")]
     pub producer_name: String,
+    #[prost(string, tag = "3")]
+    pub producer_version: String,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
@@ -71,6 +73,8 @@ pub struct FunctionProto {
     pub attribute: Vec<String>,
     #[prost(message, repeated, tag = "7")]
     pub node: Vec<NodeProto>,
+    #[prost(string, tag = "8")]
+    pub doc_string: String,
     #[prost(message, repeated, tag = "9")]
     pub opset_import: Vec<OperatorSetIdProto>,
     #[prost(string, tag = "10")]
@@ -81,6 +85,8 @@ pub struct FunctionProto {
     pub value_info: Vec<ValueInfoProto>,
     #[prost(string, tag = "13")]
     pub overload: String,
+    #[prost(message, repeated, tag = "14")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -99,6 +105,8 @@ pub struct NodeProto {
     pub domain: String,
     #[prost(string, tag = "8")]
     pub overload: String,
+    #[prost(message, repeated, tag = "9")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -118,7 +126,7 @@ pub struct AttributeProto {
     pub g: Option<Box<GraphProto>>,
     #[prost(float, repeated, tag = "7")]
     pub floats: Vec<f32>,
-    #[prost(int64, repeated, tag = "8")]
+    #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
     #[prost(bytes = "bytes", repeated, tag = "9")]
     pub strings: Vec<Bytes>,
@@ -134,9 +142,25 @@ pub struct AttributeProto {
     pub sparse_tensor: Option<Box<SparseTensorProto>>,
 }
 
+/// The numbers of `AttributeProto.AttributeType`: which field of an attribute counts.
+pub mod kind {
+    pub const FLOAT: i32 = 1;
+    pub const INT: i32 = 2;
+    pub const TEXT: i32 = 3;
+    pub const TENSOR: i32 = 4;
+    pub const GRAPH: i32 = 5;
+    pub const FLOATS: i32 = 6;
+    pub const INTS: i32 = 7;
+    pub const TEXTS: i32 = 8;
+    pub const TYPE: i32 = 13;
+}
+
+/// `TensorProto.DataLocation`: another file has the elements.
+pub const EXTERNAL: i32 = 1;
+
 #[derive(Clone, PartialEq, Message)]
 pub struct TensorProto {
-    #[prost(int64, repeated, tag = "1")]
+    #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, tag = "2")]
     pub data_type: i32,
@@ -160,6 +184,8 @@ pub struct TensorProto {
     pub external_data: Vec<StringStringEntryProto>,
     #[prost(int32, tag = "14")]
     pub data_location: i32,
+    #[prost(message, repeated, tag = "16")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -178,6 +204,8 @@ pub struct ValueInfoProto {
     pub name: String,
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
+    #[prost(message, repeated, tag = "4")]
+    pub metadata_props: Vec<StringStringEntryProto>,
 }
 
 impl ValueInfoProto {
@@ -201,6 +229,14 @@ impl ValueInfoProto {
 pub struct TypeProto {
     #[prost(oneof = "TypeValue", tags = "1, 4, 5, 8, 9")]
     pub value: Option<TypeValue>,
+    #[prost(string, tag = "6")]
+    pub denotation: String,
+}
+
+impl From<TypeValue> for TypeProto {
+    fn from(value: TypeValue) -> TypeProto {
+        TypeProto { value: Some(value), denotation: String::new() }
+    }
 }
 
 #[derive(Clone, PartialEq, Oneof)]

@@ -74,7 +74,7 @@ impl Parser<'_> {
     /// A value with its type, if that is said.
     fn value(&mut self) -> Parsed<ValueInfoProto> {
         let r#type = if self.is_type() { Some(self.value_type()?) } else { None };
-        Ok(ValueInfoProto { name: self.name("the name of a value")?, r#type })
+        Ok(ValueInfoProto { name: self.name("the name of a value")?, r#type, ..ValueInfoProto::default() })
     }
 
     /// A value, and its elements if they are given.

@@ -1,8 +1,9 @@
 //! Values in texts: attributes, and the elements of tensors.
 use super::lexer::Token;
 use super::{Parsed, Parser};
+use crate::read::message::kind::{FLOAT, FLOATS, GRAPH, INT, INTS, TENSOR, TEXT, TEXTS, TYPE};
 use crate::read::message::{
-    AttributeProto, Dimension, StringStringEntryProto, TensorProto, TypeProto, TypeValue,
+    AttributeProto, Dimension, EXTERNAL, StringStringEntryProto, TensorProto, TypeProto, TypeValue,
 };
 
 /// The names of the kinds of attributes, with their numbers in `AttributeProto.AttributeType`.
@@ -22,19 +23,6 @@ pub(super) const KINDS: &[(&str, i32)] = &[
     ("type_proto", 13),
     ("type_protos", 14),
 ];
-
-pub(super) const FLOAT: i32 = 1;
-pub(super) const INT: i32 = 2;
-pub(super) const TEXT: i32 = 3;
-pub(super) const TENSOR: i32 = 4;
-pub(super) const GRAPH: i32 = 5;
-pub(super) const FLOATS: i32 = 6;
-pub(super) const INTS: i32 = 7;
-pub(super) const TEXTS: i32 = 8;
-pub(super) const TYPE: i32 = 13;
-
-/// `TensorProto.DataLocation`: another file has the elements.
-const EXTERNAL: i32 = 1;
 
 impl Parser<'_> {
     /// Attributes in angle brackets, if they come next.

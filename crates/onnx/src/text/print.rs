@@ -1,6 +1,7 @@
 //! Writing models as text, as `onnx.printer` does.
-use super::literal::{FLOAT, FLOATS, GRAPH, INT, INTS, KINDS, TENSOR, TEXT, TEXTS, TYPE};
+use super::literal::KINDS;
 use super::types::{ELEMENT_TYPES, element_type};
+use crate::read::message::kind::{FLOAT, FLOATS, GRAPH, INT, INTS, TENSOR, TEXT, TEXTS, TYPE};
 use crate::read::message::{
     AttributeProto, Dimension, ElementType, FunctionProto, GraphProto, ModelProto, NodeProto,
     OperatorSetIdProto, ShapeProto, StringStringEntryProto, TensorProto, TypeProto, TypeValue,

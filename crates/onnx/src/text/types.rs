@@ -83,7 +83,9 @@ impl Parser<'_> {
                         return Err(self.lexer.error("a sparse tensor is one of tensors"));
                     }
                     (kind, value) => {
-                        let element = ElementType { elem_type: Some(Box::new(TypeProto { value })) };
+                        let element = ElementType {
+                            elem_type: Some(Box::new(TypeProto { value, ..TypeProto::default() })),
+                        };
                         match kind {
                             "seq" => TypeValue::Sequence(Box::new(element)),
                             _ => TypeValue::Optional(Box::new(element)),
@@ -105,7 +107,7 @@ impl Parser<'_> {
                 TypeValue::Tensor(TensorType { elem_type, shape: self.shape()? })
             }
         };
-        Ok(TypeProto { value: Some(value) })
+        Ok(value.into())
     }
 
     /// The sizes behind an element type: none for a scalar, `[]` for an unknown rank.

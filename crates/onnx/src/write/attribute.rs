@@ -1,46 +1,47 @@
 //! Attributes, and arguments as inputs and attributes of nodes.
 
 use super::OnnxError;
-use super::proto::{AttributeProto, AttributeType, GraphProto, TensorProto};
 use super::types::{BOOL, DOUBLE, INT64};
+use crate::read::message::kind::{FLOAT, GRAPH, INT, INTS, TENSOR, TEXT, TEXTS};
+use crate::read::message::{AttributeProto, GraphProto, TensorProto};
 use sizewise_ir::{Argument, Constant, Functions, Graph, Operand, ValueId};
 
-fn attribute(name: &str, ty: AttributeType) -> AttributeProto {
-    AttributeProto { name: Some(name.to_owned()), r#type: Some(ty as i32), ..AttributeProto::default() }
+fn attribute(name: &str, kind: i32) -> AttributeProto {
+    AttributeProto { name: name.to_owned(), kind, ..AttributeProto::default() }
 }
 
 pub(super) fn int(name: &str, value: i64) -> AttributeProto {
-    AttributeProto { i: Some(value), ..attribute(name, AttributeType::Int) }
+    AttributeProto { i: value, ..attribute(name, INT) }
 }
 
 pub(super) fn float(name: &str, value: f64) -> AttributeProto {
-    AttributeProto { f: Some(value as f32), ..attribute(name, AttributeType::Float) }
+    AttributeProto { f: value as f32, ..attribute(name, FLOAT) }
 }
 
 pub(super) fn ints(name: &str, values: Vec<i64>) -> AttributeProto {
-    AttributeProto { ints: values, ..attribute(name, AttributeType::Ints) }
+    AttributeProto { ints: values, ..attribute(name, INTS) }
 }
 
 pub(super) fn string(name: &str, value: &str) -> AttributeProto {
-    AttributeProto { s: Some(value.as_bytes().to_vec()), ..attribute(name, AttributeType::String) }
+    AttributeProto { s: value.as_bytes().to_vec().into(), ..attribute(name, TEXT) }
 }
 
 pub(super) fn strings(name: &str, values: &[String]) -> AttributeProto {
-    let strings = values.iter().map(|value| value.as_bytes().to_vec()).collect();
-    AttributeProto { strings, ..attribute(name, AttributeType::Strings) }
+    let strings = values.iter().map(|value| value.as_bytes().to_vec().into()).collect();
+    AttributeProto { strings, ..attribute(name, TEXTS) }
 }
 
 pub(super) fn graph(name: &str, value: GraphProto) -> AttributeProto {
-    AttributeProto { g: Some(value), ..attribute(name, AttributeType::Graph) }
+    AttributeProto { g: Some(Box::new(value)), ..attribute(name, GRAPH) }
 }
 
 pub(super) fn tensor(name: &str, value: TensorProto) -> AttributeProto {
-    AttributeProto { t: Some(value), ..attribute(name, AttributeType::Tensor) }
+    AttributeProto { t: Some(Box::new(value)), ..attribute(name, TENSOR) }
 }
 
 fn doubles(values: &[f64], dims: Vec<i64>) -> TensorProto {
-    let raw = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    TensorProto { dims, data_type: Some(DOUBLE), raw_data: Some(raw), ..TensorProto::default() }
+    let raw: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    TensorProto { dims, data_type: DOUBLE, raw_data: raw.into(), ..TensorProto::default() }
 }
 
 fn length(count: usize) -> Vec<i64> {
@@ -55,7 +56,7 @@ pub(super) fn scalar(constant: &Constant) -> Option<TensorProto> {
         Constant::Bool(value) => (BOOL, vec![u8::from(*value)]),
         Constant::None | Constant::Str(_) => return None,
     };
-    Some(TensorProto { data_type: Some(data_type), raw_data: Some(raw), ..TensorProto::default() })
+    Some(TensorProto { data_type, raw_data: raw.into(), ..TensorProto::default() })
 }
 
 /// The literal that an argument is, if it is a number.

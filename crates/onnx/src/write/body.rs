@@ -5,9 +5,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::attribute;
 use super::items::{Item, items, made, returned};
-use super::proto::{AttributeProto, NodeProto, TensorProto, ValueInfoProto};
 use super::types::{Types, element_type};
 use super::value::Val;
+use crate::read::message::{AttributeProto, NodeProto, TensorProto, ValueInfoProto};
 use sizewise_ir::{Argument, Constant, Dtype, Functions, Graph, GraphInput, Meta, Node, Subgraph, ValueId};
 use sizewise_kernels::autocast::Regions;
 
@@ -78,9 +78,9 @@ impl<'b, 'p> Body<'b, 'p> {
     pub fn node(&mut self, domain: &str, op: &str, name: &str) -> NodeProto {
         self.domains.insert(domain.to_owned());
         NodeProto {
-            name: Some(name.to_owned()),
-            op_type: Some(op.to_owned()),
-            domain: Some(domain.to_owned()),
+            name: name.to_owned(),
+            op_type: op.to_owned(),
+            domain: domain.to_owned(),
             ..NodeProto::default()
         }
     }

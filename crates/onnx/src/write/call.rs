@@ -2,9 +2,9 @@
 
 use super::attribute;
 use super::body::Body;
-use super::proto::{AttributeProto, TensorProto};
 use super::types::element_type;
 use super::value::Val;
+use crate::read::message::{AttributeProto, TensorProto};
 use sizewise_ir::{Argument, Constant, Dtype, Meta, Node, Operand, TensorMeta, ValueId};
 use sizewise_kernels::{Category, ResultType};
 
@@ -363,8 +363,8 @@ impl<'p> Call<'_, '_, 'p> {
         let rank = dims.len();
         let tensor = TensorProto {
             dims,
-            data_type: element_type(dtype),
-            raw_data: Some(raw),
+            data_type: element_type(dtype).unwrap_or_default(),
+            raw_data: raw.into(),
             ..TensorProto::default()
         };
         Val { name: self.body.fixed(tensor), dtype, rank }

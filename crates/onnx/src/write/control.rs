@@ -10,8 +10,8 @@ use super::OnnxError;
 use super::attribute;
 use super::body::Body;
 use super::items::{Item, made, returned, value_inputs};
-use super::proto::{GraphProto, NodeProto, ValueInfoProto};
 use super::types::{BOOL, INT64, scalar_info};
+use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use sizewise_ir::{Argument, Graph, GraphInput, Node, Subgraph};
 
 /// Whether all inputs of a graph are values and all its results are tensors or numbers.
@@ -66,12 +66,10 @@ impl Body<'_, '_> {
             infos.push(match item {
                 Item::Value(id) => self.types.info(&name, graph.meta(id))?,
                 Item::Literal(constant) => {
-                    let number = attribute::scalar(&constant).and_then(|tensor| tensor.data_type);
+                    let number = attribute::scalar(&constant).map(|tensor| tensor.data_type);
                     scalar_info(&name, number.unwrap_or_default())
                 }
-                Item::Nothing => {
-                    ValueInfoProto { name: Some(name), r#type: None, ..ValueInfoProto::default() }
-                }
+                Item::Nothing => ValueInfoProto { name, r#type: None, ..ValueInfoProto::default() },
             });
         }
         Ok(infos)
@@ -110,7 +108,7 @@ impl Body<'_, '_> {
             let output = infos.into_iter().filter(|info| info.r#type.is_some()).collect();
             let body = GraphProto {
                 node: vec![call],
-                name: Some(graph.name.to_string()),
+                name: graph.name.to_string(),
                 output,
                 ..GraphProto::default()
             };
@@ -148,7 +146,7 @@ impl Body<'_, '_> {
         ];
         let graph = GraphProto {
             node: steps,
-            name: Some(body.name.to_string()),
+            name: body.name.to_string(),
             input: [scalar_info(&turn, INT64), scalar_info(&goes_on, BOOL)]
                 .into_iter()
                 .chain(entering)
@@ -182,7 +180,7 @@ impl Body<'_, '_> {
         let call = self.call(graph, &format!("{}_{}", node.name, graph.name), &inner, &names_of(&leaving));
         let body = GraphProto {
             node: vec![call],
-            name: Some(graph.name.to_string()),
+            name: graph.name.to_string(),
             input: entering,
             output: leaving,
             ..GraphProto::default()
@@ -197,5 +195,5 @@ impl Body<'_, '_> {
 }
 
 fn names_of(infos: &[ValueInfoProto]) -> Vec<String> {
-    infos.iter().map(|info| info.name.clone().unwrap_or_default()).collect()
+    infos.iter().map(|info| info.name.clone()).collect()
 }

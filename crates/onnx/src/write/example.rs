@@ -11,7 +11,7 @@ use sizewise_ir::{Hint, Meta, Program, Sym};
 /// the elements are; `None` where it does not, or where that is not known.
 pub fn refused_at_example(program: &Program, written: &Written) -> Option<Refused> {
     let graph = written.model.graph.as_ref()?;
-    let held: FxHashSet<&str> = graph.initializer.iter().map(|tensor| tensor.name()).collect();
+    let held: FxHashSet<&str> = graph.initializer.iter().map(|tensor| tensor.name.as_str()).collect();
     let given: Vec<&Meta> = value_inputs(&program.graph)
         .into_iter()
         .filter(|id| !held.contains(&**program.graph.name(*id)))
@@ -22,7 +22,7 @@ pub fn refused_at_example(program: &Program, written: &Written) -> Option<Refuse
     }
     let (mut sizes, mut numbers) = (FxHashMap::default(), FxHashMap::default());
     for (input, meta) in graph.input.iter().zip(given) {
-        let name = input.name().to_owned();
+        let name = input.name.clone();
         match meta {
             Meta::Tensor(tensor) => {
                 let list = tensor.sizes.iter().map(|size| example(program, *size));

@@ -4,8 +4,8 @@
 //! `source` beside them.
 
 use super::live::is_assertion;
-use super::proto::StringStringEntryProto;
 use crate::read::CONDITIONS;
+use crate::read::message::StringStringEntryProto;
 use indexmap::IndexSet;
 use sizewise_check::spec::{Contract, UNCHECKED_MINIMUM};
 use sizewise_expr::Expr;
@@ -19,7 +19,7 @@ use sizewise_solve::{Budget, without_redundant};
 const MAX_COMPARED: usize = 48;
 
 fn entry(key: &str, value: String) -> StringStringEntryProto {
-    StringStringEntryProto { key: Some(key.to_owned()), value: Some(value) }
+    StringStringEntryProto { key: key.to_owned(), value }
 }
 
 fn list(items: &[String]) -> String {

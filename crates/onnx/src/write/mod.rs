@@ -17,7 +17,7 @@
 //! that are no numbers are named by their expressions: `s0`, `2*s0 + 1`. Parameters, buffers and constants whose
 //! values are given are initialisers, and inputs otherwise. The outputs are those of the graph: new values of buffers
 //! come before the user's results. Nodes name their line, their modules and their operator in `metadata_props`.
-use super::{OnnxError, proto};
+use super::OnnxError;
 
 mod attribute;
 mod autocast;

@@ -9,10 +9,10 @@ use super::autocast;
 use super::body::{Body, LOCAL};
 use super::items::value_inputs;
 use super::metadata;
-use super::proto::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
 use super::rename::rename;
 use super::types::Types;
 use super::weights::{External, initialisers};
+use crate::read::message::{FunctionProto, GraphProto, ModelProto, OperatorSetIdProto, ValueInfoProto};
 use sizewise_ir::pt2::Weights;
 use sizewise_ir::{Argument, Functions, Program};
 
@@ -71,7 +71,7 @@ pub fn write(program: &Program) -> Result<Vec<u8>, OnnxError> {
 /// )?;
 /// let written = model(&program, &Options::default())?;
 /// assert!(written.left.is_empty());
-/// assert_eq!(written.model.graph.unwrap().node[0].op_type(), "Relu");
+/// assert_eq!(written.model.graph.unwrap().node[0].op_type, "Relu");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -97,7 +97,7 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
             // A function takes what it never uses as it comes.
             input.push(match function.scope.is_empty() {
                 true => body.types.info(name, function.graph.meta(id))?,
-                false => ValueInfoProto { name: Some(name.to_string()), ..Default::default() },
+                false => ValueInfoProto { name: name.to_string(), ..Default::default() },
             });
         }
         domains.extend(body.domains.iter().cloned());
@@ -107,19 +107,20 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
             let weights = options.weights.map(|weights| initialisers(program, weights, &mut external));
             main.initializer = weights.transpose()?.unwrap_or_default();
             let kept: FxHashSet<String> =
-                main.initializer.iter().map(|tensor| tensor.name().to_owned()).collect();
-            main.input.retain(|info| !kept.contains(info.name()));
+                main.initializer.iter().map(|tensor| tensor.name.to_owned()).collect();
+            main.input.retain(|info| !kept.contains(&info.name));
         } else {
             written.push(FunctionProto {
-                name: Some(function.name.clone()),
-                input: input.into_iter().filter_map(|info| info.name).collect(),
-                output: body.outputs.iter().filter_map(|(_, info)| info.name.clone()).collect(),
+                name: function.name.clone(),
+                input: input.into_iter().map(|info| info.name).collect(),
+                output: body.outputs.iter().map(|(_, info)| info.name.clone()).collect(),
                 node: body.nodes,
-                doc_string: Some(function.scope.clone()),
+                doc_string: function.scope.clone(),
                 opset_import: imports(&body.domains),
-                domain: Some(LOCAL.to_owned()),
+                domain: LOCAL.to_owned(),
                 value_info: body.infos,
                 metadata_props: metadata::of_function(identifiers.get(&function.name).copied()),
+                ..FunctionProto::default()
             });
         }
     }
@@ -128,9 +129,9 @@ pub fn model(program: &Program, options: &Options<'_>) -> Result<Written, OnnxEr
         domains.insert(LOCAL.to_owned());
     }
     let model = ModelProto {
-        ir_version: Some(IR_VERSION),
-        producer_name: Some("sizewise".to_owned()),
-        producer_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        ir_version: IR_VERSION,
+        producer_name: "sizewise".to_owned(),
+        producer_version: env!("CARGO_PKG_VERSION").to_owned(),
         graph: Some(main),
         opset_import: imports(&domains),
         metadata_props: metadata::of_program(program, &options.needed),
@@ -160,24 +161,17 @@ fn identifiers<'p>(functions: &Functions<'p>) -> FxHashMap<String, &'p str> {
 
 fn graph(body: Body<'_, '_>, name: &str, input: Vec<ValueInfoProto>) -> GraphProto {
     let outputs = body.outputs.iter().map(|(_, info)| info);
-    let ends: FxHashSet<&str> = input.iter().chain(outputs).map(ValueInfoProto::name).collect();
-    let value_info = body.infos.into_iter().filter(|info| !ends.contains(info.name())).collect();
+    let ends: FxHashSet<&str> = input.iter().chain(outputs).map(|info| info.name.as_str()).collect();
+    let value_info = body.infos.into_iter().filter(|info| !ends.contains(info.name.as_str())).collect();
     let output = body.outputs.iter().map(|(_, info)| info.clone()).collect();
-    GraphProto {
-        node: body.nodes,
-        name: Some(name.to_owned()),
-        output,
-        value_info,
-        input,
-        ..GraphProto::default()
-    }
+    GraphProto { node: body.nodes, name: name.to_owned(), output, value_info, input, ..GraphProto::default() }
 }
 
 fn imports(domains: &IndexSet<String>) -> Vec<OperatorSetIdProto> {
-    let own = OperatorSetIdProto { domain: Some(String::new()), version: Some(OPSET_VERSION) };
+    let own = OperatorSetIdProto { domain: String::new(), version: OPSET_VERSION };
     let others = domains
         .iter()
         .filter(|domain| !domain.is_empty())
-        .map(|domain| OperatorSetIdProto { domain: Some(domain.clone()), version: Some(1) });
+        .map(|domain| OperatorSetIdProto { domain: domain.clone(), version: 1 });
     std::iter::once(own).chain(others).collect()
 }

@@ -4,10 +4,10 @@ use super::attribute::{self, Arguments};
 use super::body::Body;
 use super::items::{Item, made, returned, value_inputs};
 use super::live::live;
-use super::proto::{NodeProto, ValueInfoProto};
 use super::types::scalar_info;
 use super::value::Val;
 use super::{metadata, ops};
+use crate::read::message::{NodeProto, ValueInfoProto};
 use rustc_hash::FxHashSet;
 use sizewise_ir::text::node_lines;
 use sizewise_ir::{Node, TargetKind, ValueId, Wrapper};
@@ -35,7 +35,7 @@ impl Body<'_, '_> {
         for (_, name, value) in self.graph.values() {
             if let Some(ty) = self.types.of(name, &value.meta)? {
                 self.infos.push(ValueInfoProto {
-                    name: Some(name.to_string()),
+                    name: name.to_string(),
                     r#type: Some(ty),
                     ..ValueInfoProto::default()
                 });
@@ -46,7 +46,7 @@ impl Body<'_, '_> {
         let inputs: FxHashSet<&str> =
             value_inputs(self.graph).into_iter().map(|id| &**self.graph.name(id)).collect();
         // What is left out has no type.
-        self.infos.retain(|info| made.contains(info.name()) || inputs.contains(info.name()));
+        self.infos.retain(|info| made.contains(info.name.as_str()) || inputs.contains(info.name.as_str()));
         let mut used = FxHashSet::default();
         names_used(&self.nodes, &mut used);
         let kept = |node: &NodeProto| node.output.iter().any(|name| used.contains(name));
@@ -110,8 +110,8 @@ impl Body<'_, '_> {
             for known in names.filter(|known| **known == value.name) {
                 known.clone_from(&name);
             }
-            if node.name.as_deref() == Some(&value.name) {
-                node.name = Some(name.clone());
+            if node.name == value.name {
+                node.name.clone_from(&name);
             }
         }
     }
@@ -176,11 +176,11 @@ impl Body<'_, '_> {
                         self.nodes.push(copy);
                     }
                     let info = self.types.info(self.graph.name(*id), self.graph.meta(*id))?;
-                    ValueInfoProto { name: Some(output), ..info }
+                    ValueInfoProto { name: output, ..info }
                 }
                 Item::Literal(constant) => {
                     let Some(value) = attribute::scalar(constant) else { continue };
-                    let number = value.data_type.unwrap_or_default();
+                    let number = value.data_type;
                     let fixed = self.fixed(value);
                     let output = self.fresh("output");
                     let mut node = self.node("", "Identity", &output);
@@ -203,7 +203,7 @@ fn names_used(nodes: &[NodeProto], used: &mut FxHashSet<String>) {
         used.extend(node.input.iter().cloned());
         for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_ref()) {
             names_used(&graph.node, used);
-            used.extend(graph.output.iter().filter_map(|info| info.name.clone()));
+            used.extend(graph.output.iter().map(|info| info.name.clone()));
         }
     }
 }

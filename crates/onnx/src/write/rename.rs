@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::OnnxError;
 use super::metadata;
-use super::proto::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
+use crate::read::message::{AttributeProto, GraphProto, NodeProto, ValueInfoProto};
 
 /// Names the inputs and outputs of a model in their order; those without a name keep theirs. Each renamed one notes
 /// in its metadata what it was called.
@@ -28,8 +28,8 @@ pub(super) fn rename(graph: &mut GraphProto, inputs: &[String], outputs: &[Strin
         }
     }
     for info in graph.input.iter_mut().chain(&mut graph.output) {
-        if names.get(info.name()).is_some_and(|new| new != info.name()) {
-            info.metadata_props.push(metadata::of_renamed(info.name()));
+        if names.get(&info.name).is_some_and(|new| *new != info.name) {
+            info.metadata_props.push(metadata::of_renamed(&info.name));
         }
     }
     for_each_name(graph, &mut |name| {
@@ -52,11 +52,11 @@ fn choose(
     }
     for (value, name) in values.iter().zip(given) {
         if name.is_empty() {
-            return Err(OnnxError::new(format!("`{}`", value.name()), "its name is empty".to_owned()));
+            return Err(OnnxError::new(format!("`{}`", value.name), "its name is empty".to_owned()));
         }
-        if names.insert(value.name().to_owned(), name.clone()).is_some_and(|other| other != *name) {
+        if names.insert(value.name.to_owned(), name.clone()).is_some_and(|other| other != *name) {
             let message = format!("it is an input and an output, and cannot be called `{name}` as well");
-            return Err(OnnxError::new(format!("`{}`", value.name()), message));
+            return Err(OnnxError::new(format!("`{}`", value.name), message));
         }
     }
     Ok(())
@@ -65,8 +65,8 @@ fn choose(
 /// Visits every name of a value, those in the graphs of its nodes included.
 fn for_each_name(graph: &mut GraphProto, visit: &mut dyn FnMut(&mut String)) {
     let infos = graph.input.iter_mut().chain(&mut graph.output).chain(&mut graph.value_info);
-    infos.filter_map(|info| info.name.as_mut()).for_each(&mut *visit);
-    graph.initializer.iter_mut().filter_map(|tensor| tensor.name.as_mut()).for_each(&mut *visit);
+    infos.map(|info| &mut info.name).for_each(&mut *visit);
+    graph.initializer.iter_mut().map(|tensor| &mut tensor.name).for_each(&mut *visit);
     for NodeProto { input, output, attribute, .. } in &mut graph.node {
         input.iter_mut().chain(output).filter(|name| !name.is_empty()).for_each(&mut *visit);
         for AttributeProto { g: inner, .. } in attribute {

@@ -1,9 +1,9 @@
 //! Models of operators that put elements at places, sample images and join rows: the shapes that they give.
-use super::proto::NodeProto;
 use super::tests::written_text;
 use super::{Options, model, refused_at_example};
 use crate::check::{Filled, evaluate};
 use crate::read::Model;
+use crate::read::message::NodeProto;
 use prost::Message;
 use sizewise_ir::text;
 
@@ -67,7 +67,7 @@ fn models_give_the_shapes_that_the_program_has() {
         let written = written_text(inputs, &[&step], "r");
         assert!(written.left.is_empty(), "{call}: {:?}", written.left);
         let graph = written.model.graph.as_ref().expect("a graph");
-        assert!(graph.node.iter().any(|node: &NodeProto| node.op_type() == *operator), "{call}");
+        assert!(graph.node.iter().any(|node: &NodeProto| node.op_type == *operator), "{call}");
         let model = Model::read(written.model.encode_to_vec()).expect("a model");
         for size in [5, 8] {
             let number = |text: &str| if text == "s0" { size } else { text.parse().expect("a size") };
@@ -102,10 +102,10 @@ fn bags_are_joined_by_the_places_where_they_begin() {
         let written = written_text(inputs, &[&step, &first], "y");
         assert!(written.left.is_empty(), "{:?}", written.left);
         let graph = written.model.graph.as_ref().expect("a graph");
-        let scatter = graph.node.iter().filter(|node| node.op_type() == "ScatterND");
+        let scatter = graph.node.iter().filter(|node| node.op_type == "ScatterND");
         let kinds: Vec<_> = scatter
-            .filter_map(|node| node.attribute.iter().find(|attribute| attribute.name() == "reduction"))
-            .map(|attribute| String::from_utf8_lossy(attribute.s.as_deref().unwrap_or_default()).into_owned())
+            .filter_map(|node| node.attribute.iter().find(|attribute| attribute.name == "reduction"))
+            .map(|attribute| String::from_utf8_lossy(&attribute.s).into_owned())
             .collect();
         assert!(kinds.iter().any(|known| known == kind), "{kinds:?}");
     }

@@ -1,5 +1,4 @@
 //! Models of programs: what they state of themselves, and operators whose windows or dtypes depend on more than one thing.
-use super::proto::NodeProto;
 use super::tests::written_text;
 use super::{Options, Written};
 use prost::Message;
@@ -8,7 +7,7 @@ use sizewise_ir::text;
 /// The names of operators, each once.
 fn ops(written: &Written) -> Vec<&str> {
     let graph = written.model.graph.as_ref().expect("a graph");
-    let mut ops: Vec<&str> = graph.node.iter().map(NodeProto::op_type).collect();
+    let mut ops: Vec<&str> = graph.node.iter().map(|node| node.op_type.as_str()).collect();
     ops.sort_unstable();
     ops.dedup();
     ops
@@ -50,8 +49,8 @@ fn the_contract_is_stated_over_the_names_of_sizes() {
     guarded.guards_code = vec!["L['x'].size()[0] <= 999".into(), "2*L['x'].size()[0] <= 1998".into()];
     let options = Options { needed: vec!["s77 >= 5".to_owned()], ..Options::default() };
     let written = super::model(&guarded, &options).expect("a model");
-    let stated = written.model.metadata_props.iter().find(|entry| entry.key() == "sizewise.conditions");
-    let stated = stated.expect("conditions").value();
+    let stated = written.model.metadata_props.iter().find(|entry| entry.key == "sizewise.conditions");
+    let stated = &stated.expect("conditions").value;
     assert!(!stated.contains("L["), "{stated}");
     for line in stated.lines() {
         assert!(sizewise_expr::text::read::closed(&mut sizewise_expr::Pool::new(), line).is_ok(), "{line}");

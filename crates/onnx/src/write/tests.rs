@@ -4,10 +4,11 @@ use std::path::Path;
 
 use prost::Message;
 
-use super::proto::{
-    AttributeProto, DimensionValue, GraphProto, ModelProto, NodeProto, StringStringEntryProto, ValueInfoProto,
-};
 use super::{Options, Written, write};
+use crate::read::message::{
+    AttributeProto, Dimension, GraphProto, ModelProto, NodeProto, StringStringEntryProto, TypeValue,
+    ValueInfoProto,
+};
 use sizewise_ir::pt2::{ReadOptions, Weight, Weights, read};
 use sizewise_ir::{Dtype, Program, text};
 
@@ -30,22 +31,24 @@ pub(super) fn written_text(parameters: &str, steps: &[&str], result: &str) -> Wr
 }
 
 fn shape(info: &ValueInfoProto) -> String {
-    let ty = info.r#type.as_ref().and_then(|ty| ty.tensor_type.as_ref()).expect("a tensor type");
+    let Some(TypeValue::Tensor(ty)) = info.r#type.as_ref().and_then(|ty| ty.value.as_ref()) else {
+        panic!("no tensor type: {}", info.name)
+    };
     let dims = ty.shape.iter().flat_map(|shape| &shape.dim).map(|dim| match &dim.value {
-        Some(DimensionValue::DimValue(value)) => value.to_string(),
-        Some(DimensionValue::DimParam(name)) => name.clone(),
+        Some(Dimension::Size(value)) => value.to_string(),
+        Some(Dimension::Name(name)) => name.clone(),
         None => "?".to_owned(),
     });
-    format!("{}:{}[{}]", info.name(), ty.elem_type(), dims.collect::<Vec<_>>().join(", "))
+    format!("{}:{}[{}]", info.name, ty.elem_type, dims.collect::<Vec<_>>().join(", "))
 }
 
 fn shown(node: &NodeProto) -> String {
     let (inputs, outputs) = (node.input.join(", "), node.output.join(", "));
-    format!("{outputs} = {}::{}({inputs})", node.domain(), node.op_type())
+    format!("{outputs} = {}::{}({inputs})", node.domain, node.op_type)
 }
 
 fn body<'m>(node: &'m NodeProto, name: &str) -> &'m GraphProto {
-    let found = node.attribute.iter().find(|attribute: &&AttributeProto| attribute.name() == name);
+    let found = node.attribute.iter().find(|attribute: &&AttributeProto| attribute.name == name);
     found.and_then(|attribute| attribute.g.as_ref()).expect("a graph")
 }
 
@@ -78,7 +81,7 @@ class M(torch.nn.Module):
 fn branches_are_functions_that_an_if_calls() {
     let program = text::read(COND).expect("a program");
     let model = ModelProto::decode(write(&program).expect("a model").as_slice()).expect("a message");
-    let names: Vec<&str> = model.functions.iter().map(|function| function.name()).collect();
+    let names: Vec<&str> = model.functions.iter().map(|function| function.name.as_str()).collect();
     assert_eq!(names, ["true_graph_0", "false_graph_0"]);
     assert_eq!(lines(&model.functions[0].node), ["neg = ::Neg(x)"]);
     assert_eq!(lines(&model.functions[1].node), ["x_output = ::Identity(x)"]);
@@ -117,10 +120,10 @@ fn what_has_no_counterpart_keeps_its_name_and_arguments() {
     let graph = written.model.graph.as_ref().expect("a graph");
     assert_eq!(lines(&graph.node), ["y = mine::pad.default(x, n)"]);
     let given = &graph.node[0].attribute;
-    assert_eq!((given[0].name(), given[0].ints.as_slice()), ("arg1", &[0, -1][..]));
-    assert_eq!(given[1].t.as_ref().and_then(|t| t.raw_data.clone()), Some(0.5_f64.to_le_bytes().to_vec()));
-    let parameters: Vec<&[u8]> = given[2].strings.iter().map(Vec::as_slice).collect();
-    assert_eq!((given[2].name(), parameters), ("input_names", vec![&b"arg0"[..], b"arg1[0]"]));
+    assert_eq!((given[0].name.as_str(), given[0].ints.as_slice()), ("arg1", &[0, -1][..]));
+    assert_eq!(given[1].t.as_ref().map(|t| &t.raw_data[..]), Some(&0.5_f64.to_le_bytes()[..]));
+    let parameters: Vec<&[u8]> = given[2].strings.iter().map(|text| &text[..]).collect();
+    assert_eq!((given[2].name.as_str(), parameters), ("input_names", vec![&b"arg0"[..], b"arg1[0]"]));
 }
 
 #[test]
@@ -150,7 +153,7 @@ fn assertions_and_what_nothing_uses_are_left_out() {
     assert_eq!(lines(&graph.node), ["y = ::Relu(x)"]);
     assert!(graph.value_info.is_empty() && written.left.is_empty());
     let conditions = written.model.metadata_props.last().expect("the conditions");
-    assert_eq!((conditions.key(), conditions.value()), ("sizewise.conditions", "s0 >= 2"));
+    assert_eq!((conditions.key.as_str(), conditions.value.as_str()), ("sizewise.conditions", "s0 >= 2"));
 }
 
 #[test]
@@ -164,20 +167,20 @@ fn inputs_and_outputs_have_the_names_that_are_asked_for() {
     };
     let plain = names(&[], &[]).expect("a model");
     let graph = names(&["first"], &["last"]).expect("a model");
-    assert_eq!((graph.input[0].name(), graph.output[0].name()), ("first", "last"));
+    assert_eq!((graph.input[0].name.as_str(), graph.output[0].name.as_str()), ("first", "last"));
     let original = &graph.input[0].metadata_props[0];
     assert_eq!(
-        (original.key(), original.value()),
-        ("pkg.torch.onnx.original_node_name", plain.input[0].name())
+        (original.key.as_str(), &original.value),
+        ("pkg.torch.onnx.original_node_name", &plain.input[0].name)
     );
     let (old, new) = (format!("{plain:?}"), format!("{graph:?}"));
     let count = |text: &str, name: &str| text.matches(&format!("\"{name}\"")).count();
-    assert_eq!(count(&old, plain.output[0].name()), count(&new, "last"), "every use has the new name");
+    assert_eq!(count(&old, &plain.output[0].name), count(&new, "last"), "every use has the new name");
     let refused = [
         (&["a"; 9][..], &[][..], "the model has"),
         (&[""], &[], "its name is empty"),
         (&["same"], &["same"], "two values would have this name"),
-        (&[plain.output[0].name()], &[], "two values would have this name"),
+        (&[&plain.output[0].name], &[], "two values would have this name"),
     ];
     for (inputs, outputs, reason) in refused {
         let error = names(inputs, outputs).expect_err(reason).to_string();
@@ -226,7 +229,7 @@ fn halves_and_small_integers_are_computed_in_wider_types() {
             lines(&graph.node),
             ["cast = ::Cast(x)", "cast_1 = ::Cast(x)", "mul = ::Mul(cast, cast_1)", "y = ::Cast(mul)"]
         );
-        assert_eq!(graph.node[3].attribute[0].i, Some(number), "{dtype}");
+        assert_eq!(graph.node[3].attribute[0].i, number, "{dtype}");
     }
 }
 
@@ -293,7 +296,7 @@ Graph signature:
     let model = with(None).model;
     let graph = model.graph.expect("a graph");
     let entries = |entries: &[StringStringEntryProto]| -> Vec<(String, String)> {
-        let of = |entry: &StringStringEntryProto| (entry.key().to_owned(), entry.value().to_owned());
+        let of = |entry: &StringStringEntryProto| (entry.key.to_owned(), entry.value.to_owned());
         entries.iter().map(of).collect()
     };
     let [(signature, lines), (ranges, held)] =
@@ -306,20 +309,20 @@ Graph signature:
     );
     let kind = ("pkg.torch.export.graph_signature.InputSpec.kind".to_owned(), "PARAMETER".to_owned());
     assert_eq!(entries(&graph.initializer[0].metadata_props), [kind]);
-    let inputs: Vec<&str> = graph.input.iter().map(ValueInfoProto::name).collect();
+    let inputs: Vec<&str> = graph.input.iter().map(|info| info.name.as_str()).collect();
     assert_eq!(inputs, ["x"]);
     assert_eq!(
-        (graph.initializer[0].name(), graph.initializer[0].raw_data.clone()),
-        ("p_w", Some(bytes.clone()))
+        (graph.initializer[0].name.clone(), graph.initializer[0].raw_data.clone()),
+        ("p_w".to_owned(), bytes.clone().into())
     );
     let beside = with(Some("m.data"));
     let tensor = &beside.model.graph.as_ref().expect("a graph").initializer[0];
     let entries: Vec<(&str, &str)> =
-        tensor.external_data.iter().map(|entry| (entry.key(), entry.value())).collect();
+        tensor.external_data.iter().map(|entry| (entry.key.as_str(), entry.value.as_str())).collect();
     assert_eq!(entries, [("location", "m.data"), ("offset", "0"), ("length", "12")]);
-    assert_eq!((tensor.data_location, tensor.raw_data.is_none(), &beside.external), (Some(1), true, &bytes));
+    assert_eq!((tensor.data_location, tensor.raw_data.is_empty(), &beside.external), (1, true, &bytes));
     let without = written(&program).model.graph.expect("a graph");
-    assert_eq!(without.input.iter().map(ValueInfoProto::name).collect::<Vec<_>>(), ["p_w", "x"]);
+    assert_eq!(without.input.iter().map(|info| info.name.as_str()).collect::<Vec<_>>(), ["p_w", "x"]);
     weights.insert("w", Weight { dtype: Dtype::Float64, sizes: vec![3], bytes: vec![0; 24] });
     let options = Options { weights: Some(&weights), ..Options::default() };
     let error = super::model(&program, &options).expect_err("another dtype");
@@ -331,7 +334,7 @@ fn nodes_say_where_they_come_from() {
     let model = written(&program("nested_conds")).model;
     let graph = model.graph.as_ref().expect("a graph");
     let node = graph.node.iter().find(|node| node.metadata_props.len() == 6).expect("a node with a line");
-    let keys: Vec<&str> = node.metadata_props.iter().map(|entry| entry.key()).collect();
+    let keys: Vec<&str> = node.metadata_props.iter().map(|entry| entry.key.as_str()).collect();
     assert_eq!(
         keys,
         [
@@ -343,9 +346,9 @@ fn nodes_say_where_they_come_from() {
             "source"
         ]
     );
-    let source = node.metadata_props[5].value();
+    let source = &node.metadata_props[5].value;
     assert!(source.contains(".py:"), "{source}");
-    let line = node.metadata_props[3].value();
+    let line = &node.metadata_props[3].value;
     let head = "%cond : [num_users=1] = call_function[target=torch.ops.higher_order.cond](args = (%p, %true_graph_0,";
     assert!(line.starts_with(head), "{line}");
 }
@@ -365,8 +368,11 @@ fn functions_name_the_region_that_they_are() {
             return (a,)
 ";
     let model = written(&text::read(text).expect("a program")).model;
-    let entries: Vec<(&str, &str)> =
-        model.functions[0].metadata_props.iter().map(|entry| (entry.key(), entry.value())).collect();
+    let entries: Vec<(&str, &str)> = model.functions[0]
+        .metadata_props
+        .iter()
+        .map(|entry| (entry.key.as_str(), entry.value.as_str()))
+        .collect();
     assert_eq!(entries, [("pkg.torch.ops.higher_order.invoke_subgraph.identifier", "region")]);
 }
 
@@ -374,7 +380,7 @@ fn functions_name_the_region_that_they_are() {
 fn loops_carry_what_changes_and_see_the_rest() {
     let model = written(&program("while_basic")).model;
     let graph = model.graph.as_ref().expect("a graph");
-    let node = graph.node.iter().find(|node| node.op_type() == "Loop").expect("a loop");
+    let node = graph.node.iter().find(|node| node.op_type == "Loop").expect("a loop");
     let inner = body(node, "body");
     assert_eq!(node.input.len(), inner.input.len(), "a turn is given its number and what a loop is given");
     assert_eq!(node.input[0], "", "no fixed number of turns");
@@ -382,17 +388,17 @@ fn loops_carry_what_changes_and_see_the_rest() {
     assert_eq!(inner.node.len(), 2);
     let map = written(&program("map_rows")).model;
     let graph = map.graph.as_ref().expect("a graph");
-    let node = graph.node.iter().find(|node| node.op_type() == "Scan").expect("a loop over slices");
+    let node = graph.node.iter().find(|node| node.op_type == "Scan").expect("a loop over slices");
     assert_eq!(body(node, "body").input.len(), node.input.len());
     assert_eq!(body(node, "body").output.len(), node.output.len());
 }
 
 /// Every name that nodes use is given before, and every called function and domain is there.
 fn check(model: &ModelProto) -> Result<(), String> {
-    let domains = |list: &[super::proto::OperatorSetIdProto]| -> Vec<String> {
-        list.iter().map(|import| import.domain().to_owned()).collect()
+    let domains = |list: &[crate::read::message::OperatorSetIdProto]| -> Vec<String> {
+        list.iter().map(|import| import.domain.to_owned()).collect()
     };
-    let known: Vec<&str> = model.functions.iter().map(|function| function.name()).collect();
+    let known: Vec<&str> = model.functions.iter().map(|function| function.name.as_str()).collect();
     let all = domains(&model.opset_import);
     for (index, function) in model.functions.iter().enumerate() {
         let own = domains(&function.opset_import);
@@ -402,8 +408,8 @@ fn check(model: &ModelProto) -> Result<(), String> {
         }
     }
     let graph = model.graph.as_ref().ok_or("no graph")?;
-    let inputs: Vec<String> = graph.input.iter().map(|info| info.name().to_owned()).collect();
-    let outputs: Vec<String> = graph.output.iter().map(|info| info.name().to_owned()).collect();
+    let inputs: Vec<String> = graph.input.iter().map(|info| info.name.to_owned()).collect();
+    let outputs: Vec<String> = graph.output.iter().map(|info| info.name.to_owned()).collect();
     steps(&graph.node, &inputs, &known, &all, &outputs)
 }
 
@@ -418,19 +424,19 @@ fn steps(
     for node in nodes {
         for input in node.input.iter().filter(|input| !input.is_empty()) {
             if !names.contains(input) {
-                return Err(format!("`{}` uses `{input}`, which nothing makes", node.name()));
+                return Err(format!("`{}` uses `{input}`, which nothing makes", node.name));
             }
         }
-        if !domains.iter().any(|domain| domain == node.domain()) {
-            return Err(format!("the domain `{}` is not imported", node.domain()));
+        if !domains.iter().any(|domain| *domain == node.domain) {
+            return Err(format!("the domain `{}` is not imported", node.domain));
         }
-        if node.domain() == "local" && !functions.contains(&node.op_type()) {
-            return Err(format!("the function `{}` is not there", node.op_type()));
+        if node.domain == "local" && !functions.contains(&node.op_type.as_str()) {
+            return Err(format!("the function `{}` is not there", node.op_type));
         }
         for graph in node.attribute.iter().filter_map(|attribute| attribute.g.as_ref()) {
-            let inner = graph.input.iter().map(|info| info.name().to_owned());
+            let inner = graph.input.iter().map(|info| info.name.to_owned());
             let around: Vec<String> = names.iter().cloned().chain(inner).collect();
-            let ends: Vec<String> = graph.output.iter().map(|info| info.name().to_owned()).collect();
+            let ends: Vec<String> = graph.output.iter().map(|info| info.name.to_owned()).collect();
             steps(&graph.node, &around, functions, domains, &ends)?;
         }
         for output in node.output.iter().filter(|output| !output.is_empty()) {

@@ -3,7 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::OnnxError;
-use super::proto::{Dimension, DimensionValue, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto};
+use crate::read::message::{
+    Dimension, DimensionProto, ShapeProto, TensorType, TypeProto, TypeValue, ValueInfoProto,
+};
 use sizewise_ir::text::expression_text;
 use sizewise_ir::{Dtype, ExprRef, ExprTable, Meta, Sym};
 
@@ -51,18 +53,18 @@ impl<'p> Types<'p> {
         Types { exprs, names: FxHashMap::default() }
     }
 
-    fn dimension(&mut self, size: &Sym<i64>) -> Dimension {
+    fn dimension(&mut self, size: &Sym<i64>) -> DimensionProto {
         let value = match size {
-            Sym::Literal(size) => DimensionValue::DimValue(*size),
+            Sym::Literal(size) => Dimension::Size(*size),
             Sym::Expr(expr) => {
                 let exprs = self.exprs;
                 let name = self.names.entry(*expr).or_insert_with(|| {
                     exprs.get(*expr).map_or_else(String::new, |known| expression_text(&known.text))
                 });
-                DimensionValue::DimParam(name.clone())
+                Dimension::Name(name.clone())
             }
         };
-        Dimension { value: Some(value) }
+        DimensionProto { value: Some(value) }
     }
 
     /// The type of a value; `None` where nothing is recorded of it.
@@ -87,13 +89,11 @@ impl<'p> Types<'p> {
             Meta::CustomObj(_) | Meta::Token => (STRING, Vec::new()),
             Meta::Unknown => return Ok(None),
         };
-        let shape = Some(TensorShapeProto { dim });
-        let tensor_type = Some(TensorTypeProto { elem_type: Some(number), shape });
         let denotation = match meta {
-            Meta::CustomObj(class) => Some(class.to_string()),
-            _ => None,
+            Meta::CustomObj(class) => class.to_string(),
+            _ => String::new(),
         };
-        Ok(Some(TypeProto { tensor_type, denotation }))
+        Ok(Some(TypeProto { denotation, ..tensor(number, dim) }))
     }
 
     /// A value with its type.
@@ -104,14 +104,18 @@ impl<'p> Types<'p> {
         let Some(ty) = self.of(name, meta)? else {
             return Err(OnnxError::new(format!("`{name}`"), "nothing is recorded of it"));
         };
-        Ok(ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() })
+        Ok(ValueInfoProto { name: name.to_owned(), r#type: Some(ty), ..ValueInfoProto::default() })
     }
+}
+
+/// The type of a tensor with elements of this type.
+fn tensor(elem_type: i32, dim: Vec<DimensionProto>) -> TypeProto {
+    let tensor = TensorType { elem_type, shape: Some(ShapeProto { dim }) };
+    TypeProto { value: Some(TypeValue::Tensor(tensor)), ..TypeProto::default() }
 }
 
 /// The type of a number without dimensions.
 pub(super) fn scalar_info(name: &str, number: i32) -> ValueInfoProto {
-    let shape = Some(TensorShapeProto { dim: Vec::new() });
-    let tensor_type = Some(TensorTypeProto { elem_type: Some(number), shape });
-    let ty = TypeProto { tensor_type, denotation: None };
-    ValueInfoProto { name: Some(name.to_owned()), r#type: Some(ty), ..ValueInfoProto::default() }
+    let ty = tensor(number, Vec::new());
+    ValueInfoProto { name: name.to_owned(), r#type: Some(ty), ..ValueInfoProto::default() }
 }

@@ -2,16 +2,14 @@
 
 use super::OnnxError;
 use super::metadata;
-use super::proto::{StringStringEntryProto, TensorProto};
 use super::types::element_type;
+use crate::read::message::{EXTERNAL, StringStringEntryProto, TensorProto};
 use sizewise_ir::pt2::Weights;
 use sizewise_ir::{InputSpec, Program};
 
 /// The most bytes of weights that are kept in the model itself: a message has at most 2 GB.
 pub const INLINE_BYTES: usize = 1 << 30;
 
-/// `TensorProto.DataLocation.EXTERNAL`.
-const EXTERNAL: i32 = 1;
 /// Values in the file begin at multiples of this, so that it can be mapped into memory.
 const ALIGNMENT: usize = 4096;
 
@@ -31,10 +29,7 @@ impl External {
         let offset = self.bytes.len().next_multiple_of(ALIGNMENT);
         self.bytes.resize(offset, 0);
         self.bytes.extend_from_slice(value);
-        let entry = |key: &str, value: String| StringStringEntryProto {
-            key: Some(key.to_owned()),
-            value: Some(value),
-        };
+        let entry = |key: &str, value: String| StringStringEntryProto { key: key.to_owned(), value };
         vec![
             entry("location", name.to_owned()),
             entry("offset", offset.to_string()),
@@ -70,20 +65,20 @@ pub(super) fn initialisers(
         let Some(data_type) = element_type(weight.dtype) else { continue };
         let tensor = TensorProto {
             dims: weight.sizes.clone(),
-            data_type: Some(data_type),
-            name: Some(name),
+            data_type,
+            name,
             metadata_props: metadata::of_state(spec),
             ..TensorProto::default()
         };
         tensors.push(match external.name.clone() {
             Some(file) => TensorProto {
                 external_data: external.place(&file, &weight.bytes),
-                data_location: Some(EXTERNAL),
+                data_location: EXTERNAL,
                 ..tensor
             },
             None => {
                 inline = inline.saturating_add(weight.bytes.len());
-                TensorProto { raw_data: Some(weight.bytes.clone()), ..tensor }
+                TensorProto { raw_data: weight.bytes.clone().into(), ..tensor }
             }
         });
     }

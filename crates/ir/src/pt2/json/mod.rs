@@ -6,23 +6,23 @@
 
 mod argument;
 mod escaped;
-mod fault;
 mod graph;
 mod program;
-mod reader;
 mod scalar;
-mod tokens;
 
 pub(super) use argument::*;
 pub(super) use escaped::Escaped;
 pub(super) use graph::*;
 pub(super) use program::*;
-pub(super) use reader::read;
 pub(super) use scalar::*;
 
 use std::marker::PhantomData;
 
-use crate::error::{ReadError, ReadErrorKind, ReadResult};
+use serde::de::DeserializeSeed;
+use serde_ignored::Path;
+use serde_json::error::Category;
+
+use crate::error::{Place, ReadError, ReadErrorKind, ReadResult};
 
 /// What the message of an unknown tag begins with; serde's errors carry nothing but text.
 const UNKNOWN_TAG: &str = "unknown tag";
@@ -77,22 +77,66 @@ fn unknown_tag<E: serde::de::Error>(union: &str, tag: &str, known: &[&str]) -> E
     ))
 }
 
+/// Reads a whole document with a seed. The error has no path, which [`parse`] finds.
+pub(super) fn read<'a, T: DeserializeSeed<'a>>(text: &'a str, seed: T) -> serde_json::Result<T::Value> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = seed.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
 /// Reads a document.
 pub(super) fn parse<'a, T: serde::Deserialize<'a>>(bytes: &'a [u8]) -> ReadResult<T> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let message = format!("not UTF-8 at byte {}; expected JSON text", error.valid_up_to());
         ReadError::new(ReadErrorKind::Syntax, message)
     })?;
-    reader::read(text, PhantomData).map_err(|(fault, stopped)| fault.error(text, stopped))
+    read(text, PhantomData).map_err(|error| refusal::<T>(text, &error))
+}
+
+/// What is wrong with a document, with the path to it. A document that is as it should be pays nothing for that.
+#[cold]
+fn refusal<'a, T: serde::Deserialize<'a>>(text: &'a str, error: &serde_json::Error) -> ReadError {
+    let json_path = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text))
+        .err()
+        .map(|error| error.path().to_string())
+        .filter(|path| path != ".");
+    let line_column = Some((error.line(), error.column()));
+    let full = error.to_string();
+    let why = full.rsplit_once(" at line ").map_or(&*full, |(why, _)| why);
+    let (kind, message) = match error.classify() {
+        Category::Data if why.starts_with(UNKNOWN_TAG) => (ReadErrorKind::UnknownTag, why.to_owned()),
+        Category::Data => (ReadErrorKind::Schema, why.to_owned()),
+        _ if why == "recursion limit exceeded" => {
+            let message = "nested too deeply; programs nest at most 127 objects and lists";
+            (ReadErrorKind::LimitExceeded, message.to_owned())
+        }
+        _ => (ReadErrorKind::Syntax, format!("not JSON: {why}")),
+    };
+    ReadError { kind, place: Box::new(Place { json_path, line_column, ..Place::default() }), message }
 }
 
 /// The paths, without positions in lists, of the values of a document that a type skips.
-pub(super) fn skipped_paths<'a, T: serde::Deserialize<'a>>(text: &'a str) -> impl Iterator<Item = String> {
-    let mut walk = fault::Walk::new(text);
-    reader::skipped::<T>(text).into_iter().map(move |place| {
-        walk.go_to(place + 1);
-        walk.path(false)
-    })
+pub(super) fn skipped_paths<'a, T: serde::Deserialize<'a>>(text: &'a str) -> Vec<String> {
+    let mut paths = Vec::new();
+    let mut reader = serde_json::Deserializer::from_str(text);
+    // What is wrong with the document is said where it is read.
+    let _ = serde_ignored::deserialize::<_, _, T>(&mut reader, |path| paths.push(without_positions(&path)));
+    paths
+}
+
+fn without_positions(path: &Path<'_>) -> String {
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, .. } => without_positions(parent) + "[]",
+        Path::Map { parent, key } => match without_positions(parent) {
+            above if above.is_empty() => key.clone(),
+            above => format!("{above}.{key}"),
+        },
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
+            without_positions(parent)
+        }
+    }
 }
 
 #[cfg(test)]

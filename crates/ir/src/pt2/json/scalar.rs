@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 
 use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 
 use crate::dtype::{Dtype, Layout, MemoryFormat};
 
@@ -179,47 +180,16 @@ pub(in crate::pt2) struct Double(pub f64);
 
 impl<'de> Deserialize<'de> for Double {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct DoubleVisitor;
-        impl<'de> Visitor<'de> for DoubleVisitor {
-            type Value = Double;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a floating point number")
-            }
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Double, E> {
-                Ok(Double(value))
-            }
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Double, E> {
-                Ok(Double(value as f64))
-            }
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Double, E> {
-                Ok(Double(value as f64))
-            }
-            fn visit_str<E: Error>(self, text: &str) -> Result<Double, E> {
-                python_float(text).map(Double).ok_or_else(|| {
-                    let text: String = text.chars().take(60).collect();
-                    no_float(&format!("{text:?}"))
-                })
-            }
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Double, E> {
-                Err(no_float(&value.to_string()))
-            }
-            fn visit_unit<E: Error>(self) -> Result<Double, E> {
-                Err(no_float("null"))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, _: A) -> Result<Double, A::Error> {
-                Err(no_float("a list"))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<Double, A::Error> {
-                Err(no_float("an object"))
-            }
-        }
-        deserializer.deserialize_any(DoubleVisitor)
+        let written = <&RawValue>::deserialize(deserializer)?.get();
+        let value = match written.as_bytes().first() {
+            Some(b'"') => serde_json::from_str::<String>(written).ok().and_then(|text| python_float(&text)),
+            _ => written.parse().ok(),
+        };
+        value.map(Double).ok_or_else(|| {
+            let found: String = written.chars().take(60).collect();
+            D::Error::custom(format!("expected a floating point number, found {found}"))
+        })
     }
-}
-
-/// The error for what is no floating point number.
-fn no_float<E: Error>(found: &str) -> E {
-    E::custom(format!("expected a floating point number, found {found}"))
 }
 
 /// What Python's `float(text)` gives: spaces around, underscores between digits, `inf` and `nan` in any case.

@@ -2,8 +2,8 @@
 
 use super::super::attribute;
 use super::super::call::{Call, work};
-use super::super::proto::AttributeProto;
 use super::super::value::{Made, Val, one};
+use crate::read::message::AttributeProto;
 use sizewise_ir::Dtype;
 
 pub(super) fn translate(call: &mut Call<'_, '_, '_>, name: &str) -> Made {
