@@ -249,7 +249,7 @@ fn what_fits_is_the_largest_that_does() {
         let next = row.iter().map(|(s0, _)| *s0).filter(|s0| most.is_none_or(|most| *s0 > most)).min();
         let fit = Fit {
             memory: memory.into(),
-            maximize: "x.0".to_owned(),
+            maximize: Some("x.0".to_owned()),
             given: vec![("x.1".to_owned(), given.into())],
         };
         match sizing.fit(&fit) {

@@ -181,6 +181,12 @@ fn what_fits_is_the_largest_size_that_does() {
         assert_eq!((step(&answer["fits"]), step(&answer["breaks"])), (fits, breaks), "{memory}: {answer}");
         assert_eq!(answer["exact"], true);
     }
+    let only = json!({"ask": "fit", "memory": 8 * 20 * 24, "given": {"x.1": 4}});
+    let answer = ask(parameters, lines, ranges, only).expect("what fits");
+    assert_eq!((&answer["maximize"], &answer["fits"]["size"]), (&json!("x.0"), &json!(20)));
+    let several = json!({"ask": "fit", "memory": 1});
+    let error = ask(parameters, lines, ranges, several).expect_err("several sizes");
+    assert_eq!(error, "several sizes vary: say which of x.0, x.1 to maximize");
     for (memory, given, message) in [
         (json!("1GB"), json!({}), "the memory depends on x.1, too: give its size (--given x.1=SIZE)"),
         (json!("1GB"), json!({"x.0": 4}), "x.0 is to be maximized, and is given"),
@@ -250,7 +256,8 @@ fn buckets_are_few_and_allowed() {
         (json!({"ask": "bounds", "values": "relu"}), "expected a list of names"),
         (json!({"ask": "plan", "align": "x"}), "expected an integer"),
         (json!({"ask": "fit", "memory": true}), "expected an amount"),
-        (json!({"ask": "fit", "memory": 1}), "`maximize`: expected a dimension"),
+        (json!({"ask": "fit", "memory": 1, "maximize": 0}), "`maximize`: expected a text"),
+        (json!({"ask": "fit", "memory": 1, "given": {"x.0": 4}}), "no size varies that is not given"),
         (json!({"ask": "fit", "memory": 1, "maximize": "x.0", "given": [1]}), "expected sizes by dimension"),
     ] {
         let error = buckets(question).expect_err(message);

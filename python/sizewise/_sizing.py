@@ -286,7 +286,7 @@ def fit(
     dynamic_shapes: Any = None,
     *,
     memory: str | int,
-    maximize: str,
+    maximize: str | None = None,
     given: Mapping[str, int] | None = None,
     ops: Ops = None,
 ) -> Fit:
@@ -298,8 +298,8 @@ def fit(
         As for `bounds`.
     memory : str or int
         The memory: ``"24GB"``, ``"512MiB"``, or bytes.
-    maximize : str
-        The dimension: ``"x.0"``, or its name in the spec.
+    maximize : str, optional
+        The dimension: ``"x.0"``, or its name in the spec. By default the only one that varies and is not given.
     given : mapping, optional
         Sizes of other dimensions.
 
@@ -319,8 +319,8 @@ def frontier(
     dynamic_shapes: Any = None,
     *,
     memory: str | int,
-    maximize: str,
     over: str,
+    maximize: str | None = None,
     given: Mapping[str, int] | None = None,
     ops: Ops = None,
 ) -> Frontier:

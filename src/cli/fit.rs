@@ -17,9 +17,10 @@ pub struct FitOptions {
     /// The memory that there is: 24GB, 512MiB, or a number of bytes. GB is a thousand million bytes, GiB is 2^30.
     #[arg(long, value_name = "AMOUNT")]
     pub memory: String,
-    /// The dimension that is to be as large as possible: `x.0`, or its name in the spec.
+    /// The dimension that is to be as large as possible: `x.0`, or its name in the spec. By default the only one that varies
+    /// and is not given.
     #[arg(long, value_name = "DIM")]
-    pub maximize: String,
+    pub maximize: Option<String>,
     /// The size of another dimension, `seq=2048`; may be repeated.
     #[arg(long, value_name = "DIM=SIZE")]
     pub given: Vec<String>,
@@ -42,7 +43,7 @@ pub fn run(options: &FitOptions) -> Result<ExitCode> {
     let mut sizing = opened.sizing()?;
     let Some(other) = &options.frontier else {
         let fitted = sizing.fit(&fit).map_err(|error| opened.unanswered(error))?;
-        let text = || format!("{}\n{}", opened.name(), fitted.text(&fit.maximize));
+        let text = || format!("{}\n{}", opened.name(), fitted.text());
         return options.sized.print(|| fitted.json(), text);
     };
     let frontier = sizing.frontier(&fit, other).map_err(|error| opened.unanswered(error))?;

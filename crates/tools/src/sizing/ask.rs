@@ -105,7 +105,7 @@ impl Sizing<'_> {
             }
             _ => return Err(wrong("`memory`: expected an amount such as \"24GB\"")),
         };
-        let maximize = text(fields, "maximize")?.ok_or_else(|| wrong("`maximize`: expected a dimension"))?;
+        let maximize = text(fields, "maximize")?.map(str::to_owned);
         let given = match fields.get("given") {
             None | Some(Json::Null) => Vec::new(),
             Some(Json::Object(given)) => {
@@ -117,7 +117,7 @@ impl Sizing<'_> {
             }
             Some(_) => return Err(wrong("`given`: expected sizes by dimension")),
         };
-        let fit = Fit { memory, maximize: maximize.to_owned(), given };
+        let fit = Fit { memory, maximize, given };
         Ok(match text(fields, "frontier")? {
             None => self.fit(&fit)?.json(),
             Some(other) => {

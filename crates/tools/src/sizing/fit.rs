@@ -16,8 +16,9 @@ const MAX_STEPS: usize = 200;
 pub struct Fit {
     /// The bytes that there are.
     pub memory: Int,
-    /// The dimension to be as large as possible: `x.0`, or its name.
-    pub maximize: String,
+    /// The dimension to be as large as possible: `x.0`, or its name. Without one it is the only one that varies and is not
+    /// given.
+    pub maximize: Option<String>,
     /// Sizes that are given.
     pub given: Vec<(String, Int)>,
 }
@@ -36,6 +37,8 @@ pub struct Step {
 /// What fits.
 #[derive(Clone, Debug)]
 pub struct Fitted {
+    /// The dimension.
+    pub maximize: String,
     /// The largest size that fits; `None` if none does.
     pub fits: Option<Step>,
     /// The next allowed size, which does not fit; `None` where there is none.
@@ -47,7 +50,7 @@ pub struct Fitted {
 }
 
 /// A question in terms of symbols.
-pub(super) struct Asked {
+struct Asked {
     env: ShapeEnv,
     /// The dimension.
     size: Expr,
@@ -72,14 +75,15 @@ impl Sizing<'_> {
     /// # Errors
     /// When there is no such dimension, the bytes depend on a size that is not given, or nothing was decided.
     pub fn fit(&mut self, fit: &Fit) -> Result<Fitted, SizingError> {
-        let mut asked = self.asked(fit)?;
+        let maximize = self.maximized(fit)?;
+        let mut asked = self.asked(fit, &maximize)?;
         let mut reasons = self.reasons.clone();
         reasons.extend(self.memory.reasons.iter().filter(|reason| !self.reasons.contains(reason)).cloned());
         let fits = match asked.largest()? {
             Largest::Of(step) => Some(step),
             Largest::None => None,
             Largest::Unlimited => {
-                return Ok(Fitted { fits: None, breaks: None, is_unlimited: true, reasons });
+                return Ok(Fitted { maximize, fits: None, breaks: None, is_unlimited: true, reasons });
             }
         };
         let fits = fits.map(|(size, witness)| self.step(&asked, size, &witness)).transpose()?;
@@ -90,7 +94,7 @@ impl Sizing<'_> {
                 reasons.push(format!("the program refuses {}, which the spec allows", at_text(&step.at)));
             }
         }
-        Ok(Fitted { fits, breaks, is_unlimited: false, reasons })
+        Ok(Fitted { maximize, fits, breaks, is_unlimited: false, reasons })
     }
 
     fn step(&self, asked: &Asked, size: Int, witness: &Witness) -> Result<Step, SizingError> {
@@ -101,8 +105,29 @@ impl Sizing<'_> {
         }
     }
 
-    pub(super) fn asked(&mut self, fit: &Fit) -> Result<Asked, SizingError> {
-        let size = named::dimension(self, &fit.maximize)?;
+    /// The name of the dimension that is to be as large as possible.
+    pub(super) fn maximized(&mut self, fit: &Fit) -> Result<String, SizingError> {
+        if let Some(name) = &fit.maximize {
+            return Ok(name.clone());
+        }
+        let given = fit.given.iter().map(|(name, _)| named::dimension(self, name));
+        let given: Vec<Expr> = given.collect::<Result<_, _>>()?;
+        let given = self.env.pool.free_symbols(&given);
+        let symbols = self.env.pool.free_symbols(&self.input_sizes());
+        let left = symbols.into_iter().filter(|symbol| !given.contains(symbol));
+        let left: Vec<String> = left.map(|symbol| named::of_symbol(self, symbol)).collect();
+        match left.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => Err(SizingError::Question("no size varies that is not given".to_owned())),
+            several => {
+                let message = format!("several sizes vary: say which of {} to maximize", several.join(", "));
+                Err(SizingError::Question(message))
+            }
+        }
+    }
+
+    fn asked(&mut self, fit: &Fit, maximize: &str) -> Result<Asked, SizingError> {
+        let size = named::dimension(self, maximize)?;
         let totals = self.totals()?;
         let mut env = self.env.clone();
         for (name, value) in &fit.given {
@@ -115,7 +140,7 @@ impl Sizing<'_> {
             env.assume(condition);
         }
         if env.pool.is_constant(size) {
-            return Err(SizingError::Question(format!("{} does not vary", fit.maximize)));
+            return Err(SizingError::Question(format!("{maximize} does not vary")));
         }
         let (pool, facts) = env.facts();
         let found = bounds_from(pool, facts, size, self.starts(), &Budget::default());
@@ -264,6 +289,7 @@ impl Fitted {
             None => Json::Null,
         };
         json!({
+            "maximize": self.maximize,
             "fits": step(&self.fits),
             "breaks": step(&self.breaks),
             "unlimited": self.is_unlimited,
@@ -272,9 +298,9 @@ impl Fitted {
         })
     }
 
-    /// For people; the dimension has this name.
-    pub fn text(&self, name: &str) -> String {
-        let mut out = String::new();
+    /// For people.
+    pub fn text(&self) -> String {
+        let (mut out, name) = (String::new(), &self.maximize);
         let line =
             |step: &Step| format!("{name} = {} takes {} bytes: {}", step.size, step.bytes, at_text(&step.at));
         match &self.fits {

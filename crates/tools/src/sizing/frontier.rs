@@ -47,7 +47,9 @@ impl Sizing<'_> {
                 None => self.ends(e).max.value.clone().filter(|greatest| *greatest > size),
             };
         }
-        Ok(Frontier { maximize: fit.maximize.clone(), other: other.to_owned(), rows })
+        let mut with = fit.clone();
+        with.given.push((other.to_owned(), Int::ONE));
+        Ok(Frontier { maximize: self.maximized(&with)?, other: other.to_owned(), rows })
     }
 
     /// The least allowed size that is at least this one.
