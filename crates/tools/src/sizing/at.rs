@@ -41,7 +41,9 @@ pub fn at_json(at: &At) -> Json {
     let of = |(name, shape): &(Arc<str>, Shape)| {
         let json = match shape {
             Shape::Tensor(sizes) => Json::Array(sizes.iter().map(int_json).collect()),
-            Shape::Scalar(value) => value.as_int().map_or(Json::Null, |value| int_json(&value)),
+            Shape::Scalar(Value::Float(value)) => Json::from(*value),
+            Shape::Scalar(Value::Bool(value)) => Json::from(*value),
+            Shape::Scalar(Value::Int(value)) => int_json(value),
             _ => Json::Null,
         };
         (name.to_string(), json)
@@ -56,10 +58,9 @@ pub fn at_text(at: &At) -> String {
             let sizes: Vec<String> = sizes.iter().map(Int::to_string).collect();
             format!("{name}={}", sizes.join(","))
         }
-        Shape::Scalar(value) => match value.as_int() {
-            Some(value) => format!("{name}={value}"),
-            None => format!("{name}=?"),
-        },
+        Shape::Scalar(Value::Float(value)) => format!("{name}={value}"),
+        Shape::Scalar(Value::Bool(value)) => format!("{name}={value}"),
+        Shape::Scalar(Value::Int(value)) => format!("{name}={value}"),
         _ => format!("{name}=?"),
     };
     at.iter().map(of).collect::<Vec<_>>().join(" ")
