@@ -19,6 +19,7 @@ mod programs;
 mod queries;
 mod range_laws;
 mod shapes_specs;
+mod sizes;
 mod store_laws;
 #[path = "../tests/text_programs/mod.rs"]
 mod text_programs;

@@ -48,7 +48,7 @@
 //! | [`ir`], [`keys`] | programs: graphs, archives, text forms |
 //! | [`kernels`] | fake kernels |
 //! | [`records`], [`spec`], [`propagate`], [`report`], [`check`], [`query`] | the main job |
-//! | [`verify`], [`pass`], [`cost`], [`diff`] | verifiers of dialects, passes, costs, what changes from one export to another |
+//! | [`verify`], [`pass`], [`cost`], [`sizing`], [`diff`] | verifiers of dialects, passes, costs, how large values get, what changes from one export to another |
 //! | [`onnx_model`], [`onnx`], [`onnx_write`] | ONNX models: read, checked, and written of programs |
 //! | `service` | the HTTP service |
 pub use sizewise_check::check::{Checker, Evaluator, Session};
@@ -57,6 +57,7 @@ pub use sizewise_check::spec::Spec;
 pub use sizewise_check::{check, propagate, query, records, report, spec};
 pub use sizewise_contract as contract;
 pub use sizewise_cost as cost;
+pub use sizewise_cost::sizing;
 pub use sizewise_diff as diff;
 pub use sizewise_env as env;
 pub use sizewise_env::{DimDynamic, Env, ShapeEnv};

@@ -60,6 +60,10 @@ const FILES: &[(&str, &[(&str, From)])] = &[
         ],
     ),
     ("docs/replay.md", &[("trace.jsonl.gz", Repository("tests/data/traces/add_same.defer.jsonl.gz"))]),
+    (
+        "docs/sizes.md",
+        &[("model.pt2", Repository("examples/bert.pt2")), ("spec.json", Repository("examples/bert.json"))],
+    ),
     ("docs/store.md", &[("beam_flatten.pt2", Repository("tests/data/programs/beam_flatten.pt2"))]),
 ];
 

@@ -71,6 +71,7 @@ mod sessions;
 mod shape_env;
 mod shapes;
 mod shapes_refused;
+mod sizes;
 mod spans;
 mod specs;
 mod strict_input;

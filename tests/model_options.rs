@@ -151,12 +151,68 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
         ],
     ),
     (
+        "bounds-of",
+        &[],
+        &[
+            ("--spec", Some("FOLDER/bounded.json"), To("[2..8, 2..8]")),
+            ("--value", Some("z"), To("no node makes a tensor `z`")),
+            ("--format", Some("json"), To("\"exact\"")),
+            ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
+            ("--model", Some("model"), ToNothing),
+            ("--ops", Some("ops.toml"), ToNothing),
+        ],
+    ),
+    (
         "cost",
         &[],
         &[
             ("--at", Some("x=2,3"), To("= 24")),
             ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
             ("--format", Some("json"), To("\"activation_bytes\": ")),
+            ("--model", Some("model"), ToNothing),
+            ("--ops", Some("ops.toml"), ToNothing),
+        ],
+    ),
+    (
+        "plan",
+        &[],
+        &[
+            ("--spec", Some("FOLDER/bounded.json"), To("arena             256 bytes")),
+            ("--align", Some("3"), To("a power of two")),
+            // There is no plan without a bound, in any format.
+            ("--format", Some("json"), ToTheSame),
+            ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
+            ("--model", Some("model"), ToNothing),
+            ("--ops", Some("ops.toml"), ToNothing),
+        ],
+    ),
+    (
+        "fit",
+        &["--memory", "1KB", "--maximize", "x.0", "--given", "x.1=4", "--given", "w.1=4"],
+        &[
+            ("--spec", Some("FOLDER/bounded.json"), To("no larger size is allowed")),
+            ("--memory", Some("2KB"), To("cannot be used multiple times")),
+            ("--maximize", Some("x.1"), To("cannot be used multiple times")),
+            ("--given", Some("x.0=4"), To("is to be maximized, and is given")),
+            ("--frontier", Some("w.1"), To("most x.0")),
+            ("--plot", Some("FOLDER/out.txt"), To("--frontier")),
+            ("--format", Some("json"), To("\"breaks\"")),
+            ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
+            ("--model", Some("model"), ToNothing),
+            ("--ops", Some("ops.toml"), ToNothing),
+        ],
+    ),
+    (
+        "profile",
+        &[],
+        &[
+            ("--spec", Some("FOLDER/bounded.json"), To("--maxShapes=x:8x8,w:8x8")),
+            ("--for", Some("tensorrt"), ToTheSame),
+            ("--buckets", Some("0"), To("buckets are from 1")),
+            ("--padding", Some("much"), To("expected a share")),
+            // There is no profile without a bound, in any format.
+            ("--format", Some("json"), ToTheSame),
+            ("--backend", Some("cuda"), To("the backend cuda is not supported for an ONNX model")),
             ("--model", Some("model"), ToNothing),
             ("--ops", Some("ops.toml"), ToNothing),
         ],
@@ -197,6 +253,8 @@ fn no_option_is_ignored_for_a_model() {
     std::fs::write(&model, MODEL).expect("a file");
     let spec = "{\"x\": [null, {\"dim\": \"n\"}], \"w\": [null, {\"dim\": \"n\"}]}";
     std::fs::write(at("spec.json"), spec).expect("a file");
+    let sizes = "[{\"dim\": \"b\", \"min\": 2, \"max\": 8}, {\"dim\": \"n\", \"min\": 2, \"max\": 8}]";
+    std::fs::write(at("bounded.json"), format!("{{\"x\": {sizes}, \"w\": {sizes}}}")).expect("a file");
     for (command, arguments, known) in COMMANDS {
         let words: Vec<&str> = command.split(' ').collect();
         let named: BTreeSet<String> = known.iter().map(|(option, ..)| (*option).to_owned()).collect();

@@ -17,6 +17,7 @@ use sizewise::onnx::subject::{Subject, SubjectError};
 use sizewise::query;
 use sizewise::report::guard_code::Language;
 use sizewise::report::{Annotations, Outcome};
+use sizewise::sizing::SizingError;
 use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::fs::File;
@@ -57,8 +58,9 @@ impl From<SubjectError> for Refusal {
         let kind = match error {
             SubjectError::Check(error) => return error.into(),
             SubjectError::Model(_) => Kind::Program,
-            SubjectError::Spec(_) => Kind::Spec,
-            SubjectError::Guards(_)
+            SubjectError::Spec(_) | SubjectError::Sizing(SizingError::Question(_)) => Kind::Spec,
+            SubjectError::Sizing(_)
+            | SubjectError::Guards(_)
             | SubjectError::Written(_)
             | SubjectError::NotForModels(_)
             | SubjectError::NotForPrograms(_) => Kind::Unsupported,
@@ -341,6 +343,27 @@ impl Program {
             let mut found = Annotations::new(&report, &subject.outline());
             found.attach(source.is_some(), &mut |file| sources.find(file));
             Ok((found.to_json().to_string(), found.to_text(), found.to_html()))
+        })
+    }
+
+    /// The answer (JSON) to a question (JSON) about the sizes of values, over what a spec allows: see
+    /// `Sizing::answer`.
+    #[pyo3(signature = (request, spec=None, operators=vec![]))]
+    fn sizes(
+        &self,
+        py: Python<'_>,
+        request: String,
+        spec: Option<String>,
+        operators: Declared,
+    ) -> PyResult<String> {
+        let subject = Arc::clone(&self.subject);
+        enter(py, move || {
+            let known = self::operators(&operators)?;
+            let spec = spec.as_deref().map(spec_of).transpose()?;
+            let wrong = |error: serde_json::Error| Refusal(Kind::Spec, error.to_string());
+            let request = serde_json::from_str(&request).map_err(wrong)?;
+            let mut sizing = subject.sizing(spec.as_ref(), &known)?;
+            Ok(sizing.answer(&request).map_err(SubjectError::from)?.to_string())
         })
     }
 

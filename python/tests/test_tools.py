@@ -110,3 +110,65 @@ def test_reports_are_graphs_for_model_explorer() -> None:
     collection = json.loads(sizewise.check(exported(linear, 2, 64)).to_model_explorer())
     assert {"matmul", "output"} <= {node["id"] for node in collection["graphs"][0]["nodes"]}
     assert set(collection["nodeData"]) == {"bytes", "shapes", "conditions", "findings"}
+
+
+
+def bounded() -> Any:
+    batch, width = Dim("batch", min=2, max=16), Dim("width", min=1, max=64)
+    return export(Twice(), (randn(4, 8),), dynamic_shapes={"x": {0: batch, 1: width}})
+
+
+def unbounded() -> Any:
+    return export(Twice(), (randn(4, 8),), dynamic_shapes={"x": {0: Dim("batch", min=2)}})
+
+
+class Twice(torch.nn.Module):
+    def forward(self, x: Any) -> Any:
+        return torch.cat([x, x.relu()], dim=1).exp()
+
+
+def test_bounds_are_attained_and_sizes_are_sympy() -> None:
+    sympy = pytest.importorskip("sympy")
+    found = sizewise.bounds(bounded())
+    assert len(found) == 3 and [value.value for value in found] == ["relu", "cat", "exp"]
+    least, most = found["exp"].bytes
+    assert (least.value, most.value) == (4 * 2 * 2, 4 * 16 * 128) and most.at == {"x": [16, 64]}
+    assert found["exp"].exact and found["exp"].reasons == [] and found["exp"].needs == []
+    assert all(isinstance(size, sympy.Expr) for size in found["exp"].sizes)
+    assert [(a.value, b.value) for a, b in found["cat"].dims] == [(2, 16), (2, 128)]
+    spec = {"x": {0: Dim("batch", min=2, max=4), 1: Dim("width", min=1, max=64)}}
+    narrow = sizewise.bounds(bounded(), spec, values=["cat"])
+    assert narrow["cat"].dims[0][1].value == 4 and narrow.to_dict()["values"][0]["dtype"] == "float32"
+
+
+def test_plans_fits_and_profiles() -> None:
+    program = bounded()
+    plan = sizewise.plan(program, align=64)
+    assert plan.exact and plan.arena_bytes == plan.lower_bound <= plan.greedy_bytes
+    assert {buffer["value"] for buffer in plan.buffers} == {"relu", "cat", "exp"}
+    fit = sizewise.fit(program, memory=4 * 64 * 5 * 10, maximize="x.0", given={"x.1": 64})
+    assert (fit.size, fit.breaks and fit.breaks["size"]) == (10, 11) and fit.exact and not fit.unlimited
+    assert sizewise.fit(program, memory="1GB", maximize="x.0", given={"x.1": 64}).breaks is None
+    table = sizewise.frontier(program, memory=20_000, maximize="x.0", over="x.1")
+    assert table.rows[0] == (1, 16) and table.to_svg().startswith("<svg")
+    profile = sizewise.profile(program)
+    assert (profile.min, profile.opt, profile.max) == ({"x": [2, 1]}, {"x": [4, 8]}, {"x": [16, 64]})
+    assert profile.flags[1] == "--optShapes=x:4x8"
+    assert sizewise.profile(program, buckets=1).buckets == [{"x": [16, 64]}]
+    assert len(sizewise.profile(program, padding=3.0).buckets) > 1
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "said"),
+    [
+        (lambda: sizewise.bounds(bounded(), values=["relo"]), sizewise.SpecError, "the nearest is `relu`"),
+        (lambda: sizewise.fit(bounded(), memory="much", maximize="x.0"), sizewise.SpecError, "an amount of memory"),
+        (lambda: sizewise.fit(bounded(), memory=1000, maximize="x.0"), sizewise.SpecError, "depends on x.1, too"),
+        (lambda: sizewise.plan(bounded(), align=3), sizewise.SpecError, "a power of two"),
+        (lambda: sizewise.profile(bounded(), buckets=0), sizewise.SpecError, "buckets are from 1"),
+        (lambda: sizewise.plan(unbounded()), sizewise.Unsupported, "give x.0 a max"),
+    ],
+)
+def test_questions_about_sizes_that_have_no_answer(ask: Any, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        ask()

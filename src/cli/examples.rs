@@ -90,6 +90,24 @@ examples! {
         "sizewise cost examples/bert.pt2"
         "The same with numbers at given sizes."
         "sizewise cost examples/area.pt2 --at x=8 --at y=16";
+    BOUNDS_OF:
+        "How large does each value get?"
+        "sizewise bounds-of examples/area.pt2 --spec examples/area.json"
+        "The same for programs, of one value."
+        "sizewise bounds-of examples/area.pt2 --value add --format json";
+    PLAN:
+        "One arena for all buffers, at all sizes that the spec allows."
+        "sizewise plan examples/area.pt2 --spec examples/area.json";
+    FIT:
+        "Which batch fits in 2 MB, with sequences of 32?"
+        "sizewise fit examples/bert.pt2 --memory 2MB --maximize input_ids.0 --given input_ids.1=32"
+        "The same for all lengths, as a table."
+        "sizewise fit examples/bert.pt2 --memory 2MB --maximize input_ids.0 --frontier input_ids.1";
+    PROFILE:
+        "The shapes of a TensorRT profile, as flags of trtexec."
+        "sizewise profile examples/area.pt2 --spec examples/area.json --for tensorrt"
+        "Four shapes to pad inputs to, with as little padding as possible."
+        "sizewise profile examples/bert.pt2 --buckets 4";
     DIFF:
         "What did this export change?"
         "sizewise diff examples/area.pt2 examples/area.pt2"

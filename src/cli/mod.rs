@@ -5,6 +5,7 @@
 mod annotate;
 mod args;
 mod asked;
+mod bounds_of;
 mod check;
 mod cost;
 mod diff;
@@ -14,6 +15,7 @@ mod examples;
 mod explain;
 mod failure;
 mod files;
+mod fit;
 mod fix;
 mod fleet;
 mod generated;
@@ -26,12 +28,15 @@ mod operators;
 mod ops;
 mod ops_edge;
 mod pass;
+mod plan;
+mod profile;
 mod programs;
 mod progress;
 mod replay;
 #[cfg(feature = "service")]
 mod serve;
 mod show;
+mod sized;
 mod sources;
 mod spec;
 mod start;
@@ -101,6 +106,18 @@ enum Command {
     /// Count what a program costs, as expressions in the sizes of its inputs: floating point operations and bytes.
     #[command(after_help = examples::COST)]
     Cost(cost::CostOptions),
+    /// Find the least and the greatest sizes of every value of a program, over all inputs that are allowed.
+    #[command(after_help = examples::BOUNDS_OF)]
+    BoundsOf(bounds_of::BoundsOfOptions),
+    /// Plan the memory of a program: one arena with a place for every buffer, valid for all inputs that are allowed.
+    #[command(after_help = examples::PLAN)]
+    Plan(plan::PlanOptions),
+    /// Find the largest size of a dimension with which a program fits in a memory.
+    #[command(after_help = examples::FIT)]
+    Fit(fit::FitOptions),
+    /// Write the shapes between which an engine is to work, or the shapes to which inputs are padded.
+    #[command(after_help = examples::PROFILE)]
+    Profile(profile::ProfileOptions),
     /// Compare two exports of a program: inputs that one accepts and the other refuses, outputs, guards, the interface.
     #[command(after_help = examples::DIFF)]
     Diff(diff::DiffOptions),
@@ -249,6 +266,10 @@ fn dispatch(options: Options) -> ExitCode {
         Command::Eval(options) => eval::run(&options),
         Command::Annotate(options) => annotate::run(&options),
         Command::Cost(options) => cost::run(&options),
+        Command::BoundsOf(options) => bounds_of::run(&options),
+        Command::Plan(options) => plan::run(&options),
+        Command::Fit(options) => fit::run(&options),
+        Command::Profile(options) => profile::run(&options),
         Command::Diff(options) => diff::run(&options),
         Command::Infer(options) => infer::run(&options),
         Command::InferOnnx(options) => infer_onnx::run(&options),

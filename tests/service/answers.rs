@@ -187,6 +187,24 @@ async fn shapes_are_evaluated() {
 }
 
 #[tokio::test]
+async fn questions_about_sizes_are_answered_under_a_spec() {
+    let app = service();
+    let (program, request) =
+        (example("bert.pt2"), br#"{"ask":"fit","memory":"2MB","maximize":"batch","given":{"seq":16}}"#);
+    let spec = |most: i64| {
+        let sizes = format!(r#"[{{"dim":"batch","min":2,"max":{most}}},{{"dim":"seq","min":2,"max":16}}]"#);
+        format!(r#"{{"input_ids":{sizes},"attention_mask":{sizes},"token_type_ids":{sizes}}}"#)
+    };
+    for most in [4, 9] {
+        let spec = spec(most);
+        let parts: [(&str, Option<&str>, &[u8]); 3] =
+            [("program", None, &program), ("request", None, request), ("spec", None, spec.as_bytes())];
+        let answer = send(&app, form("/v1/sizes", &parts)).await.json();
+        assert_eq!(answer["fits"]["size"], most, "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn a_backend_says_whose_conditions_are_required() {
     let app = service();
     let call =

@@ -244,7 +244,15 @@ async fn answers_of_every_route_are_as_described() {
             &[("program", None, &program), ("at", None, at.as_bytes())];
         assert_described(&api, find("POST", "/v1/cost"), &send(&app, form("/v1/cost", parts)).await, at);
     }
-    asked.extend(["check", "eval", "cost"].map(|path| format!("\"post_v1_{path}\"")));
+    for question in
+        [r#"{"ask":"bounds"}"#, r#"{"ask":"plan"}"#, r#"{"ask":"plan","align":3}"#, r#"{"ask":"all"}"#]
+    {
+        let parts: &[(&str, Option<&str>, &[u8])] =
+            &[("program", None, &program), ("request", None, question.as_bytes())];
+        let answer = send(&app, form("/v1/sizes", parts)).await;
+        assert_described(&api, find("POST", "/v1/sizes"), &answer, question);
+    }
+    asked.extend(["check", "eval", "cost", "sizes"].map(|path| format!("\"post_v1_{path}\"")));
     assert_eq!(asked.len(), operations.len(), "{asked:?}");
 }
 

@@ -19,6 +19,7 @@ const CASES: &[Case] = &[
     ("POST", "/v1/entail", &[JSON, ("content-encoding", "gzip")], "{}", 415, "unsupported-media-type"),
     ("POST", "/v1/check", &[JSON], "{}", 415, "unsupported-media-type"),
     ("POST", "/v1/eval", &[BYTES], "{}", 415, "unsupported-media-type"),
+    ("POST", "/v1/sizes", &[BYTES], "{}", 415, "unsupported-media-type"),
     ("POST", "/v1/envs", &[LINES], "{}", 415, "unsupported-media-type"),
     ("POST", "/v1/entail", &[JSON], "", 400, "not-json"),
     ("POST", "/v1/entail", &[JSON], "{\"goal\":", 400, "not-json"),
@@ -109,6 +110,21 @@ async fn forms_with_other_parts_are_refused() {
             "/v1/eval",
             vec![("program", None, &program[..]), ("request", None, &br#"{"shapes":{"q":[1]}}"#[..])],
             "invalid",
+        ),
+        ("/v1/sizes", vec![("program", None, &program[..])], "invalid"),
+        (
+            "/v1/sizes",
+            vec![("program", None, &program[..]), ("request", None, &br#"{"ask":"plan","align":3}"#[..])],
+            "invalid",
+        ),
+        (
+            "/v1/sizes",
+            vec![
+                ("program", None, &program[..]),
+                ("request", None, &br#"{"ask":"plan"}"#[..]),
+                ("spec", None, &br#"{"z": [null]}"#[..]),
+            ],
+            "invalid-spec",
         ),
         (
             "/v1/eval",

@@ -11,6 +11,8 @@ mod storages;
 mod tally;
 mod walk;
 
+pub mod sizing;
+
 pub use figures::{Numbers, Sizes};
 pub use growth::Growth;
 pub use limits::Limits;
@@ -18,10 +20,10 @@ pub use storages::{StorageId, Storages, bytes};
 pub use tally::{Given, Place, Tally};
 
 use indexmap::IndexMap;
-use sizewise_check::spec::{Contract, ContractError, Solved};
+use sizewise_check::spec::{Assumptions, Contract, ContractError, Solved};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Symbol};
-use sizewise_ir::Program;
+use sizewise_ir::{Node, Program, ValueId};
 use sizewise_kernels::Operators;
 use walk::Walk;
 
@@ -84,12 +86,40 @@ pub struct Cost {
 pub fn cost(program: &Program, operators: &Operators) -> Result<Cost, ContractError> {
     let contract = Contract::load(program)?;
     let assumed = contract.assumed();
-    let mut walk = Walk::new(operators, assumed.env, assumed.records);
-    let inputs = walk.inputs(program)?;
-    let outputs = walk.graph(&program.graph, inputs)?;
-    let mut cost = walk.finish(&outputs);
+    let (mut cost, _) = follow(program, Walk::new(operators, assumed.env, assumed.records))?;
     cost.name_symbols(&contract);
     Ok(cost)
+}
+
+/// Memory that a program makes.
+pub(crate) struct Lived<'p> {
+    /// The node that makes it.
+    pub node: &'p Node,
+    /// The result that shows it first.
+    pub value: ValueId,
+    /// Its bytes.
+    pub bytes: Expr,
+    /// The step that makes it.
+    pub from: usize,
+    /// The last step that takes or gives a tensor of it.
+    pub to: usize,
+}
+
+/// What a program costs under assumptions, in their symbols, and the memory that it makes. The graphs of `cond` are
+/// followed, too: one after the other, so that what they make is never in use together.
+pub(crate) fn followed<'p>(
+    program: &'p Program,
+    operators: &'p Operators,
+    assumed: Assumptions<'p>,
+) -> Result<(Cost, Vec<Lived<'p>>), ContractError> {
+    follow(program, Walk::new(operators, assumed.env, assumed.records).with_branches())
+}
+
+fn follow<'p>(program: &'p Program, mut walk: Walk<'p>) -> Result<(Cost, Vec<Lived<'p>>), ContractError> {
+    let inputs = walk.inputs(program)?;
+    let outputs = walk.graph(&program.graph, inputs)?;
+    let lived = walk.lived(&outputs);
+    Ok((walk.finish(&outputs), lived))
 }
 
 impl Cost {

@@ -52,6 +52,13 @@ impl Storages {
         storage.last = storage.last.max(step);
     }
 
+    /// The bytes of a storage, the step that makes it and the last one that takes or gives a tensor of it; `None` for one
+    /// that the program is given.
+    pub fn life(&self, storage: StorageId) -> Option<(Expr, usize, usize)> {
+        let Storage { bytes, made, last } = &self.all[storage];
+        made.map(|made| (*bytes, made, *last))
+    }
+
     /// The bytes of what is made, of these storages: each counts once.
     pub fn sum(&self, env: &mut ShapeEnv, storages: impl Iterator<Item = StorageId>) -> Expr {
         let mut distinct: Vec<StorageId> = storages.collect();

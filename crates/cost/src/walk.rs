@@ -1,8 +1,9 @@
 //! Follows a program step by step: which tensors each node takes and gives, and in which storages they lie.
 use super::storages::{StorageId, Storages, bytes};
-use super::{Cost, Limits, Share};
+use super::{Cost, Limits, Lived, Share};
 use sizewise_kernels::sharing::{self, Shares};
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 use sizewise_check::propagate::{arguments, flat, recorded};
 use sizewise_check::records::{RecordedError, Records};
 use sizewise_check::spec::ContractError;
@@ -78,9 +79,13 @@ pub struct Walk<'p> {
     env: ShapeEnv,
     records: Records<'p>,
     storages: Storages,
+    /// What shows a storage first.
+    made: Vec<(StorageId, &'p Node, ValueId)>,
     /// How many steps there were.
     steps: usize,
     depth: usize,
+    /// Whether the graphs of `cond` are followed, one after the other.
+    follows_branches: bool,
     given: Given,
     flops: Expr,
     reasons: Vec<String>,
@@ -97,8 +102,10 @@ impl<'p> Walk<'p> {
             env,
             records,
             storages: Storages::default(),
+            made: Vec::new(),
             steps: 0,
             depth: 0,
+            follows_branches: false,
             given: Given { inputs: zero, parameters: zero, buffers: zero, constants: zero },
             flops: zero,
             reasons: Vec::new(),
@@ -106,6 +113,12 @@ impl<'p> Walk<'p> {
             by_module: IndexMap::new(),
             by_line: IndexMap::new(),
         }
+    }
+
+    /// The same, with the graphs of `cond` followed: one after the other, though one of them runs. What they give is
+    /// copied to the results of the node.
+    pub fn with_branches(self) -> Walk<'p> {
+        Walk { follows_branches: true, ..self }
     }
 
     /// The values of a program's inputs, each in a storage of its own.
@@ -158,7 +171,9 @@ impl<'p> Walk<'p> {
             if node.target.is_wrapper() && self.depth < MAX_DEPTH && self.wrapped(frame, node)? {
                 return Ok(());
             }
-            self.inexact(format!("`{name}` calls graphs, which are not followed"));
+            if !self.branched(frame, node, name)? {
+                self.inexact(format!("`{name}` calls graphs, which are not followed"));
+            }
         }
         let step = self.steps;
         self.steps += 1;
@@ -181,7 +196,9 @@ impl<'p> Walk<'p> {
                     None => {
                         let bytes = self.new_bytes(node, tensor);
                         made = self.env.pool.add(made, bytes);
-                        self.storages.made(bytes, step)
+                        let storage = self.storages.made(bytes, step);
+                        self.made.push((storage, node, id));
+                        storage
                     }
                 }),
                 _ => None,
@@ -216,6 +233,34 @@ impl<'p> Walk<'p> {
         for (id, slot) in node.output_values().zip(outputs?) {
             frame.slots[id.index()] = slot;
         }
+        Ok(true)
+    }
+
+    /// Follows the graphs of a `cond`. What they give is in use until the step of the node itself, which comes next. False if
+    /// it is not such a node, or they are not to be followed.
+    fn branched(&mut self, frame: &Frame<'p>, node: &'p Node, name: &str) -> Result<bool, RecordedError> {
+        let graphs = node.subgraphs();
+        let is_cond = name == "cond" && graphs.len() == 2 && node.inputs.len() > 3;
+        if !self.follows_branches || !is_cond || self.depth >= MAX_DEPTH {
+            return Ok(false);
+        }
+        let mut operands = Vec::new();
+        for input in &node.inputs[3..] {
+            input.arg.for_each_value(&mut |id| {
+                operands.push(Slot { value: frame.value(id), storage: frame.storage(id) });
+            });
+        }
+        if graphs.iter().any(|graph| graph.graph.inputs().len() != operands.len()) {
+            return Ok(false);
+        }
+        let mut given = Vec::new();
+        for graph in graphs {
+            self.depth += 1;
+            let outputs = self.graph(&graph.graph, operands.clone());
+            self.depth -= 1;
+            given.extend(outputs?.into_iter().flatten().filter_map(|slot| slot.storage));
+        }
+        given.into_iter().for_each(|storage| self.storages.touched(storage, self.steps));
         Ok(true)
     }
 
@@ -339,6 +384,18 @@ impl<'p> Walk<'p> {
             total.flops = pool.add(total.flops, share.flops);
             total.bytes = pool.add(total.bytes, share.bytes);
         }
+    }
+
+    /// What was made, when the graph has been followed to these outputs.
+    pub fn lived(&self, outputs: &[Option<Slot>]) -> Vec<Lived<'p>> {
+        let shown: FxHashSet<StorageId> = outputs.iter().flatten().filter_map(|slot| slot.storage).collect();
+        let lived = |&(storage, node, value): &(StorageId, &'p Node, ValueId)| {
+            let (bytes, from, last) = self.storages.life(storage)?;
+            let is_shown = shown.contains(&storage);
+            let to = if is_shown { self.steps.saturating_sub(1) } else { last };
+            Some(Lived { node, value, bytes, from, to })
+        };
+        self.made.iter().filter_map(lived).collect()
     }
 
     /// The figures, when the graph has been followed to these outputs.

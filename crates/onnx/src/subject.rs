@@ -2,7 +2,7 @@
 //! where commands, the service and Python tell them apart.
 use crate::check::{
     Declaration, NoGuards, cost as model_cost, declared_spec, dimension, dynamic_dimensions, explanations,
-    guard_set, outline as model_outline, report, shapes, side, side_of_spec, widen,
+    guard_set, outline as model_outline, report, shapes, side, side_of_spec, sizing as model_sizing, widen,
 };
 use crate::query;
 use crate::redeclare::redeclare;
@@ -20,6 +20,7 @@ use sizewise_onnx_model::read::{self, Model, is_model};
 use sizewise_onnx_model::walk::{Input, inputs};
 use sizewise_solve::Budget;
 use sizewise_cost::{Cost, cost};
+use sizewise_cost::sizing::{Sizing, SizingError, sizing};
 use std::time::{Duration, Instant};
 
 /// The most dimensions that a message names.
@@ -74,6 +75,9 @@ pub enum SubjectError {
     /// The spec does not fit.
     #[error(transparent)]
     Spec(#[from] SpecError),
+    /// Sizes have no answer.
+    #[error("{0}")]
+    Sizing(SizingError),
     /// It is asked of exported programs only.
     #[error("{0} is not supported for an ONNX model")]
     NotForModels(String),
@@ -89,6 +93,16 @@ impl From<SpecSideError> for SubjectError {
         match error {
             SpecSideError::Check(error) => error.into(),
             SpecSideError::Spec(error) => error.into(),
+        }
+    }
+}
+
+impl From<SizingError> for SubjectError {
+    fn from(error: SizingError) -> SubjectError {
+        match error {
+            SizingError::Program(error) => error.into(),
+            SizingError::Spec(error) => error.into(),
+            error => SubjectError::Sizing(error),
         }
     }
 }
@@ -291,6 +305,17 @@ impl Subject {
         match self {
             Subject::Program(checker) => Ok(Side::of_spec(name, spec, checker, operators)?),
             Subject::Model(file) => Ok(side_of_spec(&file.model, name, spec)?),
+        }
+    }
+
+    /// How large its values get, over all inputs that a spec allows, or its own contract.
+    ///
+    /// # Errors
+    /// When the spec does not fit, it cannot be followed, or no input is allowed.
+    pub fn sizing<'s>(&'s self, spec: Option<&Spec>, operators: &'s Operators) -> Result<Sizing<'s>> {
+        match self {
+            Subject::Program(checker) => Ok(sizing(checker.program(), spec, operators)?),
+            Subject::Model(file) => Ok(model_sizing(&file.undeclared(operators)?.model, spec)?),
         }
     }
 

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Map, Value, json};
 use sizewise_check::check::CheckError;
 use sizewise_check::query::Refusal;
+use sizewise_check::spec::SpecError;
 use sizewise_expr::escape::json_text;
 use sizewise_ir::{ReadError, ReadErrorKind};
 use sizewise_onnx::subject::SubjectError;
@@ -218,12 +219,22 @@ impl From<CheckError> for Problem {
     }
 }
 
+impl From<SpecError> for Problem {
+    fn from(error: SpecError) -> Problem {
+        Problem::new(Code::InvalidSpec, error.message).at("part", "spec").at("path", error.path)
+    }
+}
+
 impl From<SubjectError> for Problem {
     fn from(error: SubjectError) -> Problem {
         match error {
             SubjectError::Check(error) => error.into(),
             SubjectError::NotForModels(_) | SubjectError::NotForPrograms(_) => {
                 Problem::new(Code::InvalidParameter, error.to_string())
+            }
+            SubjectError::Spec(error) => error.into(),
+            SubjectError::Sizing(error) => {
+                Problem::new(Code::Invalid, error.to_string()).at("part", "request")
             }
             error => Problem::new(Code::UnreadableProgram, error.to_string()),
         }

@@ -1,5 +1,5 @@
 //! The routes, and the middleware around every request.
-use super::api::{check, cost, docs, envs, eval, health, questions};
+use super::api::{check, cost, docs, envs, eval, health, questions, sizes};
 use super::app::App;
 use super::ask::Command;
 use super::problem::{Code, Problem};
@@ -40,6 +40,7 @@ pub fn router(app: Arc<App>) -> Router {
         .route("/v1/check", post(check::check))
         .route("/v1/eval", post(eval::eval))
         .route("/v1/cost", post(cost::cost))
+        .route("/v1/sizes", post(sizes::sizes))
         .route("/v1/entail", post(questions::entail))
         .route("/v1/simplify", questions::route(Command::Simplify))
         .route("/v1/minimize", questions::route(Command::Minimize))

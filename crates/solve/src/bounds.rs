@@ -36,6 +36,18 @@ pub fn bounds(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> B
     bounds_traced(pool, facts, e, budget, &mut Trace::off())
 }
 
+/// [`bounds`], looked for from these assignments on, where they satisfy the facts: a question less for each end that
+/// they attain.
+pub fn bounds_from(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    starts: &[Witness],
+    budget: &Budget,
+) -> Bounds {
+    search(pool, facts, e, starts, budget, &mut Trace::off())
+}
+
 /// The greatest value of an integer expression under the facts, or else a bound of it; none if neither was found.
 pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) -> Option<Int> {
     let e = asked(pool, facts, e);
@@ -49,7 +61,7 @@ pub fn greatest(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget) ->
         return greatest(pool, &mut own, e, budget);
     }
     prepare(pool, facts, budget);
-    end(pool, facts, e, budget, &mut Trace::off()).value
+    end(pool, facts, e, &[], budget, &mut Trace::off()).value
 }
 
 /// The integer that is asked about, of which the facts know the symbols, and which of them have to do with it.
@@ -68,17 +80,28 @@ pub fn bounds_traced(
     budget: &Budget,
     trace: &mut Trace,
 ) -> Bounds {
+    search(pool, facts, e, &[], budget, trace)
+}
+
+fn search(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    starts: &[Witness],
+    budget: &Budget,
+    trace: &mut Trace,
+) -> Bounds {
     let e = asked(pool, facts, e);
     if facts.is_divided() {
-        return bounds_among_many(pool, facts, e, budget, trace);
+        return bounds_among_many(pool, facts, e, starts, budget, trace);
     }
     if let Some(mut own) = facts.for_divisors_of(pool, e) {
-        return bounds_traced(pool, &mut own, e, budget, trace);
+        return search(pool, &mut own, e, starts, budget, trace);
     }
     prepare(pool, facts, budget);
-    let upper = end(pool, facts, e, budget, trace);
+    let upper = end(pool, facts, e, starts, budget, trace);
     let negated = pool.neg(e);
-    let lower = end(pool, facts, negated, budget, trace);
+    let lower = end(pool, facts, negated, starts, budget, trace);
     Bounds {
         min: lower.value.map(|v| -v),
         max: upper.value,
@@ -93,6 +116,7 @@ fn bounds_among_many(
     pool: &mut Pool,
     facts: &mut Facts,
     e: Expr,
+    starts: &[Witness],
     budget: &Budget,
     trace: &mut Trace,
 ) -> Bounds {
@@ -101,7 +125,10 @@ fn bounds_among_many(
         return Bounds::default();
     }
     let mut own = facts.with_subproblem(pool, e, |_, subproblem| subproblem.facts.clone());
-    let mut found = bounds_traced(pool, &mut own, e, budget, trace);
+    let is_own = |(symbol, _): &&(Symbol, Int)| own.range(*symbol).is_some();
+    let starts: Vec<Witness> =
+        starts.iter().map(|start| start.iter().filter(is_own).cloned().collect()).collect();
+    let mut found = search(pool, &mut own, e, &starts, budget, trace);
     found.exact &= facts.components_settled();
     for (end, at) in [(&found.min, &mut found.min_at), (&found.max, &mut found.max_at)] {
         if let Some(witness) = at.take() {
@@ -120,19 +147,20 @@ struct End {
 }
 
 /// The greatest value of `e`.
-fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut Trace) -> End {
+fn end(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    e: Expr,
+    starts: &[Witness],
+    budget: &Budget,
+    trace: &mut Trace,
+) -> End {
     let mut limit = facts.domain(pool, e).range.upper();
     trace.note(Rung::Range, || {
         let greatest = limit.as_ref().map_or_else(|| "no bound".to_string(), Int::to_string);
         format!("the greatest value of {} is at most: {greatest}", print::expression(pool, e))
     });
-    let mut best: Option<(Int, Witness)> = None;
-    if let Some(first) = facts.model()
-        && replays(pool, facts, None, &first)
-        && let Some(v) = value_at(pool, e, &first)
-    {
-        best = Some((v, first));
-    }
+    let mut best = best_of(pool, facts, e, starts);
     if let (Some((_, start)), None) = (&best, &limit)
         && unbounded::is_unbounded(pool, facts, e, start, &[], budget, trace)
     {
@@ -192,6 +220,20 @@ fn end(pool: &mut Pool, facts: &mut Facts, e: Expr, budget: &Budget, trace: &mut
         }
         _ => End { value: limit, at: None, settled: false },
     }
+}
+
+/// The greatest value that is taken at an assignment that is known, or at one of these.
+fn best_of(pool: &Pool, facts: &Facts, e: Expr, starts: &[Witness]) -> Option<(Int, Witness)> {
+    let mut best: Option<(Int, Witness)> = None;
+    for first in facts.model().into_iter().chain(starts.iter().cloned()) {
+        if let Some(v) = value_at(pool, e, &first)
+            && best.as_ref().is_none_or(|(known, _)| v > *known)
+            && replays(pool, facts, None, &first)
+        {
+            best = Some((v, first));
+        }
+    }
+    best
 }
 
 /// A value between one that is taken and a bound: half-way, or of half the length where the bound is very long.

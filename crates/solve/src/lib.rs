@@ -56,7 +56,7 @@ mod limits_tests;
 #[cfg(test)]
 mod program_tests;
 
-pub use bounds::{Bounds, bounds, bounds_traced, greatest};
+pub use bounds::{Bounds, bounds, bounds_from, bounds_traced, greatest};
 pub use compiled::Compiled;
 pub use definedness::requirements;
 pub use facts::Facts;
@@ -69,6 +69,7 @@ pub use open_requirements::open_requirements;
 pub use premises::narrow;
 pub use proof::proof;
 pub use proof_log::ProofStep;
+pub use replay::replays;
 pub use settle::{Means, settle};
 pub use simplify::{simplify, simplify_traced};
 pub use smtlib::obligation;

@@ -47,6 +47,7 @@ mod run_time_tests;
 mod said;
 mod shapes;
 mod size;
+mod sizing;
 mod sources;
 mod symbolic;
 #[cfg(test)]
@@ -71,6 +72,7 @@ pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};
 pub use size::ShownSize;
 #[cfg(test)]
 pub(crate) use sizewise_check::report::Outcome as Verdict;
+pub use sizing::sizing;
 pub use symbolic::Named;
 
 /// The sizes of inputs, in the model's order.

@@ -3,14 +3,14 @@ use super::form;
 use super::params::{self, CheckParams};
 use crate::app::App;
 use crate::auth::Owner;
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::work::Job;
 use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use sizewise_check::report::{self, Report, ReportForm, Style};
-use sizewise_check::spec::{Spec, SpecError};
+use sizewise_check::spec::Spec;
 use sizewise_kernels::Operators;
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ pub async fn check(
         None => None,
         // A field of a page that was left empty.
         Some(part) if part.bytes.trim_ascii().is_empty() => None,
-        Some(part) => Some(Spec::parse(&part.bytes).map_err(spec_problem)?),
+        Some(part) => Some(Spec::parse(&part.bytes)?),
     };
     let (state, name, program) = (Arc::clone(&app), upload.name.clone(), upload.program.clone());
     let (format, backend) = (params.format, params.backend);
@@ -48,10 +48,6 @@ pub async fn check(
     // Until here it counts among the bodies that are held.
     drop(upload);
     Ok(([(header::CONTENT_TYPE, media_type(format))], text).into_response())
-}
-
-fn spec_problem(error: SpecError) -> Problem {
-    Problem::new(Code::InvalidSpec, error.message).at("part", "spec").at("path", error.path)
 }
 
 /// The media type of a report in this form.

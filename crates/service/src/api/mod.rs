@@ -9,3 +9,4 @@ pub mod health;
 pub mod params;
 pub mod questions;
 pub mod single;
+pub mod sizes;

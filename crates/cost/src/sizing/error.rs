@@ -1,0 +1,26 @@
+//! Why a question about sizes has no answer.
+use sizewise_check::check::CheckError;
+use sizewise_check::spec::{ContractError, SpecError};
+
+/// Why a question about sizes has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SizingError {
+    /// The spec does not fit.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// The program cannot be followed.
+    #[error(transparent)]
+    Program(#[from] CheckError),
+    /// The question itself is wrong: a dimension that does not exist, a budget that is no number.
+    #[error("{0}")]
+    Question(String),
+    /// There is no answer, or none was found.
+    #[error("{0}")]
+    Unanswered(String),
+}
+
+impl From<ContractError> for SizingError {
+    fn from(error: ContractError) -> SizingError {
+        SizingError::Program(error.into())
+    }
+}
