@@ -26,9 +26,9 @@ const MAX_VISITED: usize = 200_000;
 /// Sizes around which conditions are looked at. Of several sizes that a condition ties, those that need not be multiples are
 /// none: first dimensions, which are batches, before others.
 const ODD: [i64; 3] = [7, 11, 13];
-const EVEN: [i64; 8] = [64, 48, 16, 8, 24, 4, 2, 1];
+const EVEN: [i64; 12] = [64, 48, 16, 8, 24, 4, 2, 1, 224, 256, 384, 32];
 /// The most choices of them.
-const MAX_TRIED: usize = 4_096;
+const MAX_TRIED: usize = 8_192;
 
 /// How changes of sizes are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -363,12 +363,14 @@ impl Check<'_> {
         };
         let choices: Vec<Vec<i64>> = symbols.iter().map(of).collect();
         let count = choices.iter().map(Vec::len).product::<usize>().min(MAX_TRIED);
-        let holds = |choice: &Vec<i64>| {
+        let holds = |choice: &Vec<i64>, conditions: &[Expr]| {
             let value =
                 |symbol| Some(Value::Int(choice[symbols.iter().position(|own| *own == symbol)?].into()));
             let mut evaluator = Evaluator::new(pool, value);
             conditions.iter().all(|&condition| evaluator.truth(condition) == Ok(true))
         };
+        // Sizes that agree are meant more often than one of 1, which broadcasts.
+        let agreeing: Vec<Expr> = conditions.iter().map(|&condition| self.without_ones(condition)).collect();
         let chosen = |number: usize| {
             let mut rest = number;
             // The first sizes change last.
@@ -384,7 +386,8 @@ impl Check<'_> {
             choice.reverse();
             choice
         };
-        let found = (0..count).map(chosen).find(holds).unwrap_or_default();
+        let find = |conditions: &[Expr]| (0..count).map(chosen).find(|choice| holds(choice, conditions));
+        let found = find(&agreeing).or_else(|| find(conditions)).unwrap_or_default();
         let mut sizes = self.near.clone();
         sizes.extend(symbols.iter().zip(found).map(|(symbol, size)| (*symbol, Int::from(size))));
         sizes
