@@ -57,7 +57,7 @@ fn two_to_50() -> Json {
 type Need = (&'static str, &'static str, Json, Vec<&'static str>, &'static str, &'static str);
 
 fn needs() -> Vec<Need> {
-    let free = "loses no working shapes";
+    let free = "loses no shapes that this export serves";
     vec![
         // Torch accepts the spec, reports all of [2, 50] twice as its range, and dies at (3, 3).
         (

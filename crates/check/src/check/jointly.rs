@@ -6,7 +6,7 @@ use super::simpler::simpler;
 use super::summary;
 use crate::report::GuardVerdict;
 use sizewise_expr::{Expr, Func, Pool};
-use sizewise_solve::{Facts, quickly};
+use sizewise_solve::{Budget, Facts, decide};
 
 /// The most sizes of which it is looked for.
 const MAX_SIZES: usize = 8;
@@ -41,7 +41,11 @@ impl Examination<'_, '_> {
                 errors.iter().copied().filter(|(_, e)| pool.free_symbols(&[*e]) == [symbol]).collect();
             let is_involved = own.iter().any(|(i, _)| involved.contains(i));
             let found = (own.len() > 1 && is_involved).then(|| self.joint(&mut pool, &facts, &own)).flatten();
-            for (i, part) in found.into_iter().flatten() {
+            let Some(found) = found else { continue };
+            for (i, _) in own {
+                self.report.guards[i].follows = !found.iter().any(|(shows, _)| *shows == i);
+            }
+            for (i, part) in found {
                 facts.assume(&mut pool, part);
                 self.show(&pool, &facts, i, part);
                 said.push(i);
@@ -55,8 +59,8 @@ impl Examination<'_, '_> {
             facts.assume(&mut pool, bound);
         }
         for (i, condition) in errors {
-            let is_own = said.contains(&i) || is_bound(&pool, condition);
-            if !is_own && quickly(&mut pool, &mut facts, condition) == Some(true) {
+            let is_own = said.contains(&i) || is_bound(&pool, condition) || self.report.guards[i].follows;
+            if !is_own && decide(&mut pool, &mut facts, condition, &Budget::small()).verdict.is_implied() {
                 self.report.guards[i].follows = true;
             }
         }

@@ -8,6 +8,7 @@ use super::examine::Examination;
 use super::instance::{MAX_INSTANCE, instance};
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
+use super::put_simply::is_bound;
 use super::search::{Search, Tried, tried};
 use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
@@ -151,6 +152,11 @@ impl<'p> Examination<'_, 'p> {
             _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
+            // The example says it.
+            _ if is_bound(&base.pool, obligation.condition) => {
+                guard.consequence = None;
+                return;
+            }
             _ if instance.is_empty() => format!("`{shown}` is false"),
             _ => format!("it needs `{shown}`{instance}"),
         });

@@ -71,7 +71,7 @@ fn of_guard(guard: &GuardReport) -> &'static str {
 }
 
 /// Why torch.export recorded a condition that no operator needs.
-pub(super) fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'static str {
+pub fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'static str {
     match cause {
         Cause::Forgotten => "the program takes both as one size",
         Cause::Specialisation if is_contract => {

@@ -249,10 +249,11 @@ impl Check<'_> {
         }
         conditions.retain(|&condition| !is_touched(condition, &touched));
         let mut all: Vec<Changed> = Vec::new();
+        let sizes = self.sizes_around(&conditions);
         for proposal in self.proposals(&conditions) {
             let mut more = Changed::default();
             for (symbol, change) in &proposal {
-                more.extend(self.declarable(*symbol, change, way, &conditions).map(|text| (*symbol, text)));
+                more.extend(self.declarable(*symbol, change, way, (&conditions, &sizes)).map(|text| (*symbol, text)));
             }
             if !more.is_empty() {
                 more.extend(changed.clone());
@@ -272,7 +273,13 @@ impl Check<'_> {
     }
 
     /// The text that declares a change of a size, if there is one.
-    fn declarable(&self, symbol: Symbol, change: &Change, way: Way, conditions: &[Expr]) -> Option<String> {
+    fn declarable(
+        &self,
+        symbol: Symbol,
+        change: &Change,
+        way: Way,
+        (conditions, sizes): (&[Expr], &FxHashMap<Symbol, Int>),
+    ) -> Option<String> {
         let linear = |root: &str, factor: i64, offset: i64| match (factor, offset) {
             (1, 0) => root.to_owned(),
             (1, offset) => format!("{root} + {offset}"),
@@ -285,7 +292,10 @@ impl Check<'_> {
             symbols.contains(&symbol) && self.is_equation(condition)
         };
         let is_number = way == Way::Declared && conditions.iter().any(|condition| is_asked(&condition));
-        let number = || self.symbolic.hint(symbol).filter(|_| is_number).map(|size| size.to_string());
+        let number = || {
+            let size = sizes.get(&symbol).and_then(Int::to_i64).or_else(|| self.symbolic.hint(symbol));
+            size.filter(|_| is_number).map(|size| size.to_string())
+        };
         match change {
             Change::Size(size) => {
                 let pool = &self.walk.env.pool;
@@ -386,7 +396,16 @@ impl Check<'_> {
             choice.reverse();
             choice
         };
-        let find = |conditions: &[Expr]| (0..count).map(chosen).find(|choice| holds(choice, conditions));
+        // Heights and widths are often the same.
+        let is_square = |choice: &Vec<i64>| {
+            let own = symbols.iter().zip(choice).filter(|(symbol, _)| tied.contains(symbol) && !is_batch(symbol));
+            let mut sizes = own.map(|(_, size)| size);
+            sizes.next().is_some_and(|first| sizes.all(|size| size == first))
+        };
+        let find = |conditions: &[Expr]| {
+            let all = || (0..count).map(chosen).filter(|choice| holds(choice, conditions));
+            all().find(is_square).or_else(|| all().next())
+        };
         let found = find(&agreeing).or_else(|| find(conditions)).unwrap_or_default();
         let mut sizes = self.near.clone();
         sizes.extend(symbols.iter().zip(found).map(|(symbol, size)| (*symbol, Int::from(size))));
