@@ -12,7 +12,8 @@ use crate::kernels::{Backend, Operators};
 use crate::onnx::subject::Subject;
 use crate::report::{
     Assumed, Diagnostic, Findings, GraphView, GuardVerdict, Known, Level, Outcome, ProgramInfo, Report,
-    ReportForm, Style, cause, sarif_artifact, sarif_results, to_github_of, to_jsonl, to_junit_case, to_view_json,
+    ReportForm, Style, cause, sarif_artifact, sarif_results, to_github_of, to_jsonl, to_junit_case,
+    to_view_json,
 };
 use crate::solve::Budget;
 use crate::spec::Spec;

@@ -42,7 +42,9 @@ impl Cost {
 
     pub fn text(&self) -> Option<String> {
         let lost = match &self.lost {
-            Lost::Nothing if self.left.is_empty() => Some("loses no shapes that this export serves".to_string()),
+            Lost::Nothing if self.left.is_empty() => {
+                Some("loses no shapes that this export serves".to_string())
+            }
             Lost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
             Lost::Recorded(inputs) => Some(format!(
                 "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
@@ -106,7 +108,8 @@ impl Session<'_> {
             }
             let excluded = pool.not(kept);
             others.assume(pool, excluded);
-            let Verdict::Refuted { witness } = decide(pool, &mut others, condition, &Budget::small()).verdict else {
+            let Verdict::Refuted { witness } = decide(pool, &mut others, condition, &Budget::small()).verdict
+            else {
                 continue;
             };
             if let Lost::Inputs(inputs) = self.lost_at(&witness, first, budget) {

@@ -30,16 +30,23 @@ impl Examination<'_, '_> {
                 facts.declare(&mut pool, symbol, range.clone());
             }
         }
-        let is_left = |symbol: &Symbol| symbols.contains(symbol) && !self.assumptions.dims.contains_key(symbol);
+        let is_left =
+            |symbol: &Symbol| symbols.contains(symbol) && !self.assumptions.dims.contains_key(symbol);
         let of = |e: Expr| pool.free_symbols(&[e]);
-        let conditions: Vec<Expr> =
-            known.conditions().iter().copied().filter(|&e| of(e).iter().any(is_left)).take(MAX_CONDITIONS).collect();
+        let conditions: Vec<Expr> = known
+            .conditions()
+            .iter()
+            .copied()
+            .filter(|&e| of(e).iter().any(is_left))
+            .take(MAX_CONDITIONS)
+            .collect();
         // What is said of one size alone is said together.
         let (alone, others): (Vec<Expr>, Vec<Expr>) = conditions.into_iter().partition(|&e| of(e).len() == 1);
         let sizes: FxHashSet<Symbol> = alone.iter().flat_map(|&e| of(e)).collect();
         let mut said: Vec<Expr> = Vec::new();
         for &symbol in symbols.iter().filter(|symbol| sizes.contains(symbol)) {
-            let own: Vec<Expr> = alone.iter().copied().filter(|&e| pool.free_symbols(&[e]) == [symbol]).collect();
+            let own: Vec<Expr> =
+                alone.iter().copied().filter(|&e| pool.free_symbols(&[e]) == [symbol]).collect();
             let all = pool.and(&own);
             said.push(simpler(&mut pool, &facts, &[], all).unwrap_or(all));
         }
@@ -52,7 +59,8 @@ impl Examination<'_, '_> {
             said.push(simple);
         }
         said.retain(|&e| pool.as_bool(e) != Some(true));
-        let shown = said.iter().map(|&e| summary::shown_in(self.assumptions, &pool, readable(&pool, &facts, e)));
+        let shown =
+            said.iter().map(|&e| summary::shown_in(self.assumptions, &pool, readable(&pool, &facts, e)));
         let mut shown: Vec<String> = shown.filter(|text| text.chars().count() <= MAX_SHOWN).collect();
         shown.dedup();
         if shown.is_empty() {

@@ -95,7 +95,8 @@ impl Points<'_> {
         let of_last = |sizes: &[i64]| -> Option<Vec<(i64, i64)>> {
             let [.., before, last] = *sizes else { return None };
             let step = last - before;
-            ((2..=MAX_FACTOR).contains(&step) && 2 * step < *span).then(|| vec![(step, last.rem_euclid(step))])
+            ((2..=MAX_FACTOR).contains(&step) && 2 * step < *span)
+                .then(|| vec![(step, last.rem_euclid(step))])
         };
         for (sizes, is_multiple) in [(self.holds, true), (self.fails, false)] {
             for (factor, rest) in of_last(sizes).unwrap_or_default() {
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn sizes_are_said_by_a_rule_and_few_exceptions() {
         for (holds, says) in [
-            (&(|n| n == 5) as &dyn Fn(i64) -> bool, Some("n == 5")),
+            (&(|n: i64| n == 5) as &dyn Fn(i64) -> bool, Some("n == 5")),
             (&|n| n != 5, Some("n != 5")),
             (&|n| n >= 7, Some("n >= 7")),
             (&|n| (3..=9).contains(&n), Some("n >= 3 and n <= 9")),

@@ -153,7 +153,8 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
             let size = pool.symbol_expr(symbol);
             remainder(pool, size, (factor, 0))
         };
-        let parts: Vec<Expr> = symbols.iter().zip(&factors).map(|(&s, &factor)| of(pool, s, factor)).collect();
+        let parts: Vec<Expr> =
+            symbols.iter().zip(&factors).map(|(&s, &factor)| of(pool, s, factor)).collect();
         pool.and(&parts)
     })
 }

@@ -109,7 +109,10 @@ fn verdict(report: &Report, style: Style) -> String {
             format!("{}, every input that the model declares {works}; {assumed}", style.good("ok"))
         }
         Outcome::Ok if report.has("left-to-module") => {
-            format!("{}, every input that the spec allows and the exported module takes {works}", style.good("ok"))
+            format!(
+                "{}, every input that the spec allows and the exported module takes {works}",
+                style.good("ok")
+            )
         }
         Outcome::Ok => format!("{}, every input that the spec allows {works}", style.good("ok")),
         Outcome::Violated => {

@@ -253,7 +253,9 @@ impl Check<'_> {
         for proposal in self.proposals(&conditions) {
             let mut more = Changed::default();
             for (symbol, change) in &proposal {
-                more.extend(self.declarable(*symbol, change, way, (&conditions, &sizes)).map(|text| (*symbol, text)));
+                more.extend(
+                    self.declarable(*symbol, change, way, (&conditions, &sizes)).map(|text| (*symbol, text)),
+                );
             }
             if !more.is_empty() {
                 more.extend(changed.clone());
@@ -398,7 +400,8 @@ impl Check<'_> {
         };
         // Heights and widths are often the same.
         let is_square = |choice: &Vec<i64>| {
-            let own = symbols.iter().zip(choice).filter(|(symbol, _)| tied.contains(symbol) && !is_batch(symbol));
+            let own =
+                symbols.iter().zip(choice).filter(|(symbol, _)| tied.contains(symbol) && !is_batch(symbol));
             let mut sizes = own.map(|(_, size)| size);
             sizes.next().is_some_and(|first| sizes.all(|size| size == first))
         };
