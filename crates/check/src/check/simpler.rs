@@ -4,7 +4,7 @@
 //! bound) is taken only if it is proved to be the same condition.
 use super::pattern::{common_divisor, pattern, remainder};
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
-use sizewise_solve::{Budget, Compiled, Facts, decide, simplify};
+use sizewise_solve::{Budget, Compiled, Facts, decide, requirements, simplify};
 use std::collections::BTreeSet;
 
 /// How many sizes are tried of one size alone, and of each of two or three.
@@ -76,6 +76,7 @@ pub(super) fn simpler(pool: &mut Pool, facts: &Facts, bounds: &[Expr], condition
     let symbols = pool.free_symbols(&[condition]);
     let count = *TRIED.get(symbols.len().checked_sub(1)?)?;
     let sizes: Vec<Vec<i64>> = symbols.iter().map(|&s| sizes(facts, s, count)).collect::<Option<_>>()?;
+    let defined = requirements(pool, &[condition]);
     let compiled = Compiled::new(pool, condition);
     let bounds: Vec<Compiled> = bounds.iter().map(|&bound| Compiled::new(pool, bound)).collect();
     let (mut holds, mut fails) = (Vec::new(), Vec::new());
@@ -87,18 +88,24 @@ pub(super) fn simpler(pool: &mut Pool, facts: &Facts, bounds: &[Expr], condition
         if bounds.iter().any(|bound| bound.holds(pool, value, &mut room) == Some(false)) {
             continue;
         }
-        match compiled.holds(pool, value, &mut room)? {
-            true => holds.push(sizes),
-            false => fails.push(sizes),
+        // What divides by zero is refused as well.
+        match compiled.holds(pool, value, &mut room) {
+            Some(true) => holds.push(sizes),
+            Some(false) | None => fails.push(sizes),
         }
     }
     let guess = guess(pool, &symbols, &holds, &fails)?;
-    let mut same = |given: Expr, implied: Expr| {
+    let mut implies = |given: &[Expr], implied: Expr| {
         let mut facts = facts.clone();
-        facts.assume(pool, given);
+        for &e in given {
+            facts.assume(pool, e);
+        }
         decide(pool, &mut facts, implied, &Budget::small()).verdict.is_implied()
     };
-    (same(condition, guess) && same(guess, condition)).then_some(guess)
+    let defined_by_guess = defined.iter().all(|&e| implies(&[guess], e));
+    let with = |e: Expr| [&[e], defined.as_slice()].concat();
+    let same = defined_by_guess && implies(&with(condition), guess) && implies(&with(guess), condition);
+    same.then_some(guess)
 }
 
 /// The least sizes that a symbol may have.
@@ -161,7 +168,7 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
 
 #[cfg(test)]
 mod tests {
-    use super::simpler;
+    use super::{simpler, simplest_size};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
     use sizewise_expr::{Int, Pool};
@@ -181,6 +188,12 @@ mod tests {
             // It holds of no multiples alone, and of no range.
             ("Eq(Mod(t*t, 7), 2)", None),
             ("Eq(h//2, t//3)", None),
+            ("Eq(Mod(t, t//8), 0)", None),
+            ("And(Eq(Mod(t, t//8), 0), Eq(t//(t//8), 8))", Some("t % 8 == 0")),
+            ("Or(Eq(h, 1), Eq(h, 4*Max(1, h//4)))", Some("h == 1 or h % 4 == 0")),
+            ("Or(Eq(Mod(h, 2), 0), And(Eq(h//2, 1), h >= 2), h <= 2)", Some("h % 2 == 0 or h <= 3")),
+            ("Eq(Mod(b*t, 4*b), 0)", Some("t % 4 == 0")),
+            ("And(Ne(t//2, 1), Eq(2*(t//2), t))", Some("t % 2 == 0 and t >= 4")),
         ] {
             let mut pool = Pool::new();
             let e = read::closed(&mut pool, condition).expect("a condition").expr;
@@ -191,6 +204,26 @@ mod tests {
             let found = simpler(&mut pool, &facts, &[], e);
             let shown = found.map(|found| print::python(&pool, found, &|s| pool.symbol_name(s)));
             assert_eq!(shown.as_deref(), simple, "{condition}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_put_simply_where_that_is_proved() {
+        for (size, simple) in [
+            ("Max(0, Max(0, t - 3) - Min(2, t))", "max(0, t - 5)"),
+            ("Max(1, t)", "t"),
+            ("Min(7, 2*t + Max(0, t - t))", "min(7, 2*t)"),
+            ("t//2", "t // 2"),
+        ] {
+            let mut pool = Pool::new();
+            let e = read::closed(&mut pool, size).expect("a size").expr;
+            let mut facts = Facts::default();
+            for symbol in pool.free_symbols(&[e]) {
+                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
+            }
+            let found = simplest_size(&mut pool, &mut facts, e);
+            let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
+            assert_eq!(shown, simple, "{size}");
         }
     }
 }
