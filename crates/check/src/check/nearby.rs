@@ -8,7 +8,6 @@ use super::examine::Examination;
 use super::instance::{MAX_INSTANCE, instance};
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
-use super::put_simply::is_bound;
 use super::search::{Search, Tried, tried};
 use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
@@ -52,6 +51,9 @@ impl<'p> Examination<'_, 'p> {
             improved += 1;
             let obligation = self.violated[at].clone();
             let others = roots.iter().filter(|root| root.condition() != obligation.condition);
+            // The example is one of what is shown.
+            let simple = self.simple.iter().find(|(of, _)| *of == i).map(|(_, simple)| *simple);
+            let simple = simple.and_then(|simple| tried(&base.pool, &example, &[simple]).pop());
             let search = Search {
                 pool: &base.pool,
                 facts: base.known_facts(),
@@ -59,7 +61,7 @@ impl<'p> Examination<'_, 'p> {
                 made_up: &made_up,
                 assumed: &assumed,
                 all: &all,
-                condition: all[at].clone(),
+                condition: simple.unwrap_or_else(|| all[at].clone()),
                 others: others.cloned().collect(),
                 room: RefCell::default(),
             };
@@ -144,16 +146,18 @@ impl<'p> Examination<'_, 'p> {
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
         let shown = guard.shown.clone();
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
+        // What one size has to be is seen from the example.
+        let is_plain = shown.split(' ').count() == 3 && !shown.contains(['*', '(']);
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),
             _ if is_guard && shown.len() > MAX_INSTANCE => {
                 "the exported module checks this, and refuses it".to_string()
             }
+            _ if is_guard && is_plain => "the exported module refuses it".to_string(),
             _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
-            // The example says it.
-            _ if is_bound(&base.pool, obligation.condition) => {
+            _ if is_plain => {
                 guard.consequence = None;
                 return;
             }

@@ -12,9 +12,9 @@ pub(super) fn pattern(pool: &mut Pool, size: Expr, holds: &[i64], fails: &[i64])
         return None;
     }
     let points = Points { size, holds, fails };
-    points
-        .few(pool, 1)
-        .or_else(|| points.bound(pool))
+    let one = (holds.len() == 1).then(|| points.few(pool, 1)).flatten();
+    one.or_else(|| points.bound(pool))
+        .or_else(|| points.few(pool, 1))
         .or_else(|| points.of_multiples(pool))
         .or_else(|| points.few(pool, MAX_NAMED))
 }
@@ -73,7 +73,11 @@ impl Points<'_> {
             let few = any_of(pool, self.size, &few);
             return Some(pool.or(&[few, end]));
         }
-        None
+        // Sizes below and above what fails, where that is more than one size.
+        (most > least && !self.holds.iter().any(|n| (least..=most).contains(n))).then(|| {
+            let ends = [at_most(pool, self.size, least - 1), at_least(pool, self.size, most + 1)];
+            pool.or(&ends)
+        })
     }
 
     /// Multiples, or sizes that are none, but for the first ones or few.
@@ -189,12 +193,14 @@ mod tests {
         for (holds, says) in [
             (&(|n: i64| n == 5) as &dyn Fn(i64) -> bool, Some("n == 5")),
             (&|n| n != 5, Some("n != 5")),
+            (&|n| n != 1, Some("n >= 2")),
             (&|n| n >= 7, Some("n >= 7")),
             (&|n| (3..=9).contains(&n), Some("n >= 3 and n <= 9")),
             (&|n| n == 1 || n >= 5, Some("n == 1 or n >= 5")),
             (&|n| n <= 4 || n == 9, Some("n == 9 or n <= 4")),
             (&|n| n >= 6 && n != 7, Some("n >= 6 and n != 7")),
             (&|n| n == 1 || n == 4, Some("n == 1 or n == 4")),
+            (&|n| n / 5 != 1, Some("n <= 4 or n >= 10")),
             (&|n| n % 4 == 0, Some("n % 4 == 0")),
             (&|n| n % 4 != 0, Some("n % 4 != 0")),
             (&|n| n % 4 == 3, Some("n % 4 == 3")),
