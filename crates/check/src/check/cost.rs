@@ -26,16 +26,16 @@ impl Cost {
         Cost { lost: lost.unwrap_or(Lost::Unknown), left }
     }
 
-    /// Whether the fix is known to exclude no input that works.
+    /// Whether the fix is known to exclude no input that works, but for empty ones.
     pub fn is_nothing(&self) -> bool {
-        self.loses() == Some(false)
+        self.loses() == Some(false) || self.left.is_empty() && matches!(self.lost, Lost::Empty(_))
     }
 
     /// Whether the fix excludes inputs that work; `None` if that is not known, or for the module to say.
     pub fn loses(&self) -> Option<bool> {
         match self.lost {
             Lost::Nothing => self.left.is_empty().then_some(false),
-            Lost::Inputs(_) | Lost::Recorded(_) => Some(true),
+            Lost::Inputs(_) | Lost::Empty(_) | Lost::Recorded(_) => Some(true),
             Lost::Unknown => None,
         }
     }
@@ -46,6 +46,7 @@ impl Cost {
                 Some("loses no shapes that this export serves".to_string())
             }
             Lost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
+            Lost::Empty(inputs) => Some(format!("also rejects empty inputs that work, such as {inputs}")),
             Lost::Recorded(inputs) => Some(format!(
                 "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
             )),
@@ -101,6 +102,10 @@ impl Session<'_> {
     /// Inputs that break a single one of the conditions and run all the same: an operator may ask for more than it needs.
     fn lost_beyond(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
         for (at, &condition) in conditions.iter().enumerate().take(MAX_CONDITIONS) {
+            // Such inputs run with other output shapes than recorded, which is told apart.
+            if first.of_records.contains(&condition) {
+                continue;
+            }
             let (pool, facts) = first.assumptions.env.facts();
             let mut others = facts.clone();
             for (_, &other) in conditions.iter().enumerate().filter(|(other, _)| *other != at) {
@@ -113,7 +118,8 @@ impl Session<'_> {
                 continue;
             };
             if let Lost::Inputs(inputs) = self.lost_at(&witness, first, budget) {
-                return Lost::Inputs(inputs);
+                let is_empty = witness.iter().any(|(_, size)| size.is_zero());
+                return if is_empty { Lost::Empty(inputs) } else { Lost::Inputs(inputs) };
             }
         }
         Lost::Nothing
@@ -148,6 +154,8 @@ pub(super) enum Lost {
     Nothing,
     /// Inputs that work, such as these.
     Inputs(String),
+    /// Empty inputs alone that work, as far as is seen, such as these.
+    Empty(String),
     /// Inputs such as these, for which the program gives other shapes than it records.
     Recorded(String),
     /// That was not found out.

@@ -1,5 +1,6 @@
 //! What several errors say together of one size: `t % 8 == 0` for `t % (t // 8) == 0` and `t // (t // 8) == 8`.
 use super::examine::Examination;
+use super::nearby::REFUSES;
 use super::put_simply::is_bound;
 use super::readable::readable;
 use super::simpler::simpler;
@@ -84,8 +85,11 @@ impl Examination<'_, '_> {
 
     fn show(&mut self, pool: &Pool, facts: &Facts, at: usize, part: Expr) {
         let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, part));
-        // What happens in the example was said of the longer form.
-        self.report.guards[at].consequence = None;
+        // The module's own words are of the longer form.
+        let consequence = &mut self.report.guards[at].consequence;
+        if consequence.as_ref().is_some_and(|says| says.starts_with(REFUSES)) {
+            *consequence = Some(REFUSES.to_owned());
+        }
         self.report.guards[at].shown = shown;
         self.simple.retain(|(known, _)| *known != at);
         self.simple.push((at, part));

@@ -21,6 +21,9 @@ use std::cell::RefCell;
 
 /// The most conditions whose counterexample is improved.
 const MAX_IMPROVED: usize = 24;
+/// What an exported module does that checks a condition.
+pub(super) const REFUSES: &str = "the exported module refuses it";
+
 impl<'p> Examination<'_, 'p> {
     /// Replaces the counterexamples by some near the example.
     pub fn counterexamples_nearby(&mut self, run: &Run<'p>, base: &ShapeEnv) {
@@ -153,14 +156,11 @@ impl<'p> Examination<'_, 'p> {
             _ if is_guard && shown.len() > MAX_INSTANCE => {
                 "the exported module checks this, and refuses it".to_string()
             }
-            _ if is_guard && is_plain => "the exported module refuses it".to_string(),
-            _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
+            _ if is_guard && is_plain => REFUSES.to_owned(),
+            _ if is_guard => format!("{REFUSES}: it checks `{shown}`{instance}"),
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
-            _ if is_plain => {
-                guard.consequence = None;
-                return;
-            }
+            _ if is_plain => "the program refuses it".to_owned(),
             _ if instance.is_empty() => format!("`{shown}` is false"),
             _ => format!("it needs `{shown}`{instance}"),
         });

@@ -168,7 +168,7 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
 
 #[cfg(test)]
 mod tests {
-    use super::{simpler, simplest_size};
+    use super::{BTreeSet, simpler, simplest_size};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
     use sizewise_expr::{Int, Pool};
@@ -181,7 +181,7 @@ mod tests {
             ("Eq(2*b*(t//2), b*t)", Some("t % 2 == 0")),
             ("Ne(2*(t//2), t)", Some("t % 2 != 0")),
             ("t//5 >= 7", Some("t >= 35")),
-            ("Eq(6*(t//6), 6)", None),
+            ("Eq(6*(t//6), 6)", Some("t <= 11 and t >= 6")),
             ("And(Eq(t//2, 6), Eq(Mod(t, 2), 0))", Some("t == 12")),
             ("Ne(b*(t//2) + b, 5*(t//2) + 5)", Some("b != 5")),
             ("Eq(16*(h//4)*(t//4), h*t)", Some("h % 4 == 0 and t % 4 == 0")),
@@ -203,7 +203,11 @@ mod tests {
             }
             let found = simpler(&mut pool, &facts, &[], e);
             let shown = found.map(|found| print::python(&pool, found, &|s| pool.symbol_name(s)));
-            assert_eq!(shown.as_deref(), simple, "{condition}");
+            let parts = |text: &str| {
+                let joint = if text.contains(" or ") { " or " } else { " and " };
+                text.split(joint).map(str::to_owned).collect::<BTreeSet<String>>()
+            };
+            assert_eq!(shown.as_deref().map(parts), simple.map(parts), "{condition}");
         }
     }
 
@@ -212,7 +216,7 @@ mod tests {
         for (size, simple) in [
             ("Max(0, Max(0, t - 3) - Min(2, t))", "max(0, t - 5)"),
             ("Max(1, t)", "t"),
-            ("Min(7, 2*t + Max(0, t - t))", "min(7, 2*t)"),
+            ("Min(7, 2*t + Max(0, t - t))", "min(2*t, 7)"),
             ("t//2", "t // 2"),
         ] {
             let mut pool = Pool::new();
