@@ -12,8 +12,10 @@ pub(super) fn pattern(pool: &mut Pool, size: Expr, holds: &[i64], fails: &[i64])
         return None;
     }
     let points = Points { size, holds, fails };
-    let one = (holds.len() == 1).then(|| points.few(pool, 1)).flatten();
-    one.or_else(|| points.bound(pool))
+    // Two sizes in sequence are a bound.
+    let is_apart = holds.windows(2).all(|pair| pair[1] - pair[0] > 1);
+    let few = (holds.len() <= MAX_NAMED && is_apart).then(|| points.few(pool, MAX_NAMED)).flatten();
+    few.or_else(|| points.bound(pool))
         .or_else(|| points.few(pool, 1))
         .or_else(|| points.of_multiples(pool))
         .or_else(|| points.few(pool, MAX_NAMED))
