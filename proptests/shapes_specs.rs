@@ -187,7 +187,7 @@ fn verdicts_and_fixes_of_shapes_specs_agree_with_every_size() {
                     a,
                     b
                 );
-                if fix.cost.as_deref() == Some("loses no working shapes") {
+                if fix.cost.as_deref() == Some("loses no shapes that this export serves") {
                     prop_assert!(
                         kept || !right,
                         "{}: {:?} refuses {}, {}",

@@ -277,6 +277,23 @@ class prefix_of(torch.nn.Module):
         return x + y[: x.shape[0]] if y.shape[0] >= x.shape[0] else x
 
 
+@program({"x": [AUTO, AUTO, None], "mask": [AUTO, AUTO]}, ones(2, 32, 4), ones(2, 32))
+class blocks_of_8(torch.nn.Module):
+    def forward(self, x, mask):
+        batch, length, channels = x.shape
+        blocks = x.view(batch, length // 8, 8, channels)
+        scores = blocks @ blocks.transpose(-1, -2) + mask.view(batch, length // 8, 1, 8)
+        return (scores.softmax(-1) @ blocks).reshape(batch, length, channels)
+
+
+@program({"x": [AUTO, AUTO, AUTO, None]}, ones(2, 8, 12, 4))
+class patches_of_2(torch.nn.Module):
+    def forward(self, x):
+        batch, height, width, channels = x.shape
+        x = x.view(batch, height // 2, 2, width // 2, 2, channels).permute(0, 1, 3, 2, 4, 5)
+        return x.reshape(batch, (height // 2) * (width // 2), 4 * channels)
+
+
 KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byteorder|version|\.data/.*)$")
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 

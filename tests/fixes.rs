@@ -29,7 +29,7 @@ fn dim(name: &str) -> Json {
 
 #[test]
 fn the_first_fix_is_the_weakest_and_a_check_proves_it() {
-    let nothing = "loses no working shapes";
+    let nothing = "loses no shapes that this export serves";
     let table = [
         // A stride, found under two dimensions that must not be empty.
         (
@@ -158,7 +158,7 @@ fn what_a_spec_cannot_say_costs_inputs_that_work() {
     let report = check("defer_asserts", Some(&json!({"x": [dim("a")], "y": [dim("b")], "z": [dim("c")]})));
     let exact = report.fixes.last().expect("a fix");
     assert_eq!(exact.assumptions, ["c >= 4", "c == a + b"]);
-    assert_eq!(exact.cost.as_deref(), Some("loses no working shapes"));
+    assert_eq!(exact.cost.as_deref(), Some("loses no shapes that this export serves"));
 }
 
 #[test]

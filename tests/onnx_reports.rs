@@ -94,6 +94,33 @@ fn texts_name_the_node_an_example_and_a_fix() {
             1,
             &["fix 1         declare x.shape[1] as m", "              proved"][..],
         ),
+        // A sum in a broadcast is no size that may be 1 by itself: these are `t - min(3, t)` and `min(2, s)`.
+        (
+            "g (float[batch, t] x, float[batch, s] w) => (float[batch, r] y) {
+                three = Constant<value_ints = [3]>() two = Constant<value_ints = [2]>() zero = Constant<value_ints = [0]>()
+                one = Constant<value_ints = [1]>() end = Constant<value_ints = [9223372036854775807]>()
+                a = Slice(x, three, end, one) b = Slice(w, zero, two, one) y = Mul(a, b)
+            }",
+            1,
+            &[
+                "error[guard-not-implied]: the model declares shapes that break `s == 1 or t == 4 or t == min(2, s) + min(3, t)`",
+            ][..],
+        ),
+        // No sizes mend what is wrong with types.
+        (
+            "g (float[n] x, int64[n] w) => (float[n] y) { y = Add(x, w) }",
+            1,
+            &["no fix        the model itself is wrong, whatever its sizes are; export it again"][..],
+        ),
+        // Sizes that agree are preferred to one of 1 that broadcasts, and equal ones to others.
+        (
+            "g (float[1, 3, h, w] x, float[8, 3, 16, 16] k, float[1, 196, 8] p) => (float[1, s, 8] y) {
+                f = Conv<strides = [16, 16]>(x, k) to = Constant<value_ints = [0, 8, -1]>()
+                r = Reshape(f, to) t = Transpose<perm = [0, 2, 1]>(r) y = Add(t, p)
+            }",
+            1,
+            &["fix 1         h = Dim('h', min=224, max=239)"][..],
+        ),
         // Of a condition that no sizes satisfy its sentence is shown.
         (
             "g (float[N, M] x) => (float[N, M] y) { y = Transpose<perm = [0, 0]>(x) }",

@@ -128,7 +128,7 @@ def tried(name, binary, folder):
         before, admitted = takes(first, inputs, variables, values), holds(fix["assumptions"], values)
         if admitted and not before:
             return "differs", f"{fix['assumptions']} admits {values}"
-        if before and not admitted and fix["cost"] == "loses no working shapes":
+        if before and not admitted and fix["cost"] == "loses no shapes that this export serves":
             return "differs", f"{fix['assumptions']} loses {values}"
         if takes(again, inputs, variables, values) != (before and admitted):
             return "differs", f"{fix['assumptions']} at {values}: the module takes it {'not ' if admitted else ''}"
@@ -187,7 +187,7 @@ def recorded(folder, binary, temporary):
                 return "data decide", str(run["at"])
             return "differs", f"{fix['assumptions']} {'admits' if admitted else 'refuses'} {run['at']}: {run['exported'][:100]}"
         works = run["in_spec"] and run["exported"] == "ok" and has_recorded_ranks(truth, run)
-        if fix["cost"] == "loses no working shapes" and works and not admitted:
+        if fix["cost"] == "loses no shapes that this export serves" and works and not admitted:
             return "differs", f"{fix['assumptions']} loses {run['at']}"
     return "as fixed", ""
 

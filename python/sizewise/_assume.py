@@ -115,6 +115,9 @@ def assume(
     ShapesSpec cannot state a condition (on floating point, say), its size is kept in the range about the example in
     which the condition holds, or as in the example. Conditions on values that data decide are never assumed.
 
+    `export` with ``fix=True`` calls this where torch cannot decide a condition; where it can, and the spec is wrong, it
+    narrows the spec instead.
+
     Parameters
     ----------
     module, args, kwargs, strict, options

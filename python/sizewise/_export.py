@@ -39,7 +39,8 @@ def export(
         As ``torch.export.export`` takes them.
     fix : bool
         Whether a wrong spec is replaced by a proved fix: the first that loses no shapes that work, or the first if each
-        loses some; of a `ShapesSpec`, by the assumptions that `assume` finds. A note in ``report.diagnostics`` says
+        loses some; of a `ShapesSpec`, or where torch cannot decide a condition, by the assumptions that `assume` finds
+        (it says where each comes from). A note in ``report.diagnostics`` says
         which it is, and what it costs.
 
     Returns

@@ -67,7 +67,8 @@ pub struct CheckOptions {
     pub color: Colour,
     /// Write the spec changed by the first fix (as Python if the file ends in .py), and report on the changed spec; it
     /// needs --spec unless the program is an ONNX model. Of such a model, a FILE that ends in .onnx is the model with the
-    /// declarations of the first fix that has any. A number N prints the changed spec of fix N, and nothing else.
+    /// declarations of the first fix that has any. A number N prints the changed spec of fix N, and nothing else; the
+    /// exit status is that of the check.
     #[arg(long, value_name = "FILE|N")]
     pub fix: Option<PathBuf>,
     /// Say everything in the text: each error in full, what follows from it, notes, and what is proved.

@@ -40,6 +40,8 @@ pub(super) struct Records {
     pub equations: Vec<Expr>,
     /// The steps that look up indices of which it is not known where they lie.
     pub unchecked_indices: Vec<Origin>,
+    /// For conditions that keep an operator's way at the example, all that it asks for.
+    pub in_full: FxHashMap<Expr, Expr>,
     /// Whether no more guards may be recorded, and no more runtime assertions.
     pub frozen: (bool, bool),
     /// Guards that operators called for after the environment was frozen.

@@ -47,6 +47,16 @@ impl ShapeEnv {
         &self.records.left_out
     }
 
+    /// Notes that a condition keeps the way that an operator goes at the example, and what the operator asks for in full.
+    pub fn note_in_full(&mut self, condition: Expr, full: Expr) {
+        self.records.in_full.insert(condition, full);
+    }
+
+    /// All that the operator asks for of which a condition keeps the way at the example, if that was noted.
+    pub fn in_full(&self, condition: Expr) -> Option<Expr> {
+        self.records.in_full.get(&condition).copied()
+    }
+
     /// Requires a condition of the operator at hand.
     pub fn require(&mut self, condition: Expr, clause: impl Into<Clause>) -> Required {
         let clause = clause.into();

@@ -95,6 +95,7 @@ impl FleetOptions {
                 }
                 None => true,
             });
+            findings.retain_remarks_beside_findings();
         }
         all
     }

@@ -12,7 +12,8 @@ use crate::kernels::{Backend, Operators};
 use crate::onnx::subject::Subject;
 use crate::report::{
     Assumed, Diagnostic, Findings, GraphView, GuardVerdict, Known, Level, Outcome, ProgramInfo, Report,
-    ReportForm, Style, sarif_artifact, sarif_results, to_github_of, to_jsonl, to_junit_case, to_view_json,
+    ReportForm, Style, cause, sarif_artifact, sarif_results, to_github_of, to_jsonl, to_junit_case,
+    to_view_json,
 };
 use crate::solve::Budget;
 use crate::spec::Spec;
@@ -276,7 +277,7 @@ fn causes(report: &Report) -> Vec<String> {
     let mut causes: Vec<String> = guards
         .filter_map(|guard| match guard.verdict {
             GuardVerdict::Implied => None,
-            GuardVerdict::Violated => Some(guard.cause.text().to_owned()),
+            GuardVerdict::Violated => Some(cause(guard)),
             GuardVerdict::Unknown => Some("a condition is undecided".to_owned()),
         })
         .collect();

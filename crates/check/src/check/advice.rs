@@ -26,7 +26,7 @@ pub(super) fn advise(report: &mut Report) {
     }
     let mut help: Vec<String> = Vec::new();
     if report.fixes.is_empty() {
-        help.push(format!("no fix: {}", why_none(report)));
+        help.push(why_none(report));
     } else if report.fixes.iter().any(|fix| !fix.proved) {
         help.push(format!("{} to have the fix proved", declare(report)));
     }
@@ -88,29 +88,29 @@ fn of_condition(guard: &GuardReport) -> Option<String> {
     }
 }
 
-/// Why there is no fix.
+/// Why there is no fix, or what to do where there is no spec that could be changed.
 fn why_none(report: &Report) -> String {
     let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
     let at_example = errors.clone().any(|g| g.witness.as_ref().is_some_and(|w| w.is_empty()));
     if !report.unsupported.is_empty() {
-        return format!("no spec can be proved while a node is skipped; {}", declare(report));
+        return format!("no fix: no spec can be proved while a node is skipped; {}", declare(report));
     }
     if !report.mismatches.is_empty() {
-        return "the program itself is wrong, whatever the spec is; export it again".to_string();
+        return "no fix: the program itself is wrong, whatever the spec is; export it again".to_string();
     }
     if report.has("nothing-works") {
-        return "at no size that the spec allows the program works; its other sizes, or the program, have to change"
+        return "no fix: at no size that the spec allows the program works; its other sizes, or the program, have to change"
             .to_string();
     }
     if at_example {
-        return "the program fails at the very sizes that it was traced with; export it again with an example that runs"
+        return "no fix: the program fails at the very sizes that it was traced with; export it again with an example that runs"
             .to_string();
     }
     if matches!(report.assumed, Assumed::Contract | Assumed::Assertions) {
-        return "no spec was given; `sizewise spec widen` writes one under which everything is proved"
+        return "no spec: none was given; `sizewise spec widen PROGRAM` writes one under which everything is proved"
             .to_string();
     }
-    "no ranges, multiples or relations of the named dimensions were found under which everything is proved; a larger \
+    "no fix: no ranges, multiples or relations of the named dimensions were found under which everything is proved; a larger \
      budget (--budget 10) may find some"
         .to_string()
 }

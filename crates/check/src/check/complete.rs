@@ -25,7 +25,11 @@ impl Session<'_> {
         // A dimension in the other language is no change of one entry.
         fixes.retain(|fix| fix.assumptions.is_empty());
         fixes.truncate(1);
+        let is_sure = forgotten.iter().all(|place| place.is_sure);
         for fix in &mut fixes {
+            if !is_sure && fix.loses == Some(false) {
+                (fix.loses, fix.cost) = (None, Some("it may also reject shapes that work".to_owned()));
+            }
             let named: Vec<String> = forgotten.iter().map(comment).collect();
             let whole = fix.code.as_deref().unwrap_or_default().trim_end();
             let whole = whole.lines().skip_while(|line| !line.contains(" = "));
@@ -52,7 +56,7 @@ impl Session<'_> {
             spec: Some(spec.to_json()),
             code: Some(spec.to_python_with(&Containers::of(self.checker().program()))),
             proved,
-            cost: Some("loses no working shapes".to_owned()),
+            cost: Some("loses no shapes that this export serves".to_owned()),
             loses: Some(false),
             changes: Vec::new(),
             note: None,

@@ -4,10 +4,12 @@ use super::prove::Prover;
 use super::session::Session;
 use crate::spec::Shape;
 use sizewise_expr::{Expr, Int};
-use sizewise_solve::{Budget, Verdict, decide};
+use sizewise_solve::{Budget, Verdict, Witness, decide};
 
 /// The most dimensions that a cost names.
 const MAX_NAMED: usize = 4;
+/// The most conditions of which it is asked whether inputs that break them alone run.
+const MAX_CONDITIONS: usize = 12;
 
 /// What a fix costs.
 pub(super) struct Cost {
@@ -24,24 +26,27 @@ impl Cost {
         Cost { lost: lost.unwrap_or(Lost::Unknown), left }
     }
 
-    /// Whether the fix is known to exclude no input that works.
+    /// Whether the fix is known to exclude no input that works, but for empty ones.
     pub fn is_nothing(&self) -> bool {
-        self.loses() == Some(false)
+        self.loses() == Some(false) || self.left.is_empty() && matches!(self.lost, Lost::Empty(_))
     }
 
     /// Whether the fix excludes inputs that work; `None` if that is not known, or for the module to say.
     pub fn loses(&self) -> Option<bool> {
         match self.lost {
             Lost::Nothing => self.left.is_empty().then_some(false),
-            Lost::Inputs(_) | Lost::Recorded(_) => Some(true),
+            Lost::Inputs(_) | Lost::Empty(_) | Lost::Recorded(_) => Some(true),
             Lost::Unknown => None,
         }
     }
 
     pub fn text(&self) -> Option<String> {
         let lost = match &self.lost {
-            Lost::Nothing if self.left.is_empty() => Some("loses no working shapes".to_string()),
+            Lost::Nothing if self.left.is_empty() => {
+                Some("loses no shapes that this export serves".to_string())
+            }
             Lost::Inputs(inputs) => Some(format!("also rejects shapes that work, such as {inputs}")),
+            Lost::Empty(inputs) => Some(format!("also rejects empty inputs that work, such as {inputs}")),
             Lost::Recorded(inputs) => Some(format!(
                 "also rejects shapes that run, with other output shapes than recorded, such as {inputs}"
             )),
@@ -87,14 +92,45 @@ impl Session<'_> {
             working.assume(pool, condition);
         }
         let witness = match decide(pool, &mut working, kept, budget).verdict {
-            Verdict::Implied { .. } => return Lost::Nothing,
+            Verdict::Implied { .. } => return self.lost_beyond(kept, first, conditions, budget),
             Verdict::Refuted { witness } => witness,
             _ => return Lost::Unknown,
         };
+        self.lost_at(&witness, first, budget)
+    }
+
+    /// Inputs that break a single one of the conditions and run all the same: an operator may ask for more than it needs.
+    fn lost_beyond(&self, kept: Expr, first: &mut Examined, conditions: &[Expr], budget: &Budget) -> Lost {
+        for (at, &condition) in conditions.iter().enumerate().take(MAX_CONDITIONS) {
+            // Such inputs run with other output shapes than recorded, which is told apart.
+            if first.of_records.contains(&condition) {
+                continue;
+            }
+            let (pool, facts) = first.assumptions.env.facts();
+            let mut others = facts.clone();
+            for (_, &other) in conditions.iter().enumerate().filter(|(other, _)| *other != at) {
+                others.assume(pool, other);
+            }
+            let excluded = pool.not(kept);
+            others.assume(pool, excluded);
+            let Verdict::Refuted { witness } = decide(pool, &mut others, condition, &Budget::small()).verdict
+            else {
+                continue;
+            };
+            if let Lost::Inputs(inputs) = self.lost_at(&witness, first, budget) {
+                let is_empty = witness.iter().any(|(_, size)| size.is_zero());
+                return if is_empty { Lost::Empty(inputs) } else { Lost::Inputs(inputs) };
+            }
+        }
+        Lost::Nothing
+    }
+
+    /// The inputs at a witness, if they run.
+    fn lost_at(&self, witness: &Witness, first: &Examined, budget: &Budget) -> Lost {
         let evaluator = self.evaluator();
         let prover =
             Prover { assumptions: &first.assumptions, evaluator, budget: budget.clone(), emit: None };
-        let Some(shapes) = prover.shapes_at(&witness) else { return Lost::Unknown };
+        let Some(shapes) = prover.shapes_at(witness) else { return Lost::Unknown };
         if evaluator.evaluate(&shapes).is_err() || !evaluator.unreadable().is_empty() {
             return Lost::Unknown;
         }
@@ -118,6 +154,8 @@ pub(super) enum Lost {
     Nothing,
     /// Inputs that work, such as these.
     Inputs(String),
+    /// Empty inputs alone that work, as far as is seen, such as these.
+    Empty(String),
     /// Inputs such as these, for which the program gives other shapes than it records.
     Recorded(String),
     /// That was not found out.

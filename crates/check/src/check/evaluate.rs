@@ -309,7 +309,10 @@ impl<'p> Evaluator<'p> {
             let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
             let broken = |&requirement: &Expr| pool.eval(requirement, lookup).is_ok_and(|v| !v.as_bool());
             if let Some(&broken) = requirements.iter().find(|&e| !settled && broken(e)) {
-                let message = format!("guard `{guard}` has no value: it needs {}", self.shown(broken));
+                let message = format!(
+                    "a guard of the exported module divides by zero: it needs {}",
+                    self.shown(broken)
+                );
                 return Err(refused(message, Some(guard.clone())));
             }
             match pool.eval(*condition, lookup) {

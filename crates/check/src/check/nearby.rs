@@ -21,6 +21,9 @@ use std::cell::RefCell;
 
 /// The most conditions whose counterexample is improved.
 const MAX_IMPROVED: usize = 24;
+/// What an exported module does that checks a condition.
+pub(super) const REFUSES: &str = "the exported module refuses it";
+
 impl<'p> Examination<'_, 'p> {
     /// Replaces the counterexamples by some near the example.
     pub fn counterexamples_nearby(&mut self, run: &Run<'p>, base: &ShapeEnv) {
@@ -51,6 +54,9 @@ impl<'p> Examination<'_, 'p> {
             improved += 1;
             let obligation = self.violated[at].clone();
             let others = roots.iter().filter(|root| root.condition() != obligation.condition);
+            // The example is one of what is shown.
+            let simple = self.simple.iter().find(|(of, _)| *of == i).map(|(_, simple)| *simple);
+            let simple = simple.and_then(|simple| tried(&base.pool, &example, &[simple]).pop());
             let search = Search {
                 pool: &base.pool,
                 facts: base.known_facts(),
@@ -58,7 +64,7 @@ impl<'p> Examination<'_, 'p> {
                 made_up: &made_up,
                 assumed: &assumed,
                 all: &all,
-                condition: all[at].clone(),
+                condition: simple.unwrap_or_else(|| all[at].clone()),
                 others: others.cloned().collect(),
                 room: RefCell::default(),
             };
@@ -143,14 +149,18 @@ impl<'p> Examination<'_, 'p> {
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
         let shown = guard.shown.clone();
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
+        // What one size has to be is seen from the example.
+        let is_plain = shown.split(' ').count() == 3 && !shown.contains(['*', '(']);
         guard.consequence = Some(match guard.kind {
             ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),
             _ if is_guard && shown.len() > MAX_INSTANCE => {
                 "the exported module checks this, and refuses it".to_string()
             }
-            _ if is_guard => format!("the exported module refuses it: it checks `{shown}`{instance}"),
+            _ if is_guard && is_plain => REFUSES.to_owned(),
+            _ if is_guard => format!("{REFUSES}: it checks `{shown}`{instance}"),
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
+            _ if is_plain => "the program refuses it".to_owned(),
             _ if instance.is_empty() => format!("`{shown}` is false"),
             _ => format!("it needs `{shown}`{instance}"),
         });

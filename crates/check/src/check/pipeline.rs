@@ -153,6 +153,10 @@ impl Checker {
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
         let (roots, open) = (examination.roots(), std::mem::take(&mut examination.open));
+        if task.detailed {
+            examination.say_jointly();
+            examination.note_left_to_module();
+        }
         examination.weaker_bounds();
         let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
         let of_records = of_records.map(|o| o.condition).collect();

@@ -111,7 +111,7 @@ impl Examination<'_, '_> {
 
 impl Examination<'_, '_> {
     /// Whether a condition holds in the example that breaks another one, or has no value there.
-    fn holds_in_example(&self, pool: &Pool, at: usize, condition: Expr) -> bool {
+    pub(super) fn holds_in_example(&self, pool: &Pool, at: usize, condition: Expr) -> bool {
         let witness = self.report.guards[at].witness.as_ref();
         let value = |s: Symbol| {
             let number = witness?.get(pool.symbol_name(s))?;
@@ -122,7 +122,7 @@ impl Examination<'_, '_> {
 }
 
 /// Whether a condition bounds a sum of sizes.
-fn is_bound(pool: &Pool, e: Expr) -> bool {
+pub(super) fn is_bound(pool: &Pool, e: Expr) -> bool {
     let sum = pool.as_func(e, Func::NotPositive);
     sum.is_some_and(|sum| pool.poly(sum[0]).terms.iter().all(|(t, _)| pool.as_symbol(*t).is_some()))
 }

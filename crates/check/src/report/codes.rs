@@ -65,6 +65,12 @@ pub const CODES: &[(&str, &str)] = &[
          written by a tool with wrong guards.",
     ),
     (
+        "left-to-module",
+        "The spec leaves sizes to torch.export (Dim.AUTO), so that it promises nothing of them: torch infers their ranges from the \
+         example, and the exported module refuses what does not fit. The note says which sizes it refuses. Name the \
+         dimensions, or export again with another example, where these have to work.",
+    ),
+    (
         "nothing-works",
         "What the program needs contradicts the spec: it fails at every size that the spec allows, so no assumption \
          makes the spec right. A size that the spec computes from another one is computed in another way than the \

@@ -73,6 +73,13 @@ impl<'r> Findings<'r> {
         self.dropped += before - self.list.len();
     }
 
+    /// Leaves out remarks where all that they could go with is known.
+    pub fn retain_remarks_beside_findings(&mut self) {
+        if self.dropped > 0 && self.weighty().next().is_none() {
+            self.list.clear();
+        }
+    }
+
     /// The findings that a verdict can rest on, by what tells them apart: no remarks.
     pub fn known(&self) -> Vec<Known> {
         let weighty = self.list.iter().filter(|finding| finding.rule.level != "note");

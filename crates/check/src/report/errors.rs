@@ -24,7 +24,21 @@ const MAX_CALLERS: usize = 3;
 /// How many errors there are, and how many conditions follow from them.
 pub(super) fn count(report: &Report) -> (usize, usize) {
     let (own, follow) = own_and_follow(report);
-    (own.len() + report.mismatches.len(), follow.len())
+    (own.len() + wrong_records(report).len(), follow.len())
+}
+
+/// The values whose recorded form is wrong, each once: in general where that is known, rather than in an example.
+pub(super) fn wrong_records(report: &Report) -> Vec<&MismatchReport> {
+    let mut wrong: Vec<&MismatchReport> = Vec::new();
+    let is_number = |mismatch: &MismatchReport| mismatch.derived.parse::<i64>().is_ok();
+    for mismatch in &report.mismatches {
+        match wrong.iter_mut().find(|known| known.value == mismatch.value) {
+            Some(known) if is_number(known) && !is_number(mismatch) => *known = mismatch,
+            Some(_) => {}
+            None => wrong.push(mismatch),
+        }
+    }
+    wrong
 }
 
 /// The violated conditions: those that are errors of their own, and those that follow from them.
@@ -73,10 +87,11 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         }
     }
     let mismatches = if all { usize::MAX } else { MAX_SHOWN.saturating_sub(own.len()).max(1) };
-    for mismatch in report.mismatches.iter().take(mismatches) {
+    let wrong = wrong_records(report);
+    for mismatch in wrong.iter().take(mismatches) {
         wrong_record(out, report, mismatch, style);
     }
-    let left = own.len().saturating_sub(most) + report.mismatches.len().saturating_sub(mismatches);
+    let left = own.len().saturating_sub(most) + wrong.len().saturating_sub(mismatches);
     if left > 0 {
         let _ = writeln!(out, "\n... and {} (--all shows them)", plural(left, "more error", "more errors"));
     }

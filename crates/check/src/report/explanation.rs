@@ -1,5 +1,6 @@
 //! The explanation of a dimension.
 use super::model::Cause;
+use super::origin::recorded_because;
 use super::style::Style;
 use serde::Serialize;
 use sizewise_expr::escape::{coloured_lines, lines, visible};
@@ -140,7 +141,10 @@ fn conditions(out: &mut String, list: &[Condition], style: Style, indent: &str) 
                 let _ =
                     writeln!(out, "{indent}  needed by {} = {}{clause}{more}", visible(node), visible(op));
             }
-            _ => drop(writeln!(out, "{indent}  recorded at export: {}", condition.cause.text())),
+            _ => {
+                let because = recorded_because(condition.cause, false, &condition.shown);
+                let _ = writeln!(out, "{indent}  because {because}");
+            }
         }
         if let Some(excludes) = &condition.excludes {
             let _ = writeln!(out, "{indent}  {}", style.faint(&format!("excludes {}", visible(excludes))));

@@ -109,9 +109,9 @@ fn violated<'r>(report: &'r Report, guard: &'r GuardReport) -> Finding<'r> {
         let note = fix.note.as_ref().map(|note| format!(" {note}.")).unwrap_or_default();
         sentences.push(format!("Fix, {standing}: {text}{cost}.{note}"));
     }
-    sentences.extend(report.help.iter().map(|help| match help.strip_prefix("no fix: ") {
-        Some(why) => format!("No fix: {why}."),
-        None => format!("Help: {help}."),
+    sentences.extend(report.help.iter().map(|help| match help.split_once(": ") {
+        Some((word @ ("no fix" | "no spec"), why)) => format!("{}: {why}.", capital(word)),
+        _ => format!("Help: {help}."),
     }));
     finding.saying(sentences)
 }

@@ -25,8 +25,10 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         }
     }
     for help in &report.help {
-        let (word, text) =
-            help.split_once(": ").filter(|(word, _)| *word == "no fix").unwrap_or(("help", help));
+        let (word, text) = help
+            .split_once(": ")
+            .filter(|(word, _)| matches!(*word, "no fix" | "no spec"))
+            .unwrap_or(("help", help));
         let _ = writeln!(out, "{:<14}{}", style.good(word), visible(text));
     }
 }

@@ -46,7 +46,7 @@ pub use junit::{to_junit, to_junit_case, to_junit_of};
 pub use model::*;
 pub use model_explorer::model_explorer;
 pub use needs::{Needed, Needs, StatedReport};
-pub use origin::origin;
+pub use origin::{cause, origin, recorded_because};
 pub use rules::explained;
 pub use sarif::{sarif_artifact, sarif_frame, sarif_results, to_sarif, to_sarif_of};
 pub use store::{StoreClass, StoreEntry, StoreReport};

@@ -317,25 +317,6 @@ pub enum Cause {
     Forgotten,
 }
 
-impl Cause {
-    /// The cause in words.
-    pub fn text(self) -> &'static str {
-        match self {
-            Cause::Branch => "the code branched on this size",
-            Cause::Layout => "torch's check of strides asked for it",
-            Cause::Specialisation => "torch.export specializes sizes 0 and 1",
-            Cause::Operator => "an operator's condition",
-            Cause::Assertion => "an assertion",
-            Cause::Record => "a size or range recorded at export",
-            Cause::Divisor => "a guard divides by it",
-            Cause::Overflow => "sizes have 64 bits",
-            Cause::Data => "no data passes the assertions otherwise",
-            Cause::Declared => "the model declares the size as a number",
-            Cause::Forgotten => "the spec leaves another size static that has to be equal",
-        }
-    }
-}
-
 /// A value whose recorded form is wrong.
 #[derive(Clone, Debug, Serialize)]
 pub struct MismatchReport {

@@ -1,4 +1,5 @@
 //! Where a condition comes from, in words: what needs it, or why torch.export recorded it.
+//! This is the one home of the words of a cause.
 use super::model::{Cause, ConditionKind, GuardReport, Traced};
 use super::words::plural;
 
@@ -22,20 +23,31 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
             ("because", format!("the program asserts it when it runs ({node}{more})"))
         }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
-        (Traced::Asked, _) => ("because", asked_by(guard.cause).to_owned()),
+        (Traced::Asked, _) => ("because", asked_by(guard.cause, &guard.shown).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
             let line = match traced {
                 Traced::First => "; the line is only where the size first appears",
                 _ => "",
             };
-            ("because", format!("{}{line}", recorded_because(guard)))
+            ("because", format!("{}{line}", of_guard(guard)))
         }
     }
 }
 
+/// Why a condition is there, in words that many conditions share: `needed by aten.view.default`, or why torch.export recorded it.
+pub fn cause(guard: &GuardReport) -> String {
+    let words = match (&guard.op, guard.traced) {
+        (Some(op), _) if op == "aten._assert_scalar.default" => "the program asserts it when it runs",
+        (Some(op), _) => return format!("needed by {op}"),
+        (None, Traced::Asked) => asked_by(guard.cause, &guard.shown),
+        (None, _) => of_guard(guard),
+    };
+    words.split(';').next().unwrap_or(words).to_owned()
+}
+
 /// What asked for a condition while torch traced the program.
-fn asked_by(cause: Cause) -> &'static str {
+fn asked_by(cause: Cause, shown: &str) -> &'static str {
     match cause {
         Cause::Layout => {
             "torch checks here how memory is laid out; the export keeps only what the example answers"
@@ -43,6 +55,9 @@ fn asked_by(cause: Cause) -> &'static str {
         Cause::Assertion => "this line asserts it",
         Cause::Operator => "an operator at this line needs it",
         Cause::Record => "this line needs it, or reads the size as a number",
+        Cause::Branch if is_number(shown) => {
+            "this line reads the size as a number (range(), int(), len()), or compares it; the export keeps only what the example answers"
+        }
         Cause::Branch => {
             "this line branches on the size; the export keeps only the branch that the example takes"
         }
@@ -51,11 +66,15 @@ fn asked_by(cause: Cause) -> &'static str {
     }
 }
 
+fn of_guard(guard: &GuardReport) -> &'static str {
+    recorded_because(guard.cause, guard.kind == ConditionKind::Contract, &guard.shown)
+}
+
 /// Why torch.export recorded a condition that no operator needs.
-fn recorded_because(guard: &GuardReport) -> &'static str {
-    match guard.cause {
+pub fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'static str {
+    match cause {
         Cause::Forgotten => "the program takes both as one size",
-        Cause::Specialisation if guard.kind == ConditionKind::Contract => {
+        Cause::Specialisation if is_contract => {
             "torch.export takes dynamic sizes to be 2 or more; 0 and 1 are constants to it"
         }
         Cause::Specialisation => {
@@ -70,20 +89,24 @@ fn recorded_because(guard: &GuardReport) -> &'static str {
         }
         Cause::Operator => "an operator asked for it while torch traced the program",
         Cause::Divisor => "a guard of the program divides by it",
-        Cause::Record if guard.shown.ends_with(" == 1") || guard.shown.ends_with(" == 0") => {
+        Cause::Assertion => "the program asserts it",
+        Cause::Overflow => "sizes and element counts have 64 bits",
+        Cause::Data => "no data pass the program's own checks otherwise",
+        Cause::Declared => "the model declares the size as a number",
+        Cause::Record if shown.ends_with(" == 1") || shown.ends_with(" == 0") => {
             "the example has this size, and torch.export makes sizes 0 and 1 static"
         }
-        Cause::Record if is_number(&guard.shown) => {
+        Cause::Record if is_number(shown) => {
             "the trace made this size a number: the code, or a library that it calls, reads it (int(), range(), len()), or compares it \
              with another size"
         }
-        Cause::Record if guard.shown.contains("==") => {
+        Cause::Record if shown.contains("==") => {
             "an operator needs these sizes to agree, or the code compares them"
         }
-        Cause::Record if guard.shown.contains(['<', '>']) => {
+        Cause::Record if shown.contains(['<', '>']) => {
             "torch.export recorded this range for an `if`, an index, a slice, or a computed size that it takes to be 2 or more"
         }
-        _ => "torch.export recorded this range",
+        Cause::Record => "torch.export recorded this range",
     }
 }
 

@@ -108,10 +108,15 @@ fn verdict(report: &Report, style: Style) -> String {
             let assumed = "assumed: sizes of at least 1, equal names equal";
             format!("{}, every input that the model declares {works}; {assumed}", style.good("ok"))
         }
+        Outcome::Ok if report.has("left-to-module") => {
+            format!(
+                "{}, every input that the spec allows and the exported module takes {works}",
+                style.good("ok")
+            )
+        }
         Outcome::Ok => format!("{}, every input that the spec allows {works}", style.good("ok")),
         Outcome::Violated => {
-            let errors = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
-            let broken = errors.count() + report.mismatches.len();
+            let (broken, _) = errors::count(report);
             format!("{}, {}", style.error("violated"), plural(broken, "error", "errors"))
         }
         Outcome::Unknown => {
@@ -362,6 +367,7 @@ fn summary(out: &mut String, report: &Report, style: Style) {
         }
         parts.push(part);
         parts.push(match report.fixes.len() {
+            0 if matches!(report.assumed, Assumed::Contract | Assumed::Assertions) => "no spec".to_string(),
             0 => "no fix".to_string(),
             n if report.fixes.iter().all(|fix| fix.proved) => plural(n, "fix, proved", "fixes, proved"),
             n => plural(n, "fix", "fixes"),

@@ -9,6 +9,10 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
 use sizewise_expr::text::read;
 use sizewise_expr::{Int, Pool, Symbol};
+use sizewise_solve::{Budget, Verdict, decide};
+
+/// The most sizes of which it is asked whether a forgotten one is equal to them.
+const MAX_ALIKE: usize = 3;
 
 /// A size that a spec leaves static, and the one that varies.
 #[derive(Clone, Debug)]
@@ -23,6 +27,8 @@ pub struct Forgotten {
     pub size: Int,
     /// What the static one is to be, as people write it: `t`.
     pub entry: String,
+    /// Whether the program is known to take no other size there.
+    pub is_sure: bool,
 }
 
 /// What a symbol of the program is in a spec.
@@ -51,7 +57,12 @@ impl Spec {
             }
             let poly = pool.poly(place.recorded);
             let [(monomial, factor)] = poly.terms.as_slice() else { continue };
-            let Some(found) = pool.as_symbol(*monomial).and_then(|symbol| known.get(&symbol)) else {
+            let Some(symbol) = pool.as_symbol(*monomial) else { continue };
+            let own = known.get(&symbol).map(|found| (found, true));
+            let is_plain = factor.is_one() && poly.constant.is_zero();
+            let Some((found, is_sure)) =
+                own.or_else(|| is_plain.then(|| same_size(contract, symbol, place, &known)).flatten())
+            else {
                 continue;
             };
             let (factor, offset) = (factor.to_i64()?, poly.constant.to_i64()?);
@@ -66,11 +77,43 @@ impl Spec {
                     varies: found.path.clone(),
                     size: found.size.clone(),
                     entry: shown,
+                    is_sure,
                 });
             }
         }
         (!forgotten.is_empty()).then_some((spec, forgotten))
     }
+}
+
+/// A size that varies to which the program's guards make this one equal, as far as is seen, and whether that is proved.
+fn same_size<'k>(
+    contract: &Contract,
+    symbol: Symbol,
+    place: &Place,
+    known: &'k FxHashMap<Symbol, Known>,
+) -> Option<(&'k Known, bool)> {
+    let mut alike: Vec<(&Symbol, &Known)> =
+        known.iter().filter(|(_, found)| Some(&found.size) == place.example.as_ref()).collect();
+    alike.sort_by_key(|(_, found)| found.of);
+    // Guards on both tie them, also together with others.
+    let is_tied = |other: Symbol| {
+        contract.guards.iter().any(|guard| {
+            let symbols = contract.env.pool.free_symbols(&[guard.condition]);
+            symbols.contains(&symbol) && symbols.contains(&other)
+        })
+    };
+    alike.retain(|(other, found)| found.dim.is_some() && is_tied(**other));
+    let mut env = contract.assumed().env;
+    alike.into_iter().take(MAX_ALIKE).find_map(|(&other, found)| {
+        let (one, other) = (env.pool.symbol_expr(symbol), env.pool.symbol_expr(other));
+        let same = env.pool.eq(one, other);
+        let (pool, facts) = env.facts();
+        match decide(pool, facts, same, &Budget::small()).verdict {
+            Verdict::Implied { .. } => Some((found, true)),
+            Verdict::Unknown { .. } => Some((found, false)),
+            _ => None,
+        }
+    })
 }
 
 /// Which dimension of its input each place is.

@@ -265,7 +265,8 @@ impl Check<'_> {
                 Some(e) => {
                     self.failed.push(e);
                     self.needs_sizes = true;
-                    self.guard_on(failure.step, e, clause.name())
+                    let full = self.with_ones(e).unwrap_or(e);
+                    self.guard_on(failure.step, full, clause.name())
                 }
                 // There is no condition on sizes to show, but the one of the operator.
                 None => {
@@ -315,7 +316,7 @@ impl Check<'_> {
                 continue;
             }
             // Either size of a broadcast is as the walk has written it.
-            let wide = self.with_ones(clause, guard.condition).filter(|&wide| wide != simple);
+            let wide = self.with_ones(guard.condition).filter(|&wide| wide != simple);
             // What has to hold together is asked for one by one.
             let parts = match pool.as_func(simple, Func::And) {
                 Some(parts) if simple != guard.condition && wide.is_none() => parts.to_vec(),

@@ -6,7 +6,7 @@ use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
 use sizewise_check::check::readable;
-use sizewise_check::report::{Cause, Condition, Explanation};
+use sizewise_check::report::{Cause, Condition, Explanation, recorded_because};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
@@ -88,7 +88,7 @@ pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
             dim: format!("{name}.shape[{dim}]"),
             recorded: shown(size),
             is_static,
-            specialized: is_static.then(|| Cause::Declared.text().to_owned()),
+            specialized: is_static.then(|| recorded_because(Cause::Declared, false, "").to_owned()),
             reasons: Vec::new(),
             restrictions: restrictions.into_iter().map(|(_, condition)| condition).collect(),
             also_taken: None,

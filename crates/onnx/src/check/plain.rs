@@ -1,9 +1,8 @@
 //! Sizes and conditions in their simplest forms.
 use rustc_hash::FxHashMap;
-use sizewise_check::check::simplest;
+use sizewise_check::check::{simplest, simplest_size};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func};
-use sizewise_solve::{Budget, simplify};
 
 /// Of more conditions the later ones are left as they are.
 const MAX_SIMPLE: usize = 300;
@@ -16,7 +15,7 @@ pub(super) fn plain(env: &mut ShapeEnv, e: Expr) -> Expr {
         return e;
     }
     let (pool, facts) = env.facts();
-    simplify(pool, facts, e, &Budget::small())
+    simplest_size(pool, facts, e)
 }
 
 /// Conditions, each put simply where those before it hold. One that follows from them is true.

@@ -70,15 +70,15 @@ impl Reader<'_> {
     /// such an argument; the place stays where it is.
     fn read_argument(&mut self) -> Result<bool> {
         let start = self.at;
-        let (mut depth, mut found, mut is_lambda) = (0_usize, None, false);
+        let (mut open, mut found, mut is_lambda) = (Vec::new(), None, false);
         for (at, token) in self.tokens_from(start).take_while(|token| !ends(token)).enumerate() {
             match token {
-                Token::Op("(" | "[" | "{") => depth += 1,
-                Token::Op(")" | "]" | "}") => depth = depth.saturating_sub(1),
+                Token::Op("(" | "[" | "{") => open.push(start + at),
+                Token::Op(")" | "]" | "}") => drop(open.pop()),
                 Token::Name(name) if name == "lambda" => is_lambda = true,
                 Token::Name(name)
                     if name == SPEC
-                        && depth > 0
+                        && !open.is_empty()
                         && self.tokens_from(start + at + 1).next() == Some(&Token::Op("=")) =>
                 {
                     if found.is_some() {
@@ -90,6 +90,10 @@ impl Reader<'_> {
             }
         }
         let Some(at) = found else { return Ok(false) };
+        // Lines end within no bracket, so that what follows one without an end seems to be its argument.
+        if let Some(&first) = open.first() {
+            return Err(self.place_of(first).error("this bracket is never closed".to_owned()));
+        }
         self.at = at + 2;
         // `dynamic_shapes=dynamic_shapes` passes what was assigned above.
         let is_same = matches!(self.token(), Token::Name(name) if name == SPEC);

@@ -198,6 +198,7 @@ fn what_is_wrong_is_said_with_its_place() {
         ("(1, 2\n3)", "line 2, column 1: expected `)`, found `3`"),
         ("a, b = [1]\n(a,)", "line 1, column 1: 2 names for a list or tuple"),
         ("(1,)\n(2,)", "line 2, column 1: a second expression; the text has one spec"),
+        ("n = Dim('n'\ndynamic_shapes = {'x': {0: n}}", "line 1, column 8: this bracket is never closed"),
         ("assert x", "line 1, column 1: `assert` is not assigned above; known are Dim, dims, dict and None"),
         ("dims()", "line 1, column 6: expected a dimension's name, such as \"batch\", found `)`"),
     ] {

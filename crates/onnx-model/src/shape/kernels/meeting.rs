@@ -29,7 +29,7 @@ pub(super) fn meet<'s>(
 pub(super) fn meet_sizes(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
     let is_open = |cx: &mut Cx, size: Expr| size.as_inline().is_none() && cx.env.hint(size).is_none();
     if a == b || a == Expr::ONE || b == Expr::ONE || !is_open(cx, a) && !is_open(cx, b) {
-        return cx.broadcast_size(a, b, clause);
+        return meet_as_in_example(cx, a, b, clause);
     }
     let (a_is_one, b_is_one, equal) = (cx.eq(a, 1), cx.eq(b, 1), cx.eq(a, b));
     let (a_known, b_known) = (cx.known(a_is_one), cx.known(b_is_one));
@@ -47,6 +47,23 @@ pub(super) fn meet_sizes(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) ->
         (_, Some(false)) => b,
         _ => cx.pool().ite(a_is_one, b, a),
     })
+}
+
+/// The size in which two sizes of an example meet. A size that is not 1 there may be 1 elsewhere: that is noted of the condition.
+fn meet_as_in_example(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+    let known = cx.env.guards().len();
+    let met = cx.broadcast_size(a, b, clause);
+    let condition = match &met {
+        Ok(_) => cx.env.guards().get(known).map(|guard| guard.condition),
+        Err(KernelError::Invalid { condition, .. }) => *condition,
+        Err(_) => None,
+    };
+    if let Some(condition) = condition {
+        let ways = [cx.eq(a, b), cx.eq(a, 1), cx.eq(b, 1)];
+        let full = cx.any(&ways);
+        cx.env.note_in_full(condition, full);
+    }
+    met
 }
 
 /// A quotient that has to be exact.

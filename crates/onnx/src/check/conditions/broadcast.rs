@@ -1,60 +1,34 @@
 //! Broadcasts that the example decides: a size of 1 on the other side would do as well.
 use super::{Check, GuardReport, Witness};
 use sizewise_check::check::simplest;
-use sizewise_expr::{Expr, Func, Node};
+use sizewise_expr::{Expr, Func};
 
 /// The clauses of operators whose operands broadcast.
 pub(in super::super) const BROADCASTS: &[&str] =
     &["Broadcast.C1", "MatMul.C3", "Expand.C3", "Quantized.C3", "Einsum.C3", "Einsum.C4"];
 
 impl Check<'_> {
-    /// A condition of a broadcast with the sizes of 1 that the walk has left out, for it took the way of the example.
-    /// Those that are not allowed are left out here, too.
-    pub(super) fn with_ones(&mut self, clause: &str, condition: Expr) -> Option<Expr> {
-        if !BROADCASTS.contains(&clause) {
-            return None;
-        }
+    /// All that a broadcast asks for, where its condition keeps the way of the example: a size of 1 on the other side would do
+    /// as well. What is not allowed is left out.
+    pub(super) fn with_ones(&mut self, condition: Expr) -> Option<Expr> {
+        let full = self.walk.env.in_full(condition)?;
         let mut env = self.symbolic.env.clone();
-        let parts = match env.pool.node(condition) {
-            Some(Node::Call(Func::Or, parts)) => parts.to_vec(),
-            _ => vec![condition],
+        let (pool, facts) = env.facts();
+        let simple = simplest(pool, facts, full);
+        (simple != condition).then_some(simple)
+    }
+
+    /// What a broadcast asks for where no size is 1.
+    pub(super) fn without_ones(&self, condition: Expr) -> Expr {
+        // A clone is a handle of the same pool.
+        let mut pool = self.walk.env.pool.clone();
+        let Some(parts) = pool.as_func(condition, Func::Or).map(<[Expr]>::to_vec) else { return condition };
+        let is_one = |e: Expr| {
+            let sum = pool.as_func(e, Func::IsZero).map(|operands| pool.poly(operands[0]));
+            sum.is_some_and(|sum| sum.terms.len() == 1 && sum.constant.abs().is_one())
         };
-        let mut ways = parts.clone();
-        for part in parts {
-            let difference = match env.pool.node(part) {
-                Some(Node::Call(Func::IsZero, args)) => *args.first()?,
-                _ => continue,
-            };
-            let poly = env.pool.poly(difference);
-            let (mut above, mut below) = (Vec::new(), Vec::new());
-            for (term, factor) in &poly.terms {
-                let (size, is_above) = (env.pool.int(factor.abs()), factor.is_positive());
-                let size = env.pool.mul(*term, size);
-                if is_above { above.push(size) } else { below.push(size) }
-            }
-            // Of an equation of two sizes either may be 1.
-            if above.is_empty() || below.is_empty() {
-                continue;
-            }
-            let offset = env.pool.int(poly.constant.abs());
-            if poly.constant.is_positive() {
-                above.push(offset)
-            } else {
-                below.push(offset)
-            }
-            for side in [above, below] {
-                let size = env.pool.sum(side);
-                let one = env.pool.eq(size, Expr::ONE);
-                if !ways.contains(&one) && env.statically(one) != Some(false) {
-                    ways.push(one);
-                }
-            }
-        }
-        let wide = env.pool.or(&ways);
-        (wide != condition).then(|| {
-            let (pool, facts) = env.facts();
-            simplest(pool, facts, wide)
-        })
+        let others: Vec<Expr> = parts.into_iter().filter(|&e| !is_one(e)).collect();
+        if others.is_empty() { condition } else { pool.or(&others) }
     }
 
     /// A condition that a witness breaks as all that the operator asks for, if it breaks that, too.

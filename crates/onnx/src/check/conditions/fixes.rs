@@ -26,9 +26,9 @@ const MAX_VISITED: usize = 200_000;
 /// Sizes around which conditions are looked at. Of several sizes that a condition ties, those that need not be multiples are
 /// none: first dimensions, which are batches, before others.
 const ODD: [i64; 3] = [7, 11, 13];
-const EVEN: [i64; 8] = [64, 48, 16, 8, 24, 4, 2, 1];
+const EVEN: [i64; 12] = [64, 48, 16, 8, 24, 4, 2, 1, 224, 256, 384, 32];
 /// The most choices of them.
-const MAX_TRIED: usize = 4_096;
+const MAX_TRIED: usize = 8_192;
 
 /// How changes of sizes are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -249,10 +249,13 @@ impl Check<'_> {
         }
         conditions.retain(|&condition| !is_touched(condition, &touched));
         let mut all: Vec<Changed> = Vec::new();
+        let sizes = self.sizes_around(&conditions);
         for proposal in self.proposals(&conditions) {
             let mut more = Changed::default();
             for (symbol, change) in &proposal {
-                more.extend(self.declarable(*symbol, change, way, &conditions).map(|text| (*symbol, text)));
+                more.extend(
+                    self.declarable(*symbol, change, way, (&conditions, &sizes)).map(|text| (*symbol, text)),
+                );
             }
             if !more.is_empty() {
                 more.extend(changed.clone());
@@ -272,7 +275,13 @@ impl Check<'_> {
     }
 
     /// The text that declares a change of a size, if there is one.
-    fn declarable(&self, symbol: Symbol, change: &Change, way: Way, conditions: &[Expr]) -> Option<String> {
+    fn declarable(
+        &self,
+        symbol: Symbol,
+        change: &Change,
+        way: Way,
+        (conditions, sizes): (&[Expr], &FxHashMap<Symbol, Int>),
+    ) -> Option<String> {
         let linear = |root: &str, factor: i64, offset: i64| match (factor, offset) {
             (1, 0) => root.to_owned(),
             (1, offset) => format!("{root} + {offset}"),
@@ -285,7 +294,10 @@ impl Check<'_> {
             symbols.contains(&symbol) && self.is_equation(condition)
         };
         let is_number = way == Way::Declared && conditions.iter().any(|condition| is_asked(&condition));
-        let number = || self.symbolic.hint(symbol).filter(|_| is_number).map(|size| size.to_string());
+        let number = || {
+            let size = sizes.get(&symbol).and_then(Int::to_i64).or_else(|| self.symbolic.hint(symbol));
+            size.filter(|_| is_number).map(|size| size.to_string())
+        };
         match change {
             Change::Size(size) => {
                 let pool = &self.walk.env.pool;
@@ -363,12 +375,14 @@ impl Check<'_> {
         };
         let choices: Vec<Vec<i64>> = symbols.iter().map(of).collect();
         let count = choices.iter().map(Vec::len).product::<usize>().min(MAX_TRIED);
-        let holds = |choice: &Vec<i64>| {
+        let holds = |choice: &Vec<i64>, conditions: &[Expr]| {
             let value =
                 |symbol| Some(Value::Int(choice[symbols.iter().position(|own| *own == symbol)?].into()));
             let mut evaluator = Evaluator::new(pool, value);
             conditions.iter().all(|&condition| evaluator.truth(condition) == Ok(true))
         };
+        // Sizes that agree are meant more often than one of 1, which broadcasts.
+        let agreeing: Vec<Expr> = conditions.iter().map(|&condition| self.without_ones(condition)).collect();
         let chosen = |number: usize| {
             let mut rest = number;
             // The first sizes change last.
@@ -384,7 +398,18 @@ impl Check<'_> {
             choice.reverse();
             choice
         };
-        let found = (0..count).map(chosen).find(holds).unwrap_or_default();
+        // Heights and widths are often the same.
+        let is_square = |choice: &Vec<i64>| {
+            let own =
+                symbols.iter().zip(choice).filter(|(symbol, _)| tied.contains(symbol) && !is_batch(symbol));
+            let mut sizes = own.map(|(_, size)| size);
+            sizes.next().is_some_and(|first| sizes.all(|size| size == first))
+        };
+        let find = |conditions: &[Expr]| {
+            let all = || (0..count).map(chosen).filter(|choice| holds(choice, conditions));
+            all().find(is_square).or_else(|| all().next())
+        };
+        let found = find(&agreeing).or_else(|| find(conditions)).unwrap_or_default();
         let mut sizes = self.near.clone();
         sizes.extend(symbols.iter().zip(found).map(|(symbol, size)| (*symbol, Int::from(size))));
         sizes

@@ -159,6 +159,9 @@ impl Check<'_> {
                     "no fix: the model refuses all that the spec allows; other sizes of the spec have to change"
                         .to_owned()
                 }
+                false if is_nowhere && own.iter().any(|violation| is_of_schema(&violation.guard)) => {
+                    "no fix: the model itself is wrong, whatever its sizes are; export it again".to_owned()
+                }
                 false if is_nowhere => {
                     "no fix: the model itself is wrong; declare inputs of other sizes, or export it again"
                         .to_owned()
@@ -223,6 +226,11 @@ impl Check<'_> {
         );
         Some(Diagnostic::new("broadcast-by-example", Level::Note, message))
     }
+}
+
+/// Whether a condition is on types, attributes or the number of operands.
+fn is_of_schema(guard: &GuardReport) -> bool {
+    guard.clause.as_deref().is_some_and(|clause| clause.starts_with("schema."))
 }
 
 fn with_origin(guard: GuardReport) -> GuardReport {
