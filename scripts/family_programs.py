@@ -475,7 +475,7 @@ class Runs:
         command = [self.sizewise, "check", str(path), "--format", "json"]
         if spec is not None:
             at = pathlib.Path(work, "spec.json")
-            at.write_text(json.dumps([spec]))
+            at.write_text(json.dumps({"xs": spec}))
             command += ["--spec", str(at)]
         return json.loads(subprocess.run(command, capture_output=True, text=True).stdout)
 
@@ -520,6 +520,9 @@ class Runs:
                     with torch.no_grad():
                         module(*given)
                 except Exception as error:
+                    # Where indices point to is a matter of data, which a verdict says nothing of.
+                    if "out of bounds" in str(error):
+                        continue
                     self.say(label, f"ok, and fails at {[list(x.shape) for x in given]}: {str(error)[:150]}")
         for guard in report["guards"]:
             if guard["verdict"] == "violated" and guard.get("inputs"):

@@ -1,6 +1,7 @@
 //! What the parts of the project do together, topic by topic: one program, so that it is linked once.
 mod answers;
 mod asked;
+mod at_zero;
 mod autocast;
 mod because;
 mod canonical_forms;
