@@ -63,10 +63,10 @@ const QUESTIONS: &[(Symbols, &[&str], &str, &str)] = &[
     (DIVIDED, &[], "Max(x//c, y, z//c) == Max(Max(x, z)//c, y)", "implied"),
     (DIVIDED, &[], "Min((x + c)//c, y//c + 1) == Min(x, y)//c + 1", "implied"),
     (DIVIDED, &[], "Min(x//c, y//c) == Max(x, y)//c", "refuted"),
-    (ANY, &["c < 0"], "Min(x//c, y//c) == Max(x, y)//c", "implied"),
+    (ANY, &["i < 0"], "Min(x//i, y//i) == Max(x, y)//i", "implied"),
     // Conjunctions of what is implied.
     (ANY, &["0 <= i", "i < x", "0 <= j", "j < y"], "And(0 <= i*y + j, i*y + j < x*y)", "implied"),
-    (ANY, &[], "And(2*(x//2) <= x, IntTrueDiv(7*j, 7) <= ToFloat(j), i % i <= 0)", "implied"),
+    (SMALL, &[], "And(IntTrueDiv(x*y, y) == ToFloat(x), x % y <= y, 2*(x//2) <= x)", "implied"),
     (ANY, &["Eq(TruncToInt(ToFloat(i)*0.5), j)"], "And(x % y <= Max(y, 0), (x & 7) == x % 8)", "implied"),
     // Constants past 128 bits.
     (SMALL, &[], "((x//9)*y*(2**127 - 1)) % (x + y) < 5", "refuted"),

@@ -17,8 +17,7 @@ impl<'p> Examination<'_, 'p> {
         if proofs.iter().any(|proof| proof.verdict == GuardVerdict::Violated) {
             return;
         }
-        let harmless =
-            |(i, proof): (usize, &Proof)| (proof.is_harmless_there() && !list[i].is_branch()).then_some(i);
+        let harmless = |(i, proof): (usize, &Proof)| proof.is_harmless_there().then_some(i);
         let open: Vec<usize> = proofs.iter().enumerate().filter_map(harmless).collect();
         let Some(&first) = open.first() else { return };
         let conditions: Vec<Expr> = open.iter().map(|&i| list[i].condition).collect();

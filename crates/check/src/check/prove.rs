@@ -63,7 +63,7 @@ impl Proof {
 
     /// Whether the program takes the inputs of the counterexample, and its outputs are as it records.
     pub fn is_harmless_there(&self) -> bool {
-        self.verdict == GuardVerdict::Unknown && self.reason.as_deref() == Some(TAKEN)
+        self.verdict == GuardVerdict::Unknown && self.reason.as_deref().is_some_and(|why| why.contains(TAKEN))
     }
 
     fn unknown(decided_by: &'static str, reason: impl Into<String>) -> Proof {
