@@ -4,6 +4,7 @@ mod asked;
 mod at_zero;
 mod autocast;
 mod because;
+mod cache_and_mask;
 mod canonical_forms;
 mod command;
 mod condition_texts;
