@@ -2,8 +2,10 @@
 mod annotate;
 mod answers;
 mod asked;
+mod at_zero;
 mod autocast;
 mod because;
+mod cache_and_mask;
 mod canonical_forms;
 mod command;
 mod condition_texts;

@@ -86,4 +86,4 @@ def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Op
         If `at` names something that does not vary, leaves out a size, or has sizes that the program does not take.
     """
     sizes = None if at is None else {name: [int(size) for size in shape] for name, shape in at.items()}
-    return Cost(read(program).cost(sizes, operators(ops)))
+    return Cost(read(program).cost(sizes, operators(ops, program)))
