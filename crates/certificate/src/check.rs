@@ -214,6 +214,9 @@ impl Checker {
                     self.spend(p.terms.len() * p.terms.len())?;
                     self.conclude(Fact::at_least(&p.product(&p).ok_or("too large")?))
                 }
+                "let" => self.name(rest)?,
+                "equal" => self.equal(rest)?,
+                "divide" => self.divide(rest)?,
                 "contradiction" => self.fact(rest.first().ok_or("which fact?")?)? == &Fact::FALSE,
                 other => return Err(format!("no rule `{other}`")),
             };
@@ -300,6 +303,46 @@ impl Checker {
         };
         self.spend(p.terms.len() * q.terms.len())?;
         Ok(self.conclude(Fact::at_least(&p.product(&q).ok_or("too large")?)))
+    }
+
+    /// `(let NAME TERM)`: a new name for a polynomial.
+    fn name(&mut self, rest: &[Sexp]) -> Result<bool> {
+        let [Sexp::Word(name), term] = rest else { return Err("a name and a term".into()) };
+        let p = self.poly(term)?;
+        let number = self.names.declare(name).map_err(|e| e.to_string())?;
+        Ok(self.conclude(Fact::equal(&Poly::var(number).minus(&p))))
+    }
+
+    /// `(equal FACT FACT)`: `p >= 0` and `-p >= 0`.
+    fn equal(&mut self, rest: &[Sexp]) -> Result<bool> {
+        let [a, b] = rest else { return Err("two facts".into()) };
+        match (self.fact(a)?, self.fact(b)?) {
+            (Fact::Ge(p), Fact::Ge(q)) if *p == q.negated() => Ok(self.conclude(Fact::equal(&p.clone()))),
+            _ => Err("facts that are not opposite".into()),
+        }
+    }
+
+    /// `(divide FACT TERM FACT K)`: from `p >= 0` or `p = 0`, and `q >= 0`, the same of TERM, where `p = (q + K) TERM`
+    /// and K is at least 1.
+    fn divide(&mut self, rest: &[Sexp]) -> Result<bool> {
+        let [fact, quotient, positive, k] = rest else { return Err("a division has four parts".into()) };
+        let k = self.poly(k)?;
+        if !k.as_constant().is_some_and(|k| k.is_positive()) {
+            return Err("a divisor that may be zero".into());
+        }
+        let quotient = self.poly(quotient)?;
+        let Fact::Ge(q) = self.fact(positive)? else { return Err("a divisor that may be zero".into()) };
+        let divisor = q.plus(&k);
+        let (fact, equation) = match self.fact(fact)?.clone() {
+            Fact::Ge(p) => (p, false),
+            Fact::Eq(p) => (p, true),
+            _ => return Err("a division of what is no comparison".into()),
+        };
+        self.spend(divisor.terms.len() * quotient.terms.len())?;
+        if divisor.product(&quotient).as_ref() != Some(&fact) {
+            return Err("no factor".into());
+        }
+        Ok(self.conclude(if equation { Fact::equal(&quotient) } else { Fact::at_least(&quotient) }))
     }
 
     /// `(modulo M FACT…)`: equations without a solution modulo M.

@@ -172,6 +172,9 @@ fn on_doubles(op: Op, values: &[Value]) -> Result<Value> {
         Op::IntDiv | Op::FloatDiv => real(x()? / divisor()?),
         Op::FloatAdd => real(x()? + y()?),
         Op::FloatMul => real(x()? * y()?),
+        Op::FloatPow if integers && !int(values, 1)?.is_negative() => call(Op::Pow, values),
+        Op::FloatPow => power(x()?, y()?),
+        Op::Decimal => decimal(&values[0], int(values, 1)?),
         Op::Sqrt if x()? < 0.0 => Err(Fault::Undefined),
         Op::Sqrt => real(x()?.sqrt()),
         Op::FloatTrunc if !x()?.is_finite() => Err(Fault::Undefined),
@@ -182,6 +185,50 @@ fn on_doubles(op: Op, values: &[Value]) -> Result<Value> {
         Op::Round => whole(x()?.round_ties_even()),
         _ => Err(Fault::Refused),
     }
+}
+
+/// The power as the C library has it, where Python gives one.
+fn power(base: f64, exponent: f64) -> Result<Value> {
+    let power = base.powf(exponent);
+    if base == 0.0 && exponent < 0.0 || base.is_finite() && exponent.is_finite() && !power.is_finite() {
+        return Err(Fault::Undefined);
+    }
+    Ok(Value::Real(power))
+}
+
+/// Rounds the exact value to a multiple of 10^-k, ties to even, and that to the nearest double.
+fn decimal(value: &Value, k: &BigInt) -> Result<Value> {
+    let k = k.to_i32().filter(|k| (0..=300).contains(k)).ok_or(Fault::Refused)?;
+    let x = match value {
+        Value::Int(v) => return Ok(Value::Int(v.clone())),
+        Value::Real(x) if x.is_finite() => *x,
+        _ => return Err(Fault::Refused),
+    };
+    let ten = BigInt::from(10).pow(k.unsigned_abs());
+    let (mantissa, exponent) = parts(x);
+    let (mut top, mut bottom) = (mantissa * &ten, BigInt::from(1));
+    if exponent >= 0 {
+        top <<= exponent;
+    } else {
+        bottom <<= -exponent;
+    }
+    let (below, rest) = top.div_mod_floor(&bottom);
+    let up = match (rest * 2i32).cmp(&bottom) {
+        Ordering::Less => false,
+        Ordering::Greater => true,
+        Ordering::Equal => below.is_odd(),
+    };
+    quotient(&(below + i32::from(up)), &ten).map(Value::Real)
+}
+
+/// The integers m and e with `x = m * 2^e`.
+fn parts(x: f64) -> (BigInt, i32) {
+    let bits = x.to_bits();
+    let field = ((bits >> 52) & 0x7ff) as i32;
+    let fraction = bits & ((1 << 52) - 1);
+    let mantissa = if field == 0 { fraction } else { fraction | (1 << 52) };
+    let mantissa = BigInt::from(mantissa);
+    (if x.is_sign_negative() { -mantissa } else { mantissa }, field.max(1) - 1075)
 }
 
 /// The double nearest to `a / b`, ties to even.

@@ -68,7 +68,7 @@ impl Sexp {
 pub enum Op {
     Add, Sub, Mul, FloorDiv, Mod, Pow, Shl, Shr, And, Or, Xor, Min, Max, Abs, Ite,
     True, False, Le, Lt, Ge, Gt, Eq, Ne, All, Any, Not,
-    Float, IntDiv, FloatDiv, FloatAdd, FloatMul, Sqrt, FloatTrunc,
+    Float, IntDiv, FloatDiv, FloatAdd, FloatMul, FloatPow, Sqrt, FloatTrunc, Decimal,
     Trunc, Floor, Ceil, Round, FloatEq, FloatLt, FloatLe,
 }
 
@@ -118,6 +118,8 @@ const OPERATIONS: &[(&str, Op, usize, usize, Sort)] = &[
     ("float/", Op::FloatDiv, 2, 2, Sort::Real),
     ("float+", Op::FloatAdd, 2, 2, Sort::Real),
     ("float*", Op::FloatMul, 2, 2, Sort::Real),
+    ("float**", Op::FloatPow, 2, 2, Sort::Real),
+    ("decimal", Op::Decimal, 2, 2, Sort::Real),
     ("sqrt", Op::Sqrt, 1, 1, Sort::Real),
     ("ftrunc", Op::FloatTrunc, 1, 1, Sort::Real),
     ("trunc", Op::Trunc, 1, 1, Sort::Int),
@@ -203,7 +205,8 @@ impl Term {
             return Err(format!("`{name}` of {} operands", operands.len()));
         }
         let takes_truth = matches!(op, Op::All | Op::Any | Op::Not);
-        let takes_doubles = *op as usize >= Op::Float as usize || *sort == Sort::Operand;
+        let compares = matches!(op, Op::Le | Op::Lt | Op::Ge | Op::Gt | Op::Eq | Op::Ne);
+        let takes_doubles = compares || *op as usize >= Op::Float as usize || *sort == Sort::Operand;
         let mut real = false;
         for (at, operand) in operands.iter().enumerate() {
             let found = operand.known_sort();

@@ -76,6 +76,7 @@ fn run() {
                 }
             }
         };
+        if start.elapsed().as_millis() > 2000 { eprintln!("{kind} {} {} ms", q["id"], start.elapsed().as_millis()); }
         slow.push((start.elapsed().as_micros(), format!("{kind} {}", q["id"])));
         *tally.entry((rung, kind)).or_default() += 1;
         if kind != "ok" {

@@ -87,45 +87,54 @@ fn add(all: &mut Vec<Fact>, fact: Fact) {
 /// A certificate of a claim; `None` if no proof is found.
 pub fn certify(claim: &Claim, hints: &Hints) -> Option<Certificate> {
     let prepared = prepare(claim)?;
-    let mut lines = prove(claim, &prepared, hints)?;
+    let (mut lines, names) = prove(claim, &prepared, hints)?;
     prune(&mut lines, prepared.facts.len());
-    Some(Certificate { text: text(claim, &prepared, &lines), is_outside: false })
+    Some(Certificate { text: text(claim, &prepared, &lines, &names), is_outside: false })
 }
 
 /// A certificate that rests on what another solver says.
 pub fn outside(claim: &Claim, solver: &'static str) -> Option<Certificate> {
     let prepared = prepare(claim)?;
     let lines = [Line { fact: 0, step: Step::Outside(solver) }];
-    Some(Certificate { text: text(claim, &prepared, &lines), is_outside: true })
+    Some(Certificate { text: text(claim, &prepared, &lines, &prepared.names.list), is_outside: true })
 }
 
-fn prove(claim: &Claim, prepared: &Prepared, hints: &Hints) -> Option<Vec<Line>> {
+fn prove(claim: &Claim, prepared: &Prepared, hints: &Hints) -> Option<Found> {
+    let one = |step| (vec![Line { fact: 0, step }], prepared.names.list.clone());
     if let Some(at) = prepared.facts.iter().position(|f| *f == Fact::FALSE) {
-        return Some(vec![Line { fact: 0, step: Step::Contradiction(at) }]);
+        return Some(one(Step::Contradiction(at)));
     }
-    if let Some(lines) = enumeration(claim, prepared, FEW) {
-        return Some(lines);
+    if let Some(step) = enumeration(claim, prepared, FEW) {
+        return Some(one(step));
     }
     let needed = relevant(prepared, hints.because.as_deref());
     let all: Vec<usize> = (0..prepared.facts.len()).collect();
     let is_partial = needed.len() < all.len();
     attempt(prepared, &needed)
-        .or_else(|| enumeration(claim, prepared, MANY))
+        .or_else(|| enumeration(claim, prepared, MANY).map(one))
         .or_else(|| if is_partial { attempt(prepared, &all) } else { None })
 }
 
 /// Searches for a contradiction among some facts.
-fn attempt(prepared: &Prepared, facts: &[usize]) -> Option<Vec<Line>> {
+fn attempt(prepared: &Prepared, facts: &[usize]) -> Option<Found> {
     let (found, overflowed) = run::<i128>(prepared, facts);
     if found.is_some() || !overflowed { found } else { run::<BigInt>(prepared, facts).0 }
 }
 
-fn run<T: Number>(prepared: &Prepared, facts: &[usize]) -> (Option<Vec<Line>>, bool) {
-    let mut search =
-        Search { facts: prepared.facts.clone(), fuel: FUEL, overflowed: false };
+fn run<T: Number>(prepared: &Prepared, facts: &[usize]) -> (Option<Found>, bool) {
+    let mut search = Search {
+        facts: prepared.facts.clone(),
+        names: prepared.names.list.clone(),
+        solve_for: Default::default(),
+        fuel: FUEL,
+        overflowed: false,
+    };
     let found = search.refute(State::<T>::default(), facts.to_vec(), 0);
-    (found, search.overflowed)
+    (found.map(|lines| (lines, search.names)), search.overflowed)
 }
+
+/// The steps, and the names by number.
+type Found = (Vec<Line>, Vec<String>);
 
 /// The facts of premises that are needed, of the goal, and of the names in these.
 fn relevant(prepared: &Prepared, because: Option<&[usize]>) -> Vec<usize> {
@@ -136,13 +145,7 @@ fn relevant(prepared: &Prepared, because: Option<&[usize]>) -> Vec<usize> {
             left_out[*from..*to].fill(!because.contains(&at));
         }
     }
-    let first_defined = prepared.definitions.first().map_or(Var::MAX, |(v, _)| *v);
-    let highest = |fact: &Fact| {
-        let mut vars = BTreeSet::new();
-        vars_of(fact, &mut vars);
-        vars
-    };
-    // The facts of a definition are those whose latest name it is; they follow all others.
+    // The facts of definitions follow all others.
     let mut start = prepared.facts.len();
     let count: usize = prepared
         .definitions
@@ -174,7 +177,6 @@ fn relevant(prepared: &Prepared, because: Option<&[usize]>) -> Vec<usize> {
             }
         }
     }
-    let _ = (first_defined, highest);
     (0..prepared.facts.len())
         .filter(|&at| !left_out[at] && (!defining[at] || names.contains(&owner[at - start])))
         .collect()
@@ -188,7 +190,7 @@ fn vars_of(fact: &Fact, vars: &mut BTreeSet<Var>) {
 }
 
 /// Every assignment within the ranges of the symbols, if they are few and none contradicts the claim.
-fn enumeration(claim: &Claim, prepared: &Prepared, most: u64) -> Option<Vec<Line>> {
+fn enumeration(claim: &Claim, prepared: &Prepared, most: u64) -> Option<Step> {
     let mut ranges = Vec::new();
     let mut count = 1u64;
     for symbol in &claim.symbols {
@@ -203,7 +205,7 @@ fn enumeration(claim: &Claim, prepared: &Prepared, most: u64) -> Option<Vec<Line
         return None;
     }
     let ranges = ranges.into_iter().map(|(v, l, h, ..)| (v, l, h)).collect();
-    Some(vec![Line { fact: 0, step: Step::Enumerate(count, ranges) }])
+    Some(Step::Enumerate(count, ranges))
 }
 
 type Range = (Var, usize, usize, BigInt, BigInt);
@@ -265,9 +267,8 @@ fn bound(facts: &[Fact], p: &Poly) -> Option<(BigInt, usize)> {
     best
 }
 
-fn text(claim: &Claim, prepared: &Prepared, lines: &[Line]) -> String {
+fn text(claim: &Claim, prepared: &Prepared, lines: &[Line], names: &[String]) -> String {
     let list = |terms: &[Term]| terms.iter().map(|t| format!("\n    {t}")).collect::<String>();
-    let names = &prepared.names;
     let mut out = format!("(certificate {VERSION}\n  (symbols");
     for symbol in &claim.symbols {
         let _ = write!(out, " {symbol}");
@@ -275,7 +276,7 @@ fn text(claim: &Claim, prepared: &Prepared, lines: &[Line]) -> String {
     let _ = write!(out, ")\n  (premises{})\n  (defined{})\n  (goal {})\n  (definitions",
         list(&claim.premises), list(&claim.defined), claim.goal());
     for (name, meaning) in &prepared.definitions {
-        let _ = write!(out, "\n    ({} {})", names.list[*name as usize], meaning_text(meaning, names));
+        let _ = write!(out, "\n    ({} {})", names[*name as usize], meaning_text(meaning, names));
     }
     out.push_str(")\n  (proof");
     write_steps(&mut out, lines, names, 1);
@@ -283,7 +284,7 @@ fn text(claim: &Claim, prepared: &Prepared, lines: &[Line]) -> String {
     out
 }
 
-fn meaning_text(meaning: &Meaning, names: &Names) -> String {
+fn meaning_text(meaning: &Meaning, names: &[String]) -> String {
     let all = |op: &str, polys: &[&Poly]| {
         format!("({op} {})", polys.iter().map(|p| written(p, names)).collect::<Vec<_>>().join(" "))
     };
@@ -298,7 +299,7 @@ fn meaning_text(meaning: &Meaning, names: &Names) -> String {
     }
 }
 
-fn fact_text(fact: &Fact, names: &Names) -> String {
+fn fact_text(fact: &Fact, names: &[String]) -> String {
     let all = |op: &str, parts: &[Fact]| {
         format!("({op}{})", parts.iter().map(|p| format!(" {}", fact_text(p, names))).collect::<String>())
     };

@@ -1,8 +1,11 @@
 //! Products of facts, where what is not linear calls for them.
+use super::integers::{Bounds, bounds};
 use super::search::{Path, Search, State, is_handy, product_monomials};
 use super::simplex::Number;
 use super::step::Step;
-use sizewise_certificate::{Fact, Monomial, Poly, Var};
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+use sizewise_certificate::{Fact, Monomial, Poly, Var, times};
 use std::collections::BTreeSet;
 
 /// The most products of one round.
@@ -38,12 +41,16 @@ pub fn more<T: Number>(search: &mut Search, state: &mut State<T>, path: &mut Pat
     let vars: BTreeSet<Var> = wanted.iter().flatten().map(|(v, _)| *v).collect();
     factors.retain(|&at| matches!(&search.facts[at], Fact::Ge(p) if p.vars().all(|v| vars.contains(&v))));
     if round == 0 {
+        intervals(search, state, path, &wanted, &mut new);
         squares(search, state, path, &wanted, &mut new);
     }
     let most = degree_of(&wanted);
     'all: for (i, &a) in factors.iter().enumerate() {
         for &b in &factors[i..] {
             let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
+            if path.closed {
+                break 'all;
+            }
             if state.tried.contains(&(a, b)) {
                 continue;
             }
@@ -56,7 +63,11 @@ pub fn more<T: Number>(search: &mut Search, state: &mut State<T>, path: &mut Pat
                     unknown.insert(m);
                 }
             }
-            search.fuel = search.fuel.saturating_sub(2);
+            let work = (p.terms.len() * q.terms.len()) as u64;
+            search.fuel = search.fuel.saturating_sub(work);
+            if search.fuel == 0 {
+                break 'all;
+            }
             if !linked || unknown.len() > round || unknown.iter().any(|m| degree(m) > most) {
                 continue;
             }
@@ -106,5 +117,65 @@ fn squares<T: Number>(
             continue;
         }
         new.push(search.conclude(path, Step::Square(base), fact));
+    }
+}
+
+/// Bounds of products of variables that are not negative, factor by factor.
+fn intervals<T: Number>(
+    search: &mut Search,
+    state: &State<T>,
+    path: &mut Path,
+    wanted: &BTreeSet<Monomial>,
+    new: &mut Vec<usize>,
+) {
+    let mut bounds = bounds(search, state);
+    for monomial in wanted {
+        let factors: Vec<Var> =
+            monomial.iter().flat_map(|(v, k)| std::iter::repeat_n(*v, *k as usize)).collect();
+        let lower = |bounds: &Bounds, m: &Monomial| bounds.get(m).and_then(|b| b[0].clone());
+        let variable = |v: Var| vec![(v, 1)];
+        let positive = factors.iter().all(|v| lower(&bounds, &variable(*v)).is_some_and(|(k, _)| !k.is_negative()));
+        if !positive || factors.len() > 8 {
+            continue;
+        }
+        let mut product = variable(factors[0]);
+        for &v in &factors[1..] {
+            let next = times(&product, &variable(v));
+            for upper in [0, 1] {
+                if bounds.get(&next).is_some_and(|b| b[upper].is_some()) {
+                    continue;
+                }
+                let Some((low, at_low)) = lower(&bounds, &variable(v)) else { continue };
+                let side = |m: &Monomial| bounds.get(m).and_then(|b| b[upper].clone());
+                let (Some((k, at_product)), Some((end, at_end))) = (side(&product), side(&variable(v))) else {
+                    continue;
+                };
+                if path.closed || k.is_negative() {
+                    continue;
+                }
+                let both = fact_poly(search, at_product).product(&fact_poly(search, at_low));
+                let Some(both) = both.filter(is_handy) else { continue };
+                let multiplied = search.conclude(path, Step::Multiply(at_product, at_low), Fact::at_least(&both));
+                // (m - k)(v - l) + l (m - k) + k (v - l) = m v - k l, and likewise for upper ends.
+                let parts = [(BigInt::from(1), multiplied), (low, at_product), (k.clone(), at_end)];
+                let parts = parts.into_iter().filter(|(c, _)| !c.is_zero());
+                let parts = parts.map(|(c, f)| (Poly::constant(c), f)).collect();
+                let mut bound = Poly::default();
+                let sign = if upper == 0 { 1 } else { -1 };
+                bound.add_term(next.clone(), BigInt::from(sign));
+                bound.add_term(Vec::new(), BigInt::from(-sign) * &k * &end);
+                let at = search.conclude(path, Step::Combine(parts), Fact::at_least(&bound));
+                bounds.entry(next.clone()).or_default()[upper] = Some((k * end, at));
+                new.push(at);
+            }
+            product = next;
+        }
+    }
+}
+
+fn fact_poly(search: &Search, at: usize) -> Poly {
+    match search.facts.get(at) {
+        Some(Fact::Ge(p)) => p.clone(),
+        _ => Poly::default(),
     }
 }

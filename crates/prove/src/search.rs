@@ -1,11 +1,12 @@
 //! The search for a contradiction: equations are used up, what is linear goes to the simplex method, products and cases
 //! are tried.
+use super::integers;
 use super::products;
 use super::simplex::{Number, Outcome, Simplex};
 use super::step::{Case, Line, Step};
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_certificate::{Fact, Monomial, Poly, Var, times};
 use std::collections::BTreeSet;
 
@@ -30,6 +31,10 @@ pub struct State<T: Number> {
     /// Products that were formed.
     pub tried: FxHashSet<(usize, usize)>,
     cuts: usize,
+    /// Rounds of rounding.
+    pub rounds: usize,
+    /// Names that were given.
+    pub named: usize,
 }
 
 impl<T: Number> Default for State<T> {
@@ -42,7 +47,16 @@ impl<T: Number> Default for State<T> {
             stale: false,
             tried: FxHashSet::default(),
             cuts: 0,
+            rounds: 0,
+            named: 0,
         }
+    }
+}
+
+impl<T: Number> State<T> {
+    /// What it costs to copy it.
+    fn size(&self) -> u64 {
+        20 + 2 * (self.active.len() + self.open.len()) as u64 + self.simplex.size()
     }
 }
 
@@ -50,17 +64,22 @@ impl<T: Number> Default for State<T> {
 pub struct Search {
     /// The facts by number.
     pub facts: Vec<Fact>,
+    /// The names by number.
+    pub names: Vec<String>,
+    /// The variable that an equation replaces, where that is not for its form to say.
+    pub solve_for: FxHashMap<usize, Var>,
     /// The work that may still be done.
     pub fuel: u64,
     /// Whether a number grew too large for fast arithmetic.
     pub overflowed: bool,
 }
 
-/// Steps so far, and whether they end in a contradiction.
+/// Steps so far.
 pub struct Path {
     /// The steps.
     pub lines: Vec<Line>,
-    closed: bool,
+    /// Whether they end in a contradiction.
+    pub closed: bool,
 }
 
 impl Search {
@@ -76,7 +95,8 @@ impl Search {
         number
     }
 
-    fn spend(&mut self, work: u64) -> bool {
+    /// Takes work from what may be done; whether some is left.
+    pub fn spend(&mut self, work: u64) -> bool {
         self.fuel = self.fuel.saturating_sub(work);
         self.fuel > 0
     }
@@ -87,7 +107,7 @@ impl Search {
         let mut queue = new;
         let mut round = 0;
         loop {
-            if !self.spend(1) {
+            if !self.spend(state.size()) {
                 return None;
             }
             self.absorb(&mut state, &mut path, queue);
@@ -96,6 +116,10 @@ impl Search {
             }
             if depth >= MAX_DEPTH {
                 return None;
+            }
+            queue = integers::simplify(self, &mut state, &mut path);
+            if !queue.is_empty() {
+                continue;
             }
             // Cases that leave at most one.
             let (mut best, mut fewest) = (None, usize::MAX);
@@ -154,7 +178,7 @@ impl Search {
                     }
                 }
                 Fact::Eq(p) => {
-                    let leading = leading(p);
+                    let leading = self.solve_for.get(&at).map(|v| vec![(*v, 1)]).or_else(|| leading(p));
                     state.simplex.add(p, true, at);
                     if let Some(leading) = leading {
                         // What has this monomial is reduced again.
@@ -178,9 +202,16 @@ impl Search {
 
     /// The fact after the equations were used, as a step if they change it.
     fn reduced<T: Number>(&mut self, state: &State<T>, path: &mut Path, at: usize) -> usize {
-        let (Fact::Ge(p) | Fact::Eq(p)) = &self.facts[at] else { return at };
-        let equation = matches!(&self.facts[at], Fact::Eq(_));
-        let Some((reduced, mut parts)) = self.rewrite(state, p) else { return at };
+        let (p, equation) = match &self.facts[at] {
+            Fact::Ge(p) => (p, false),
+            Fact::Eq(p) => (p, true),
+            _ => return at,
+        };
+        let work = p.terms.len() * (1 + state.rules.len());
+        let rewritten = self.rewrite(state, p);
+        self.spend(work as u64 / 2);
+        let Some((reduced, mut parts)) = rewritten else { return at };
+        self.spend(10 * (parts.len() * reduced.terms.len()) as u64);
         parts.push((Poly::constant(1), at));
         let fact = if equation { Fact::equal(&reduced) } else { Fact::at_least(&reduced) };
         self.conclude(path, Step::Combine(parts), fact)
@@ -252,6 +283,9 @@ impl Search {
         let known = self.facts.len();
         let mut alive = 0;
         for part in parts {
+            if !self.spend(state.size()) {
+                return usize::MAX;
+            }
             let mut inner = state.clone();
             let mut path = Path { lines: Vec::new(), closed: false };
             let new = self.assume(part);
@@ -291,6 +325,7 @@ impl Search {
         let Fact::Any(parts) = self.facts[at].clone() else { return None };
         let mut inner = state.clone();
         inner.open.retain(|open| *open != at);
+        inner.rounds = inner.rounds.min(2);
         let mut cases = Vec::new();
         for part in parts {
             cases.push(self.case(&inner, part, depth)?);
@@ -305,11 +340,18 @@ impl Search {
         if state.cuts > 12 {
             return None;
         }
-        let (monomial, k) = state.simplex.fractional()?;
-        let mut p = Poly::default();
-        p.add_term(monomial, BigInt::one());
+        let (p, k) = match integers::cut(self, &state) {
+            Some(cut) => cut,
+            None => {
+                let (monomial, k) = state.simplex.fractional()?;
+                let mut p = Poly::default();
+                p.add_term(monomial, BigInt::one());
+                (p, k)
+            }
+        };
         let below = p.negated().plus(&Poly::constant(k.clone()));
         let above = p.minus(&Poly::constant(&k + 1));
+        state.rounds = 0;
         let below = self.case(&state, Fact::at_least(&below), depth)?;
         let above = self.case(&state, Fact::at_least(&above), depth)?;
         path.lines.push(Line { fact: self.facts.len(), step: Step::Cut(p, k, Box::new([below, above])) });
@@ -390,7 +432,7 @@ fn leading(p: &Poly) -> Option<Monomial> {
 }
 
 /// What is left of a monomial without a part of it.
-fn contains(monomial: &Monomial, part: &Monomial) -> Option<Monomial> {
+pub fn contains(monomial: &Monomial, part: &Monomial) -> Option<Monomial> {
     let mut rest = Vec::with_capacity(monomial.len());
     let mut needed = part.iter().peekable();
     for &(var, power) in monomial {

@@ -207,8 +207,9 @@ impl<T: Number> Simplex<T> {
             return Outcome::Stopped;
         }
         loop {
-            let size = self.rows.values().map(|row| row.len() as u64 + 1).sum::<u64>();
+            let size = 4 * self.size();
             if *fuel < size {
+                *fuel = 0;
                 return Outcome::Stopped;
             }
             *fuel -= size;
@@ -225,6 +226,11 @@ impl<T: Number> Simplex<T> {
                 }
             }
         }
+    }
+
+    /// The number of entries.
+    pub fn size(&self) -> u64 {
+        self.value.len() as u64 + self.rows.values().map(|row| row.len() as u64 + 1).sum::<u64>()
     }
 
     fn room(&self, var: usize, up: bool) -> bool {

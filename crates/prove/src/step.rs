@@ -2,7 +2,7 @@
 use num_bigint::BigInt;
 use num_traits::One;
 use rustc_hash::FxHashMap;
-use sizewise_certificate::{Names, Poly, Var};
+use sizewise_certificate::{Poly, Var};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -15,6 +15,12 @@ pub enum Step {
     Multiply(usize, usize),
     /// A square is not negative.
     Square(Poly),
+    /// A name for a polynomial.
+    Let(Var, Poly),
+    /// Two opposite inequalities.
+    Equal(usize, usize),
+    /// A fact without a factor that is positive by another.
+    Divide(usize, Poly, usize, BigInt),
     /// A case for each part of a disjunction.
     Split(usize, Vec<Case>),
     /// A polynomial is at most a number, or above.
@@ -53,11 +59,11 @@ impl Step {
     fn references(&self) -> Vec<usize> {
         match self {
             Step::Combine(parts) => parts.iter().map(|(_, f)| *f).collect(),
-            Step::Multiply(a, b) => vec![*a, *b],
+            Step::Multiply(a, b) | Step::Equal(a, b) | Step::Divide(a, _, b, _) => vec![*a, *b],
             Step::Split(f, _) | Step::Contradiction(f) => vec![*f],
             Step::Modulo(_, facts) => facts.clone(),
             Step::Enumerate(_, ranges) => ranges.iter().flat_map(|(_, l, h)| [*l, *h]).collect(),
-            Step::Square(_) | Step::Cut(..) | Step::Outside(_) => Vec::new(),
+            Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => Vec::new(),
         }
     }
 
@@ -70,17 +76,18 @@ impl Step {
     }
 
     fn adds_fact(&self) -> bool {
-        matches!(self, Step::Combine(_) | Step::Multiply(..) | Step::Square(_))
+        use Step::*;
+        matches!(self, Combine(_) | Multiply(..) | Square(_) | Let(..) | Equal(..) | Divide(..))
     }
 
     fn renumber(&mut self, new: &dyn Fn(usize) -> usize) {
         match self {
             Step::Combine(parts) => parts.iter_mut().for_each(|(_, f)| *f = new(*f)),
-            Step::Multiply(a, b) => (*a, *b) = (new(*a), new(*b)),
+            Step::Multiply(a, b) | Step::Equal(a, b) | Step::Divide(a, _, b, _) => (*a, *b) = (new(*a), new(*b)),
             Step::Split(f, _) | Step::Contradiction(f) => *f = new(*f),
             Step::Modulo(_, facts) => facts.iter_mut().for_each(|f| *f = new(*f)),
             Step::Enumerate(_, ranges) => ranges.iter_mut().for_each(|(_, l, h)| (*l, *h) = (new(*l), new(*h))),
-            Step::Square(_) | Step::Cut(..) | Step::Outside(_) => {}
+            Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => {}
         }
     }
 }
@@ -128,7 +135,7 @@ fn renumber(lines: &mut [Line], numbers: &mut FxHashMap<usize, usize>, mut next:
 }
 
 /// A polynomial as it is written.
-pub fn written(p: &Poly, names: &Names) -> String {
+pub fn written(p: &Poly, names: &[String]) -> String {
     let mut parts = Vec::new();
     for (monomial, c) in &p.terms {
         let mut factors = Vec::new();
@@ -136,7 +143,7 @@ pub fn written(p: &Poly, names: &Names) -> String {
             factors.push(c.to_string());
         }
         for (var, power) in monomial {
-            let name = &names.list[*var as usize];
+            let name = &names[*var as usize];
             factors.push(if *power == 1 { name.clone() } else { format!("(** {name} {power})") });
         }
         parts.push(if factors.len() == 1 { factors.swap_remove(0) } else { format!("(* {})", factors.join(" ")) });
@@ -149,7 +156,7 @@ pub fn written(p: &Poly, names: &Names) -> String {
 }
 
 /// Writes steps, each on a line of its own.
-pub fn write_steps(out: &mut String, lines: &[Line], names: &Names, depth: usize) {
+pub fn write_steps(out: &mut String, lines: &[Line], names: &[String], depth: usize) {
     for Line { step, .. } in lines {
         let _ = write!(out, "\n{:1$}", "", 2 * depth.min(40) + 2);
         let _ = match step {
@@ -159,6 +166,9 @@ pub fn write_steps(out: &mut String, lines: &[Line], names: &Names, depth: usize
             }
             Step::Multiply(a, b) => write!(out, "(multiply {a} {b})"),
             Step::Square(p) => write!(out, "(square {})", written(p, names)),
+            Step::Let(v, p) => write!(out, "(let {} {})", names[*v as usize], written(p, names)),
+            Step::Equal(a, b) => write!(out, "(equal {a} {b})"),
+            Step::Divide(a, p, b, k) => write!(out, "(divide {a} {} {b} {k})", written(p, names)),
             Step::Split(f, cases) => {
                 let _ = write!(out, "(split {f}");
                 cases.iter().for_each(|case| write_case(out, case, names, depth));
@@ -173,7 +183,7 @@ pub fn write_steps(out: &mut String, lines: &[Line], names: &Names, depth: usize
                 write!(out, "(modulo {m}{})", facts.iter().map(|f| format!(" {f}")).collect::<String>())
             }
             Step::Enumerate(count, ranges) => {
-                let range = |(v, l, h): &(Var, usize, usize)| format!(" ({} {l} {h})", names.list[*v as usize]);
+                let range = |(v, l, h): &(Var, usize, usize)| format!(" ({} {l} {h})", names[*v as usize]);
                 write!(out, "(enumerate {count}{})", ranges.iter().map(range).collect::<String>())
             }
             Step::Outside(name) => write!(out, "(outside {name})"),
@@ -182,7 +192,7 @@ pub fn write_steps(out: &mut String, lines: &[Line], names: &Names, depth: usize
     }
 }
 
-fn write_case(out: &mut String, case: &Case, names: &Names, depth: usize) {
+fn write_case(out: &mut String, case: &Case, names: &[String], depth: usize) {
     let _ = write!(out, "\n{:1$}(", "", 2 * depth.min(40) + 3);
     write_steps(out, &case.lines, names, depth + 1);
     out.push(')');

@@ -227,6 +227,12 @@ impl Reader<'_> {
             Token::Real(value) => Some(Term::Real(value)),
             Token::Sign("(") => {
                 let inner = self.level(0)?;
+                if self.take(",").is_some() {
+                    // A branch of a piecewise function: a value and its condition.
+                    let condition = self.level(0)?;
+                    self.take(")")?;
+                    return call(Op::Ite, vec![condition, inner.clone(), inner]);
+                }
                 self.take(")")?;
                 Some(inner)
             }
@@ -319,15 +325,33 @@ fn function(name: &str, mut operands: Vec<Term>) -> Option<Term> {
             let [a, b, m] = <[Term; 3]>::try_from(operands).ok()?;
             return call(Op::Mod, vec![call(Op::FloorDiv, vec![a, b])?, m]);
         }
-        "Pow" | "FloatPow" => return power(name, two(operands)?),
+        "FloatPow" => Op::FloatPow,
+        "RoundDecimal" => Op::Decimal,
+        "Piecewise" => return piecewise(operands),
+        "Pow" => return power(two(operands)?),
         "Identity" => return operands.pop().filter(|_| operands.is_empty()),
         _ => return None,
     };
     call(op, operands)
 }
 
-fn power(name: &str, [a, n]: [Term; 2]) -> Option<Term> {
+/// The value of the first branch whose condition holds; the last holds always.
+fn piecewise(branches: Vec<Term>) -> Option<Term> {
+    let mut value = None;
+    for branch in branches.into_iter().rev() {
+        let Term::Call(Op::Ite, parts) = branch else { return None };
+        let [condition, then, _] = <[Term; 3]>::try_from(parts).ok()?;
+        value = match value {
+            None if condition == Term::Call(Op::True, Vec::new()) => Some(then),
+            None => return None,
+            Some(other) => Some(call(Op::Ite, vec![condition, then, other])?),
+        };
+    }
+    value
+}
+
+fn power([a, n]: [Term; 2]) -> Option<Term> {
     let integers = !is_real(&a) && !is_real(&n);
     let natural = matches!(&n, Term::Int(v) if !v.is_negative() && v.to_u32().is_some());
-    if integers && natural && name == "Pow" { call(Op::Pow, vec![a, n]) } else { None }
+    if integers && natural { call(Op::Pow, vec![a, n]) } else { None }
 }
