@@ -4,6 +4,7 @@
 //! the program is unreadable or not supported, or a line of JSON lines is an error; 4 undecided; 70 internal error.
 mod args;
 mod asked;
+mod certify;
 mod check;
 mod cost;
 mod diff;
@@ -111,6 +112,9 @@ enum Command {
     /// Decide whether ranges and assumptions imply a goal: a question given as arguments, or JSON lines.
     #[command(after_help = examples::ENTAIL)]
     Entail(entail::EntailOptions),
+    /// Check certificates of answers: proofs that this small checker follows, believing nothing.
+    #[command(after_help = examples::CERTIFY)]
+    Certify(certify::CertifyOptions),
     /// Simplify an expression under assumptions: given as arguments, or JSON lines.
     #[command(after_help = examples::SIMPLIFY)]
     Simplify(ExpressionOptions),
@@ -248,6 +252,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::InferOnnx(options) => infer_onnx::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
+        Command::Certify(options) => certify::run(&options),
         Command::Simplify(options) => match asked::about(&options) {
             Some(request) => asked::simplified(ask(&options.reasoning, query::simplify::answer, &request)),
             None => Ok(reason(&options.reasoning, query::simplify::answer)),

@@ -13,8 +13,8 @@ fn claim(q: &Value) -> Option<Claim> {
     for (name, range) in symbols {
         claim.symbols.push(name.clone());
         for (key, op) in [("min", Op::Ge), ("max", Op::Le)] {
-            if let Value::Number(n) = &range[key] {
-                let n: BigInt = n.to_string().parse().ok()?;
+            if let Value::String(n) = &range[key] {
+                let n: BigInt = n.parse().ok()?;
                 claim.premises.push(Term::Call(op, vec![Term::name(name), Term::Int(n)]));
             }
         }

@@ -36,7 +36,7 @@ struct Prepared {
 /// The most definitions of a claim.
 const MAX_DEFINITIONS: usize = 120;
 /// The work of one attempt.
-const FUEL: u64 = 400_000;
+const FUEL: u64 = 1_500_000;
 /// The most assignments that are tried before, and after, anything else.
 const FEW: u64 = 64;
 /// The most that are tried when nothing else helps.
@@ -125,7 +125,6 @@ fn run<T: Number>(prepared: &Prepared, facts: &[usize]) -> (Option<Found>, bool)
     let mut search = Search {
         facts: prepared.facts.clone(),
         names: prepared.names.list.clone(),
-        solve_for: Default::default(),
         fuel: FUEL,
         overflowed: false,
     };

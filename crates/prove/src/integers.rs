@@ -95,7 +95,7 @@ fn solve<T: Number>(search: &mut Search, state: &mut State<T>, path: &mut Path) 
         state.named += 1;
         let fact = Fact::equal(&Poly::var(name).minus(&alias));
         let at = search.conclude(path, Step::Let(name, alias), fact);
-        search.solve_for.insert(at, x);
+        state.solve_for.insert(at, x);
         return vec![at];
     }
     Vec::new()
@@ -255,5 +255,25 @@ pub fn cut<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt
             }
         }
     }
-    None
+    // A remainder has few values.
+    narrowest(search, state)
+}
+
+/// The form of several variables that has the fewest values, if these are few.
+fn narrowest<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt)> {
+    let mut best: Option<(BigInt, Poly)> = None;
+    for (i, &a) in state.active.iter().enumerate() {
+        for &b in &state.active[i + 1..] {
+            let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
+            if p.terms.len().abs_diff(q.terms.len()) > 1 || p.terms.len() < 2 {
+                continue;
+            }
+            let Some(width) = p.plus(q).as_constant() else { continue };
+            let narrow = width.is_positive() && width <= BigInt::from(12);
+            if narrow && p.content().is_one() && best.as_ref().is_none_or(|(known, _)| width < *known) {
+                best = Some((width, p.clone()));
+            }
+        }
+    }
+    best.map(|(_, p)| (p, BigInt::zero()))
 }

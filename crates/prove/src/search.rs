@@ -31,6 +31,8 @@ pub struct State<T: Number> {
     /// Products that were formed.
     pub tried: FxHashSet<(usize, usize)>,
     cuts: usize,
+    /// The variable that an equation replaces, where that is not for its form to say.
+    pub solve_for: FxHashMap<usize, Var>,
     /// Rounds of rounding.
     pub rounds: usize,
     /// Names that were given.
@@ -47,6 +49,7 @@ impl<T: Number> Default for State<T> {
             stale: false,
             tried: FxHashSet::default(),
             cuts: 0,
+            solve_for: FxHashMap::default(),
             rounds: 0,
             named: 0,
         }
@@ -66,8 +69,6 @@ pub struct Search {
     pub facts: Vec<Fact>,
     /// The names by number.
     pub names: Vec<String>,
-    /// The variable that an equation replaces, where that is not for its form to say.
-    pub solve_for: FxHashMap<usize, Var>,
     /// The work that may still be done.
     pub fuel: u64,
     /// Whether a number grew too large for fast arithmetic.
@@ -178,7 +179,7 @@ impl Search {
                     }
                 }
                 Fact::Eq(p) => {
-                    let leading = self.solve_for.get(&at).map(|v| vec![(*v, 1)]).or_else(|| leading(p));
+                    let leading = state.solve_for.get(&at).map(|v| vec![(*v, 1)]).or_else(|| leading(p));
                     state.simplex.add(p, true, at);
                     if let Some(leading) = leading {
                         // What has this monomial is reduced again.

@@ -7,6 +7,7 @@
 mod bits;
 mod bounds;
 mod cases;
+mod certificate;
 mod compact;
 mod compiled;
 mod components;
@@ -71,6 +72,7 @@ pub use proof::proof;
 pub use proof_log::ProofStep;
 pub use settle::{Means, settle};
 pub use simplify::{simplify, simplify_traced};
+pub use certificate::{certificate, certificate_as_asked};
 pub use smtlib::obligation;
 pub use store::{Class, StoreView};
 pub use unsat_core::{minimal_unsat_core, unsat_core};
