@@ -51,11 +51,11 @@
 //! | [`verify`], [`pass`], [`cost`], [`diff`] | verifiers of dialects, passes, costs, what changes from one export to another |
 //! | [`onnx`] | ONNX models of programs |
 //! | `service` | the HTTP service |
+pub use sizewise_certificate as certificate;
 pub use sizewise_check::check::{Checker, Evaluator, Session};
 pub use sizewise_check::report::Report;
 pub use sizewise_check::spec::Spec;
 pub use sizewise_check::{check, propagate, query, records, report, spec};
-pub use sizewise_certificate as certificate;
 pub use sizewise_contract as contract;
 pub use sizewise_env as env;
 pub use sizewise_env::{DimDynamic, Env, ShapeEnv};

@@ -7,8 +7,20 @@ use std::path::{Path, PathBuf};
 use uses::{Files, Module, circles, without_tests};
 
 /// The crates, each of which uses crates above it in this list only.
-const CRATES: &[&str] =
-    &["contract", "certificate", "prove", "expr", "solve", "env", "ir", "kernels", "check", "tools", "onnx", "service"];
+const CRATES: &[&str] = &[
+    "contract",
+    "certificate",
+    "prove",
+    "expr",
+    "solve",
+    "env",
+    "ir",
+    "kernels",
+    "check",
+    "tools",
+    "onnx",
+    "service",
+];
 
 /// The crates that `env` uses: what an exporter depends on.
 const USED_BY_ENV: &[&str] = &["expr", "solve"];

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sizewise import testing
     from sizewise._assume import Assumed, Branch, assume
     from sizewise._audit import Audit, AuditedGuard, audit_guards
+    from sizewise._certificate import CertificateError, certify
     from sizewise._check import (
         Evaluation,
         Explanation,
@@ -55,6 +56,7 @@ __all__ = [
     "AuditedGuard",
     "Bounds",
     "Branch",
+    "CertificateError",
     "Condition",
     "Contract",
     "ContractError",
@@ -89,6 +91,7 @@ __all__ = [
     "__version__",
     "assume",
     "audit_guards",
+    "certify",
     "check",
     "check_many",
     "contract",
@@ -126,6 +129,8 @@ _PLACES = {
     "ShapeChecker": "_checker",
     "shape_checker": "_checker",
     "Contract": "_contract",
+    "CertificateError": "_certificate",
+    "certify": "_certificate",
     "ContractError": "_contract",
     "contract": "_contract",
     "Cost": "_cost",

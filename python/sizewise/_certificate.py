@@ -750,15 +750,21 @@ class _Checker:
 def certify(text: str) -> dict[str, Any]:
     """Checks a certificate.
 
-    Args:
-        text: One certificate, as ``entail --certificate`` writes it.
+    Parameters
+    ----------
+    text : str
+        One certificate, as ``sizewise entail --certificate`` writes it.
 
-    Returns:
+    Returns
+    -------
+    dict
         ``symbols``, ``premises`` and ``goal`` of the claim as S-expressions, the number of ``steps``, the number of
         ``assignments`` that were tried, and ``outside``: the names of solvers whose word was taken.
 
-    Raises:
-        CertificateError: The text is no certificate, or a step is not right.
+    Raises
+    ------
+    CertificateError
+        The text is no certificate, or a step is not right.
     """
     certificates = read(text)
     _need(len(certificates) == 1, f"{len(certificates)} certificates where one is due")

@@ -48,7 +48,8 @@ pub fn run(options: &CertifyOptions) -> Result<ExitCode> {
         }
     }
     let Tally { accepted, rejected, missing, steps, outside } = tally;
-    let mut summary = format!("{accepted} accepted, {rejected} rejected, {steps} steps, {outside} by other solvers");
+    let mut summary =
+        format!("{accepted} accepted, {rejected} rejected, {steps} steps, {outside} by other solvers");
     if missing > 0 {
         summary.push_str(&format!("; {missing} answers without a certificate"));
     }
@@ -69,7 +70,8 @@ fn certificates(text: &str) -> Vec<std::result::Result<Sexp, String>> {
         };
     }
     let answers = text.lines().filter(|line| !line.trim().is_empty());
-    let answers = answers.map(|line| serde_json::from_str::<Value>(line).map_err(|problem| problem.to_string()));
+    let answers =
+        answers.map(|line| serde_json::from_str::<Value>(line).map_err(|problem| problem.to_string()));
     let proved = |answer: &Value| matches!(answer["verdict"].as_str(), Some("implied" | "inconsistent"));
     let missing = || Sexp::List(vec![Sexp::Word("uncertified".into())]);
     let mut found = Vec::new();

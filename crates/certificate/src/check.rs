@@ -54,7 +54,8 @@ impl Claim {
     fn read(parts: &[Sexp]) -> Result<Claim> {
         let words = expect(parts.first(), "symbols")?.iter();
         let symbols = words.map(|s| s.word().map(str::to_owned).ok_or("a symbol is no name".to_owned()));
-        let terms = |at: usize, head| expect(parts.get(at), head)?.iter().map(Term::read).collect::<Result<Vec<_>>>();
+        let terms =
+            |at: usize, head| expect(parts.get(at), head)?.iter().map(Term::read).collect::<Result<Vec<_>>>();
         let goal = terms(3, "goal")?;
         let [goal] = <[Term; 1]>::try_from(goal).map_err(|_| "a claim has one goal")?;
         Ok(Claim {
@@ -100,7 +101,9 @@ fn required(names: &Names, term: &Term) -> std::result::Result<Vec<(Poly, bool)>
     for operand in operands {
         found.extend(required(names, operand)?);
     }
-    if let (Op::FloorDiv | Op::Mod | Op::IntDiv | Op::Pow | Op::Shl | Op::Shr, Some(second)) = (op, operands.get(1)) {
+    if let (Op::FloorDiv | Op::Mod | Op::IntDiv | Op::Pow | Op::Shl | Op::Shr, Some(second)) =
+        (op, operands.get(1))
+    {
         if second.known_sort() == Sort::Int {
             found.push((names.poly(second)?, matches!(op, Op::FloorDiv | Op::Mod | Op::IntDiv)));
         }
@@ -352,21 +355,27 @@ impl Checker {
         let m = m.ok_or("a modulus from 2 to 100000")?;
         let mut polys = Vec::new();
         for at in equations {
-            let Fact::Eq(p) = self.fact(at)?.clone() else { return Err("modulo of what is no equation".into()) };
+            let Fact::Eq(p) = self.fact(at)?.clone() else {
+                return Err("modulo of what is no equation".into());
+            };
             polys.push(p);
         }
         let reduced = |c: &BigInt| c.mod_floor(&BigInt::from(m)).to_u64().unwrap_or(0);
         let terms: Vec<Vec<(&[(u32, u32)], u64)>> = polys
             .iter()
-            .map(|p| p.terms.iter().map(|(mono, c)| (mono.as_slice(), reduced(c))).filter(|t| t.1 != 0).collect())
+            .map(|p| {
+                p.terms.iter().map(|(mono, c)| (mono.as_slice(), reduced(c))).filter(|t| t.1 != 0).collect()
+            })
             .collect();
-        let vars: BTreeSet<u32> = terms.iter().flatten().flat_map(|(mono, _)| mono.iter().map(|(v, _)| *v)).collect();
+        let vars: BTreeSet<u32> =
+            terms.iter().flatten().flat_map(|(mono, _)| mono.iter().map(|(v, _)| *v)).collect();
         let mut residues: BTreeMap<u32, u64> = vars.iter().map(|v| (*v, 0)).collect();
         loop {
             self.spend(polys.iter().map(|p| p.terms.len()).sum())?;
             let vanishes = |p: &Vec<(&[(u32, u32)], u64)>| {
                 let sum = p.iter().fold(0, |sum, (mono, c)| {
-                    let power = |all: u64, (v, k): &(u32, u32)| (0..*k).fold(all, |all, _| all * residues[v] % m);
+                    let power =
+                        |all: u64, (v, k): &(u32, u32)| (0..*k).fold(all, |all, _| all * residues[v] % m);
                     (sum + mono.iter().fold(*c, power)) % m
                 });
                 sum == 0
@@ -389,8 +398,11 @@ impl Checker {
         let mut box_ = Vec::new();
         for range in ranges {
             let Sexp::List(items) = range else { return Err("a range is a list".into()) };
-            let [name, low, high] = items.as_slice() else { return Err("a range is a symbol and two facts".into()) };
-            let name = name.word().filter(|n| self.claim.symbols.iter().any(|s| s == n)).ok_or("no symbol")?;
+            let [name, low, high] = items.as_slice() else {
+                return Err("a range is a symbol and two facts".into());
+            };
+            let name =
+                name.word().filter(|n| self.claim.symbols.iter().any(|s| s == n)).ok_or("no symbol")?;
             let p = self.names.poly(&Term::name(name)).map_err(|e| e.to_string())?;
             let (low, high) = (self.bound(low, &p)?, -self.bound(high, &p.negated())?);
             box_.push((name.to_owned(), low, high));
@@ -403,7 +415,8 @@ impl Checker {
         if count.word() != Some(total.to_string().as_str()) {
             return Err(format!("{total} assignments, not what is said"));
         }
-        let mut at: BTreeMap<String, BigInt> = box_.iter().map(|(n, low, _)| (n.clone(), low.clone())).collect();
+        let mut at: BTreeMap<String, BigInt> =
+            box_.iter().map(|(n, low, _)| (n.clone(), low.clone())).collect();
         if at.len() != box_.len() {
             return Err("a symbol has two ranges".into());
         }
@@ -452,7 +465,8 @@ fn contradicts(claim: &Claim, of: &dyn Fn(&str) -> Option<BigInt>) -> Result<(us
     let mut work = 0;
     let goal = claim.goal();
     let premises = claim.premises.iter().map(|t| (t, Some(true)));
-    let all = premises.chain(std::iter::once((&goal, Some(false)))).chain(claim.defined.iter().map(|t| (t, None)));
+    let all =
+        premises.chain(std::iter::once((&goal, Some(false)))).chain(claim.defined.iter().map(|t| (t, None)));
     for (term, wanted) in all {
         work += size(term);
         match eval::value(term, of) {

@@ -74,7 +74,8 @@ fn bounded(v: BigInt) -> Result<Value> {
 
 fn call(op: Op, values: &[Value]) -> Result<Value> {
     let (first, second) = (int(values, 0), int(values, 1));
-    let nonzero = |v: Result<&BigInt>| v.cloned().and_then(|v| if v.is_zero() { Err(Fault::Undefined) } else { Ok(v) });
+    let nonzero =
+        |v: Result<&BigInt>| v.cloned().and_then(|v| if v.is_zero() { Err(Fault::Undefined) } else { Ok(v) });
     let count = || match second?.to_u64() {
         _ if second?.is_negative() => Err(Fault::Undefined),
         Some(n) if n <= MAX_BITS => Ok(n),

@@ -210,10 +210,16 @@ impl Names {
 
     /// What a definition says.
     fn meaning(&self, term: &Term) -> Result<Meaning> {
-        let Term::Call(op, operands) = term else { return Err("a definition of what is no operation".into()) };
+        let Term::Call(op, operands) = term else {
+            return Err("a definition of what is no operation".into());
+        };
         if is_opaque(*op, operands) {
             let truth = term.known_sort() == Sort::Bool;
-            return Ok(if truth { Meaning::Truth(term.to_string()) } else { Meaning::Integer(term.to_string()) });
+            return Ok(if truth {
+                Meaning::Truth(term.to_string())
+            } else {
+                Meaning::Integer(term.to_string())
+            });
         }
         if let (Op::Ite, [c, a, b]) = (op, operands.as_slice()) {
             return Ok(Meaning::Ite(self.fact(c, true)?, self.poly(a)?, self.poly(b)?));
@@ -417,7 +423,8 @@ pub fn facts_of(name: Var, meaning: &Meaning) -> Result<Vec<Fact>> {
         Meaning::And(a, b) => {
             let mut facts = Vec::new();
             for x in [a, b] {
-                let (negative, within) = (Fact::at_least(&x.negated().plus_int(-1)), Fact::at_least(&x.minus(&v)));
+                let (negative, within) =
+                    (Fact::at_least(&x.negated().plus_int(-1)), Fact::at_least(&x.minus(&v)));
                 facts.push(Fact::any(vec![negative, Fact::all(vec![Fact::at_least(&v), within])]));
             }
             facts

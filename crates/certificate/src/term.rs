@@ -66,10 +66,48 @@ impl Sexp {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[allow(missing_docs, reason = "each is named in the table below")]
 pub enum Op {
-    Add, Sub, Mul, FloorDiv, Mod, Pow, Shl, Shr, And, Or, Xor, Min, Max, Abs, Ite,
-    True, False, Le, Lt, Ge, Gt, Eq, Ne, All, Any, Not,
-    Float, IntDiv, FloatDiv, FloatAdd, FloatMul, FloatPow, Sqrt, FloatTrunc, Decimal,
-    Trunc, Floor, Ceil, Round, FloatEq, FloatLt, FloatLe,
+    Add,
+    Sub,
+    Mul,
+    FloorDiv,
+    Mod,
+    Pow,
+    Shl,
+    Shr,
+    And,
+    Or,
+    Xor,
+    Min,
+    Max,
+    Abs,
+    Ite,
+    True,
+    False,
+    Le,
+    Lt,
+    Ge,
+    Gt,
+    Eq,
+    Ne,
+    All,
+    Any,
+    Not,
+    Float,
+    IntDiv,
+    FloatDiv,
+    FloatAdd,
+    FloatMul,
+    FloatPow,
+    Sqrt,
+    FloatTrunc,
+    Decimal,
+    Trunc,
+    Floor,
+    Ceil,
+    Round,
+    FloatEq,
+    FloatLt,
+    FloatLe,
 }
 
 /// What an operation gives.
@@ -175,7 +213,8 @@ impl Term {
             Sexp::Word(word) => match word.parse::<BigInt>() {
                 Ok(value) => Term::Int(value),
                 Err(_) if word.starts_with('#') => {
-                    let bits = u64::from_str_radix(&word[1..], 16).map_err(|_| format!("{word}: no double"))?;
+                    let bits =
+                        u64::from_str_radix(&word[1..], 16).map_err(|_| format!("{word}: no double"))?;
                     Term::Real(f64::from_bits(bits))
                 }
                 Err(_) => Term::Name(word.clone()),

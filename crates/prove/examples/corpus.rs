@@ -42,7 +42,8 @@ fn run() {
     for line in std::io::stdin().lock().lines() {
         let q: Value = serde_json::from_str(&line.unwrap()).unwrap();
         let verdict = q["verdict"].as_str().unwrap_or("?");
-        let rung = format!("{} {}", q["file"].as_str().unwrap_or("?"), q["decided_by"].as_str().unwrap_or("?"));
+        let rung =
+            format!("{} {}", q["file"].as_str().unwrap_or("?"), q["decided_by"].as_str().unwrap_or("?"));
         if verdict != "implied" && verdict != "inconsistent" {
             continue;
         }
@@ -50,37 +51,57 @@ fn run() {
         let kind = match claim(&q) {
             None => "unread",
             Some(c) => {
-                let because = q["because"].as_array().map(|b| b.iter().filter_map(|s| s.as_str()).collect::<Vec<_>>());
-                let hints = Hints { because: because.map(|because| {
-                    // ranges always; given whose text is named
-                    let given = q["given"].as_array().unwrap();
-                    let ranges = c.premises.len() - given.len();
-                    let mut v: Vec<usize> = (0..ranges).collect();
-                    v.extend(given.iter().enumerate().filter(|(_, g)| because.contains(&g.as_str().unwrap())).map(|(i, _)| i + ranges));
-                    v
-                }) };
+                let because =
+                    q["because"].as_array().map(|b| b.iter().filter_map(|s| s.as_str()).collect::<Vec<_>>());
+                let hints = Hints {
+                    because: because.map(|because| {
+                        // ranges always; given whose text is named
+                        let given = q["given"].as_array().unwrap();
+                        let ranges = c.premises.len() - given.len();
+                        let mut v: Vec<usize> = (0..ranges).collect();
+                        v.extend(
+                            given
+                                .iter()
+                                .enumerate()
+                                .filter(|(_, g)| because.contains(&g.as_str().unwrap()))
+                                .map(|(i, _)| i + ranges),
+                        );
+                        v
+                    }),
+                };
                 match certify(&c, &hints) {
                     None => "no proof",
                     Some(certificate) => {
                         if let Some(d) = &mut dump {
                             use std::io::Write;
-                            writeln!(d, "{}", serde_json::json!({"id": q["id"], "certificate": certificate.text})).unwrap();
+                            writeln!(
+                                d,
+                                "{}",
+                                serde_json::json!({"id": q["id"], "certificate": certificate.text})
+                            )
+                            .unwrap();
                         }
                         match check_text(&certificate.text) {
-                        Ok(_) => "ok",
-                        Err(e) => {
-                            fails += &format!("REJECTED {e}\n{}\n", certificate.text);
-                            "rejected"
+                            Ok(_) => "ok",
+                            Err(e) => {
+                                fails += &format!("REJECTED {e}\n{}\n", certificate.text);
+                                "rejected"
+                            }
                         }
-                    }},
+                    }
                 }
             }
         };
-        if start.elapsed().as_millis() > 2000 { eprintln!("{kind} {} {} ms", q["id"], start.elapsed().as_millis()); }
+        if start.elapsed().as_millis() > 2000 {
+            eprintln!("{kind} {} {} ms", q["id"], start.elapsed().as_millis());
+        }
         slow.push((start.elapsed().as_micros(), format!("{kind} {}", q["id"])));
         *tally.entry((rung, kind)).or_default() += 1;
         if kind != "ok" {
-            fails += &format!("{kind} {} {} {} {} => {}\n", q["id"], q["decided_by"], q["symbols"], q["given"], q["goal"]);
+            fails += &format!(
+                "{kind} {} {} {} {} => {}\n",
+                q["id"], q["decided_by"], q["symbols"], q["given"], q["goal"]
+            );
         }
     }
     for ((rung, kind), n) in &tally {
@@ -88,6 +109,14 @@ fn run() {
     }
     slow.sort();
     let total: u128 = slow.iter().map(|s| s.0).sum();
-    println!("total {} ms of {}, median {} us, slowest {:?}", total / 1000, slow.len(), slow[slow.len() / 2].0, &slow[slow.len().saturating_sub(3)..]);
-    if let Some(path) = failed { std::fs::write(path, fails).unwrap(); }
+    println!(
+        "total {} ms of {}, median {} us, slowest {:?}",
+        total / 1000,
+        slow.len(),
+        slow[slow.len() / 2].0,
+        &slow[slow.len().saturating_sub(3)..]
+    );
+    if let Some(path) = failed {
+        std::fs::write(path, fails).unwrap();
+    }
 }

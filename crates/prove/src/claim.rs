@@ -4,7 +4,9 @@ use super::simplex::Number;
 use super::step::{Line, Step, prune, write_steps, written};
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};
-use sizewise_certificate::{Claim, Fact, Fault, Meaning, Names, Poly, Problem, Term, VERSION, Value, Var, facts_of, value};
+use sizewise_certificate::{
+    Claim, Fact, Fault, Meaning, Names, Poly, Problem, Term, VERSION, Value, Var, facts_of, value,
+};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -53,7 +55,9 @@ fn prepare(claim: &Claim) -> Option<Prepared> {
         match claim.facts(&names) {
             Ok(facts) => break facts,
             Err(Problem::Missing(meaning)) if definitions.len() < MAX_DEFINITIONS => {
-                let name = (1..).map(|n| format!("v{}", definitions.len() + n)).find(|n| !names.numbers.contains_key(n))?;
+                let name = (1..)
+                    .map(|n| format!("v{}", definitions.len() + n))
+                    .find(|n| !names.numbers.contains_key(n))?;
                 names.declare(&name).ok()?;
                 definitions.push((names.give((*meaning).clone()).ok()?, *meaning));
             }
@@ -272,8 +276,13 @@ fn text(claim: &Claim, prepared: &Prepared, lines: &[Line], names: &[String]) ->
     for symbol in &claim.symbols {
         let _ = write!(out, " {symbol}");
     }
-    let _ = write!(out, ")\n  (premises{})\n  (defined{})\n  (goal {})\n  (definitions",
-        list(&claim.premises), list(&claim.defined), claim.goal());
+    let _ = write!(
+        out,
+        ")\n  (premises{})\n  (defined{})\n  (goal {})\n  (definitions",
+        list(&claim.premises),
+        list(&claim.defined),
+        claim.goal()
+    );
     for (name, meaning) in &prepared.definitions {
         let _ = write!(out, "\n    ({} {})", names[*name as usize], meaning_text(meaning, names));
     }
@@ -293,7 +302,9 @@ fn meaning_text(meaning: &Meaning, names: &[String]) -> String {
         Meaning::Min(polys) => all("min", &polys.iter().collect::<Vec<_>>()),
         Meaning::Pow(a, b) => all("**", &[a, b]),
         Meaning::And(a, b) => all("bitand", &[a, b]),
-        Meaning::Ite(c, a, b) => format!("(ite {} {} {})", fact_text(c, names), written(a, names), written(b, names)),
+        Meaning::Ite(c, a, b) => {
+            format!("(ite {} {} {})", fact_text(c, names), written(a, names), written(b, names))
+        }
         Meaning::Integer(text) | Meaning::Truth(text) => text.clone(),
     }
 }

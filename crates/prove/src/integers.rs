@@ -61,7 +61,9 @@ fn equate<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) -> 
     for (i, &a) in state.active.iter().enumerate() {
         for &b in &state.active[i + 1..] {
             let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
-            if p.terms.len() == q.terms.len() && p.terms.iter().all(|(m, c)| q.terms.get(m).is_some_and(|d| *d == -c)) {
+            if p.terms.len() == q.terms.len()
+                && p.terms.iter().all(|(m, c)| q.terms.get(m).is_some_and(|d| *d == -c))
+            {
                 let fact = Fact::equal(p);
                 new.push(search.conclude(path, Step::Equal(a, b), fact));
             }
@@ -117,7 +119,9 @@ fn cancel<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) -> 
                 continue;
             }
             let divided = |(m, c): (&Monomial, &BigInt)| Some((contains(m, &vec![(var, 1)])?, c.clone()));
-            let Some(terms) = p.terms.iter().map(divided).collect::<Option<BTreeMap<_, _>>>() else { continue };
+            let Some(terms) = p.terms.iter().map(divided).collect::<Option<BTreeMap<_, _>>>() else {
+                continue;
+            };
             let quotient = Poly { terms };
             let equation = matches!(&search.facts[at], Fact::Eq(_));
             let fact = if equation { Fact::equal(&quotient) } else { Fact::at_least(&quotient) };
@@ -142,16 +146,24 @@ fn tighten<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) ->
             continue;
         }
         let p = p.clone();
-        let mut divisors: Vec<BigInt> =
-            p.terms.iter().filter(|(m, c)| !m.is_empty() && !c.abs().is_one()).map(|(_, c)| c.abs()).collect();
+        let mut divisors: Vec<BigInt> = p
+            .terms
+            .iter()
+            .filter(|(m, c)| !m.is_empty() && !c.abs().is_one())
+            .map(|(_, c)| c.abs())
+            .collect();
         divisors.sort();
         divisors.dedup();
         search.fuel = search.fuel.saturating_sub(10);
         for g in divisors {
             without(search, state, path, &bounds, (at, &p), &|_, c| c.is_multiple_of(&g), &mut new);
         }
-        let wanted: Vec<Monomial> =
-            p.terms.keys().filter(|m| m.len() == 1 && m[0].1 == 1 && factors.contains(&m[0].0)).cloned().collect();
+        let wanted: Vec<Monomial> = p
+            .terms
+            .keys()
+            .filter(|m| m.len() == 1 && m[0].1 == 1 && factors.contains(&m[0].0))
+            .cloned()
+            .collect();
         for monomial in wanted {
             without(search, state, path, &bounds, (at, &p), &|m, _| *m == monomial, &mut new);
         }
@@ -218,7 +230,9 @@ fn without<T: Number>(
     let (constant, rest) = (q.constant_part(), |q: &Poly| q.minus(&Poly::constant(q.constant_part())));
     let is_known = |other: &usize| match &search.facts[*other] {
         Fact::Ge(known) => {
-            known.terms.len().abs_diff(q.terms.len()) < 2 && known.constant_part() <= constant && rest(known) == rest(q)
+            known.terms.len().abs_diff(q.terms.len()) < 2
+                && known.constant_part() <= constant
+                && rest(known) == rest(q)
         }
         _ => false,
     };

@@ -18,7 +18,12 @@ fn degree(m: &Monomial) -> u32 {
 }
 
 /// Products of pairs of inequalities whose monomials are among those in use; in a second round one may be new.
-pub fn more<T: Number>(search: &mut Search, state: &mut State<T>, path: &mut Path, round: usize) -> Vec<usize> {
+pub fn more<T: Number>(
+    search: &mut Search,
+    state: &mut State<T>,
+    path: &mut Path,
+    round: usize,
+) -> Vec<usize> {
     let mut new = Vec::new();
     if round >= MAX_ROUNDS {
         return new;
@@ -94,7 +99,8 @@ fn squares<T: Number>(
     wanted: &BTreeSet<Monomial>,
     new: &mut Vec<usize>,
 ) {
-    let squared: Vec<Var> = wanted.iter().filter(|m| m.len() == 1 && m[0].1 % 2 == 0).map(|m| m[0].0).collect();
+    let squared: Vec<Var> =
+        wanted.iter().filter(|m| m.len() == 1 && m[0].1 % 2 == 0).map(|m| m[0].0).collect();
     let mut bases: Vec<Poly> = Vec::new();
     for m in wanted.iter().filter(|m| m.iter().all(|(_, k)| k % 2 == 0)) {
         let mut root = Poly::default();
@@ -134,7 +140,8 @@ fn intervals<T: Number>(
             monomial.iter().flat_map(|(v, k)| std::iter::repeat_n(*v, *k as usize)).collect();
         let lower = |bounds: &Bounds, m: &Monomial| bounds.get(m).and_then(|b| b[0].clone());
         let variable = |v: Var| vec![(v, 1)];
-        let positive = factors.iter().all(|v| lower(&bounds, &variable(*v)).is_some_and(|(k, _)| !k.is_negative()));
+        let positive =
+            factors.iter().all(|v| lower(&bounds, &variable(*v)).is_some_and(|(k, _)| !k.is_negative()));
         if !positive || factors.len() > 8 {
             continue;
         }
@@ -147,7 +154,8 @@ fn intervals<T: Number>(
                 }
                 let Some((low, at_low)) = lower(&bounds, &variable(v)) else { continue };
                 let side = |m: &Monomial| bounds.get(m).and_then(|b| b[upper].clone());
-                let (Some((k, at_product)), Some((end, at_end))) = (side(&product), side(&variable(v))) else {
+                let (Some((k, at_product)), Some((end, at_end))) = (side(&product), side(&variable(v)))
+                else {
                     continue;
                 };
                 if path.closed || k.is_negative() {
@@ -155,7 +163,8 @@ fn intervals<T: Number>(
                 }
                 let both = fact_poly(search, at_product).product(&fact_poly(search, at_low));
                 let Some(both) = both.filter(is_handy) else { continue };
-                let multiplied = search.conclude(path, Step::Multiply(at_product, at_low), Fact::at_least(&both));
+                let multiplied =
+                    search.conclude(path, Step::Multiply(at_product, at_low), Fact::at_least(&both));
                 // (m - k)(v - l) + l (m - k) + k (v - l) = m v - k l, and likewise for upper ends.
                 let parts = [(BigInt::from(1), multiplied), (low, at_product), (k.clone(), at_end)];
                 let parts = parts.into_iter().filter(|(c, _)| !c.is_zero());

@@ -103,7 +103,12 @@ impl Search {
     }
 
     /// A proof that facts from number `from` on contradict those of the state.
-    pub fn refute<T: Number>(&mut self, mut state: State<T>, new: Vec<usize>, depth: usize) -> Option<Vec<Line>> {
+    pub fn refute<T: Number>(
+        &mut self,
+        mut state: State<T>,
+        new: Vec<usize>,
+        depth: usize,
+    ) -> Option<Vec<Line>> {
         let mut path = Path { lines: Vec::new(), closed: false };
         let mut queue = new;
         let mut round = 0;
@@ -266,7 +271,8 @@ impl Search {
         }
         match state.simplex.check(&mut self.fuel) {
             Outcome::Conflict(parts) => {
-                let parts: Vec<(Poly, usize)> = parts.into_iter().map(|(c, f)| (Poly::constant(c), f)).collect();
+                let parts: Vec<(Poly, usize)> =
+                    parts.into_iter().map(|(c, f)| (Poly::constant(c), f)).collect();
                 self.conclude(path, Step::Combine(parts), Fact::FALSE);
                 true
             }
@@ -322,7 +328,13 @@ impl Search {
         Some(Case { first, facts, lines: lines? })
     }
 
-    fn split<T: Number>(&mut self, state: &State<T>, mut path: Path, at: usize, depth: usize) -> Option<Vec<Line>> {
+    fn split<T: Number>(
+        &mut self,
+        state: &State<T>,
+        mut path: Path,
+        at: usize,
+        depth: usize,
+    ) -> Option<Vec<Line>> {
         let Fact::Any(parts) = self.facts[at].clone() else { return None };
         let mut inner = state.clone();
         inner.open.retain(|open| *open != at);
@@ -365,7 +377,8 @@ impl Search {
             let Fact::Eq(p) = &self.facts[at] else { continue };
             let p = p.clone();
             for m in moduli(&p) {
-                let open: BTreeSet<Var> = reduced_terms(&p, m).flat_map(|(mono, _)| mono.iter().map(|(v, _)| *v)).collect();
+                let open: BTreeSet<Var> =
+                    reduced_terms(&p, m).flat_map(|(mono, _)| mono.iter().map(|(v, _)| *v)).collect();
                 let points = (0..open.len()).try_fold(1u64, |all, _| all.checked_mul(m));
                 let Some(points) = points.filter(|points| *points <= 5_000) else { continue };
                 if !self.spend(points * p.terms.len() as u64) {
@@ -421,7 +434,8 @@ fn moduli(p: &Poly) -> Vec<u64> {
 /// The monomial that an equation replaces: a variable that is nowhere else in it, or a product.
 fn leading(p: &Poly) -> Option<Monomial> {
     let unit = |c: &BigInt| c.abs().is_one();
-    let alone = |m: &Monomial| p.terms.keys().filter(|other| other.iter().any(|(v, _)| *v == m[0].0)).count() == 1;
+    let alone =
+        |m: &Monomial| p.terms.keys().filter(|other| other.iter().any(|(v, _)| *v == m[0].0)).count() == 1;
     let linear = |m: &&Monomial| m.len() == 1 && m[0].1 == 1 && unit(&p.terms[*m]) && alone(m);
     if let Some(variable) = p.terms.keys().rev().find(linear) {
         return Some(variable.clone());

@@ -83,10 +83,14 @@ impl Step {
     fn renumber(&mut self, new: &dyn Fn(usize) -> usize) {
         match self {
             Step::Combine(parts) => parts.iter_mut().for_each(|(_, f)| *f = new(*f)),
-            Step::Multiply(a, b) | Step::Equal(a, b) | Step::Divide(a, _, b, _) => (*a, *b) = (new(*a), new(*b)),
+            Step::Multiply(a, b) | Step::Equal(a, b) | Step::Divide(a, _, b, _) => {
+                (*a, *b) = (new(*a), new(*b))
+            }
             Step::Split(f, _) | Step::Contradiction(f) => *f = new(*f),
             Step::Modulo(_, facts) => facts.iter_mut().for_each(|f| *f = new(*f)),
-            Step::Enumerate(_, ranges) => ranges.iter_mut().for_each(|(_, l, h)| (*l, *h) = (new(*l), new(*h))),
+            Step::Enumerate(_, ranges) => {
+                ranges.iter_mut().for_each(|(_, l, h)| (*l, *h) = (new(*l), new(*h)))
+            }
             Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => {}
         }
     }
@@ -146,7 +150,11 @@ pub fn written(p: &Poly, names: &[String]) -> String {
             let name = &names[*var as usize];
             factors.push(if *power == 1 { name.clone() } else { format!("(** {name} {power})") });
         }
-        parts.push(if factors.len() == 1 { factors.swap_remove(0) } else { format!("(* {})", factors.join(" ")) });
+        parts.push(if factors.len() == 1 {
+            factors.swap_remove(0)
+        } else {
+            format!("(* {})", factors.join(" "))
+        });
     }
     match parts.len() {
         0 => "0".to_owned(),

@@ -26,8 +26,8 @@ enum Token {
 }
 
 const SIGNS: [&str; 24] = [
-    "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~", "(", ")",
-    ",", "[", "]",
+    "**", "//", "<<", ">>", "<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "%", "&", "|", "^", "~",
+    "(", ")", ",", "[", "]",
 ];
 
 fn tokens(text: &str) -> Option<Vec<Token>> {
@@ -206,7 +206,11 @@ impl Reader<'_> {
             let operand = self.level(LEVELS.len())?;
             let op = if is_bool(&operand) { Op::Not } else { Op::Sub };
             // ~x is -x - 1.
-            return if op == Op::Not { call(op, vec![operand]) } else { call(op, vec![negated(operand)?, Term::int(1)]) };
+            return if op == Op::Not {
+                call(op, vec![operand])
+            } else {
+                call(op, vec![negated(operand)?, Term::int(1)])
+            };
         }
         let base = self.primary()?;
         if self.take("**").is_none() {

@@ -97,7 +97,8 @@ fn used(facts: &Facts, because: &[Premise]) -> Option<Vec<usize>> {
 /// The name of a symbol, if it is one in certificates too.
 fn name(pool: &Pool, symbol: Symbol) -> Option<String> {
     let name = pool.symbol_name(symbol);
-    let odd = name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control() || "();#".contains(c));
+    let odd =
+        name.is_empty() || name.contains(|c: char| c.is_whitespace() || c.is_control() || "();#".contains(c));
     let number = name.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+');
     (!odd && !number).then(|| name.to_owned())
 }
@@ -127,7 +128,11 @@ impl Writer<'_> {
                 let mut parts = Vec::new();
                 for (monomial, c) in terms {
                     let product = self.term(*monomial)?;
-                    parts.push(if c.is_one() { product } else { Term::Call(Op::Mul, vec![Term::Int(c.to_big()), product]) });
+                    parts.push(if c.is_one() {
+                        product
+                    } else {
+                        Term::Call(Op::Mul, vec![Term::Int(c.to_big()), product])
+                    });
                 }
                 if !constant.is_zero() {
                     parts.push(Term::Int(constant.to_big()));
@@ -138,7 +143,11 @@ impl Writer<'_> {
                 let mut parts = Vec::new();
                 for (atom, power) in factors {
                     let atom = self.term(*atom)?;
-                    parts.push(if *power == 1 { atom } else { Term::Call(Op::Pow, vec![atom, Term::int(*power)]) });
+                    parts.push(if *power == 1 {
+                        atom
+                    } else {
+                        Term::Call(Op::Pow, vec![atom, Term::int(*power)])
+                    });
                 }
                 Term::Call(Op::Mul, parts)
             }

@@ -58,6 +58,7 @@ mod limits_tests;
 mod program_tests;
 
 pub use bounds::{Bounds, bounds, bounds_traced, greatest};
+pub use certificate::{certificate, certificate_as_asked};
 pub use compiled::Compiled;
 pub use definedness::requirements;
 pub use facts::Facts;
@@ -72,7 +73,6 @@ pub use proof::proof;
 pub use proof_log::ProofStep;
 pub use settle::{Means, settle};
 pub use simplify::{simplify, simplify_traced};
-pub use certificate::{certificate, certificate_as_asked};
 pub use smtlib::obligation;
 pub use store::{Class, StoreView};
 pub use unsat_core::{minimal_unsat_core, unsat_core};

@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use sizewise_solve::{
-    Budget, Facts, Premise, Rung, Verdict, Witness, certificate, decide, obligation as smt_obligation, unsat_core, up_to,
+    Budget, Facts, Premise, Rung, Verdict, Witness, certificate, decide, obligation as smt_obligation,
+    unsat_core, up_to,
 };
 
 /// No tensor has a larger dimension: it would take more memory than 64-bit machines can address.
