@@ -155,21 +155,16 @@ fn counterexample(claim: &Claim) -> Option<BTreeMap<&str, i128>> {
     })
 }
 
-/// The lists and words of an S-expression, outermost first.
-fn parts<'s>(sexp: &'s mut Sexp, found: &mut Vec<&'s mut Sexp>, wanted: usize) {
-    // One part at a time is borrowed: the one with the number that is wanted.
-    fn walk<'s>(sexp: &'s mut Sexp, left: &mut usize) -> Option<&'s mut Sexp> {
-        if *left == 0 {
-            return Some(sexp);
-        }
-        *left -= 1;
-        match sexp {
-            Sexp::Word(_) => None,
-            Sexp::List(items) => items.iter_mut().find_map(|item| walk(item, left)),
-        }
+/// The part of an S-expression with a number, outermost first; what is left of the number if there are fewer.
+fn part<'s>(sexp: &'s mut Sexp, left: &mut usize) -> Option<&'s mut Sexp> {
+    if *left == 0 {
+        return Some(sexp);
     }
-    let mut left = wanted;
-    found.extend(walk(sexp, &mut left));
+    *left -= 1;
+    match sexp {
+        Sexp::Word(_) => None,
+        Sexp::List(items) => items.iter_mut().find_map(|item| part(item, left)),
+    }
 }
 
 fn size(sexp: &Sexp) -> usize {
@@ -181,10 +176,8 @@ fn size(sexp: &Sexp) -> usize {
 
 /// Changes one place of a certificate: a number, an operation, the order or the presence of parts.
 fn mutate(certificate: &mut Sexp, (place, kind, k): (usize, u8, i64)) {
-    let place = place % size(certificate);
-    let mut found = Vec::new();
-    parts(certificate, &mut found, place);
-    let Some(part) = found.pop() else { return };
+    let mut place = place % size(certificate);
+    let Some(part) = part(certificate, &mut place) else { return };
     match part {
         Sexp::Word(word) => {
             let swapped = [

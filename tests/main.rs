@@ -4,6 +4,8 @@ mod asked;
 mod autocast;
 mod because;
 mod canonical_forms;
+#[cfg(feature = "cli")]
+mod certificates;
 mod command;
 mod condition_texts;
 mod conformance;

@@ -62,54 +62,6 @@ impl Sexp {
     }
 }
 
-/// The operations. Their meaning is in `docs/certificates.md`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[allow(missing_docs, reason = "each is named in the table below")]
-pub enum Op {
-    Add,
-    Sub,
-    Mul,
-    FloorDiv,
-    Mod,
-    Pow,
-    Shl,
-    Shr,
-    And,
-    Or,
-    Xor,
-    Min,
-    Max,
-    Abs,
-    Ite,
-    True,
-    False,
-    Le,
-    Lt,
-    Ge,
-    Gt,
-    Eq,
-    Ne,
-    All,
-    Any,
-    Not,
-    Float,
-    IntDiv,
-    FloatDiv,
-    FloatAdd,
-    FloatMul,
-    FloatPow,
-    Sqrt,
-    FloatTrunc,
-    Decimal,
-    Trunc,
-    Floor,
-    Ceil,
-    Round,
-    FloatEq,
-    FloatLt,
-    FloatLe,
-}
-
 /// What an operation gives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Sort {
@@ -123,51 +75,65 @@ pub enum Sort {
     Operand,
 }
 
-/// Each operation with its name, the least and the greatest number of its operands, and what it gives.
-const OPERATIONS: &[(&str, Op, usize, usize, Sort)] = &[
-    ("+", Op::Add, 1, usize::MAX, Sort::Int),
-    ("-", Op::Sub, 1, 2, Sort::Int),
-    ("*", Op::Mul, 1, usize::MAX, Sort::Int),
-    ("//", Op::FloorDiv, 2, 2, Sort::Int),
-    ("%", Op::Mod, 2, 2, Sort::Int),
-    ("**", Op::Pow, 2, 2, Sort::Int),
-    ("<<", Op::Shl, 2, 2, Sort::Int),
-    (">>", Op::Shr, 2, 2, Sort::Int),
-    ("bitand", Op::And, 2, 2, Sort::Int),
-    ("bitor", Op::Or, 2, 2, Sort::Int),
-    ("bitxor", Op::Xor, 2, 2, Sort::Int),
-    ("min", Op::Min, 1, usize::MAX, Sort::Operand),
-    ("max", Op::Max, 1, usize::MAX, Sort::Operand),
-    ("abs", Op::Abs, 1, 1, Sort::Operand),
-    ("ite", Op::Ite, 3, 3, Sort::Operand),
-    ("true", Op::True, 0, 0, Sort::Bool),
-    ("false", Op::False, 0, 0, Sort::Bool),
-    ("<=", Op::Le, 2, 2, Sort::Bool),
-    ("<", Op::Lt, 2, 2, Sort::Bool),
-    (">=", Op::Ge, 2, 2, Sort::Bool),
-    (">", Op::Gt, 2, 2, Sort::Bool),
-    ("=", Op::Eq, 2, 2, Sort::Bool),
-    ("!=", Op::Ne, 2, 2, Sort::Bool),
-    ("and", Op::All, 0, usize::MAX, Sort::Bool),
-    ("or", Op::Any, 0, usize::MAX, Sort::Bool),
-    ("not", Op::Not, 1, 1, Sort::Bool),
-    ("float", Op::Float, 1, 1, Sort::Real),
-    ("int/", Op::IntDiv, 2, 2, Sort::Real),
-    ("float/", Op::FloatDiv, 2, 2, Sort::Real),
-    ("float+", Op::FloatAdd, 2, 2, Sort::Real),
-    ("float*", Op::FloatMul, 2, 2, Sort::Real),
-    ("float**", Op::FloatPow, 2, 2, Sort::Real),
-    ("decimal", Op::Decimal, 2, 2, Sort::Real),
-    ("sqrt", Op::Sqrt, 1, 1, Sort::Real),
-    ("ftrunc", Op::FloatTrunc, 1, 1, Sort::Real),
-    ("trunc", Op::Trunc, 1, 1, Sort::Int),
-    ("floor", Op::Floor, 1, 1, Sort::Int),
-    ("ceil", Op::Ceil, 1, 1, Sort::Int),
-    ("round", Op::Round, 1, 1, Sort::Int),
-    ("float=", Op::FloatEq, 2, 2, Sort::Bool),
-    ("float<", Op::FloatLt, 2, 2, Sort::Bool),
-    ("float<=", Op::FloatLe, 2, 2, Sort::Bool),
-];
+/// The operations, each with its name, the least and the greatest number of its operands, and what it gives. Their
+/// meaning is in `docs/certificates.md`.
+macro_rules! operations {
+    ($($op:ident $name:literal $least:literal $most:tt $sort:ident;)*) => {
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[allow(missing_docs, reason = "each is named in the table")]
+        /// An operation.
+        pub enum Op { $($op),* }
+
+        const OPERATIONS: &[(&str, Op, usize, usize, Sort)] = &[$(($name, Op::$op, $least, $most, Sort::$sort)),*];
+    };
+}
+
+const MANY: usize = usize::MAX;
+
+operations! {
+    Add "+" 1 MANY Int;
+    Sub "-" 1 2 Int;
+    Mul "*" 1 MANY Int;
+    FloorDiv "//" 2 2 Int;
+    Mod "%" 2 2 Int;
+    Pow "**" 2 2 Int;
+    Shl "<<" 2 2 Int;
+    Shr ">>" 2 2 Int;
+    And "bitand" 2 2 Int;
+    Or "bitor" 2 2 Int;
+    Xor "bitxor" 2 2 Int;
+    Min "min" 1 MANY Operand;
+    Max "max" 1 MANY Operand;
+    Abs "abs" 1 1 Operand;
+    Ite "ite" 3 3 Operand;
+    True "true" 0 0 Bool;
+    False "false" 0 0 Bool;
+    Le "<=" 2 2 Bool;
+    Lt "<" 2 2 Bool;
+    Ge ">=" 2 2 Bool;
+    Gt ">" 2 2 Bool;
+    Eq "=" 2 2 Bool;
+    Ne "!=" 2 2 Bool;
+    All "and" 0 MANY Bool;
+    Any "or" 0 MANY Bool;
+    Not "not" 1 1 Bool;
+    Float "float" 1 1 Real;
+    IntDiv "int/" 2 2 Real;
+    FloatDiv "float/" 2 2 Real;
+    FloatAdd "float+" 2 2 Real;
+    FloatMul "float*" 2 2 Real;
+    FloatPow "float**" 2 2 Real;
+    Sqrt "sqrt" 1 1 Real;
+    FloatTrunc "ftrunc" 1 1 Real;
+    Decimal "decimal" 2 2 Real;
+    Trunc "trunc" 1 1 Int;
+    Floor "floor" 1 1 Int;
+    Ceil "ceil" 1 1 Int;
+    Round "round" 1 1 Int;
+    FloatEq "float=" 2 2 Bool;
+    FloatLt "float<" 2 2 Bool;
+    FloatLe "float<=" 2 2 Bool;
+}
 
 impl Op {
     /// How it is written.

@@ -269,8 +269,23 @@ pub fn cut<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt
             }
         }
     }
-    // A remainder has few values.
-    narrowest(search, state)
+    // A remainder has few values; a difference of factors is zero or not.
+    narrowest(search, state).or_else(|| difference(search, state))
+}
+
+/// A form of factors that is not negative, where it is not known whether it is zero.
+fn difference<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt)> {
+    let factors = nonlinear(search, state);
+    let linear = |p: &Poly| p.terms.keys().all(|m| m.is_empty() || m.len() == 1 && m[0].1 == 1);
+    let of_factors =
+        |p: &Poly| p.terms.len() == 2 && p.vars().count() == 2 && p.vars().all(|v| factors.contains(&v));
+    state.active.iter().find_map(|&at| {
+        let Fact::Ge(p) = &search.facts[at] else { return None };
+        let above = Fact::at_least(&p.plus_int(-1));
+        let open =
+            linear(p) && of_factors(p) && !state.active.iter().any(|&other| search.facts[other] == above);
+        open.then(|| (p.clone(), BigInt::zero()))
+    })
 }
 
 /// The form of several variables that has the fewest values, if these are few.

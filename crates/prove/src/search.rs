@@ -194,6 +194,8 @@ impl Search {
                         });
                         state.stale |= !again.is_empty();
                         state.active = rest;
+                        // An equation is not reduced by itself: what it says would be lost.
+                        state.rules.retain(|(_, source)| !again.contains(source));
                         state.rules.push((leading, at));
                         queue.extend(again);
                     }
