@@ -93,7 +93,8 @@ fn solve<T: Number>(search: &mut Search, state: &mut State<T>, path: &mut Path) 
         }
         let x = monomial[0].0;
         let name = Var::try_from(search.names.len()).unwrap_or(Var::MAX);
-        search.names.push(format!("t{name}"));
+        let fresh = (name..).map(|n| format!("t{n}")).find(|t| !search.names.contains(t));
+        search.names.push(fresh.unwrap_or_default());
         state.named += 1;
         let fact = Fact::equal(&Poly::var(name).minus(&alias));
         let at = search.conclude(path, Step::Let(name, alias), fact);

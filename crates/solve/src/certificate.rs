@@ -1,7 +1,7 @@
 //! Certificates of what was decided: claims in the words of the certificate format, and the prover asked for a proof.
 use super::facts::Facts;
 use super::verdict::{Premise, Verdict};
-use sizewise_certificate::{Claim, Op, Term};
+use sizewise_certificate::{Claim, Op, Term, check_text};
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Sort, Symbol};
 use sizewise_prove::{Hints, certify};
 
@@ -23,7 +23,7 @@ pub fn certificate(pool: &mut Pool, facts: &Facts, goal: Expr, verdict: &Verdict
     }
     claim.goal = goal.map_or(Some(None), |goal| writer.formula(goal).map(Some))?;
     let because = used(facts, because);
-    certify(&claim, &Hints { because }).map(|certificate| certificate.text)
+    proved(&claim, because)
 }
 
 /// A certificate of a claim in the words in which it was asked. `given` are the conditions of the facts, as written.
@@ -43,7 +43,13 @@ pub fn certificate_as_asked(
     claim.premises.extend(given);
     claim.goal = goal;
     let because = used(facts, because);
-    certify(&claim, &Hints { because }).map(|certificate| certificate.text)
+    proved(&claim, because)
+}
+
+/// A certificate that the checker accepts.
+fn proved(claim: &Claim, because: Option<Vec<usize>>) -> Option<String> {
+    let certificate = certify(claim, &Hints { because })?;
+    check_text(&certificate.text).is_ok().then_some(certificate.text)
 }
 
 /// The symbols with their ranges, and the divisors that are not zero.
