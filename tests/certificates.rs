@@ -206,6 +206,24 @@ fn the_command_counts_and_says_what_is_wrong() {
     }
 }
 
+#[test]
+fn the_command_prints_each_step() {
+    let text = certificate(
+        "(>= (+ x y) 3)",
+        "",
+        "(cut x 7 ((combine (1 0) (1 1) (1 2))) ((combine (1 0) (1 1) (1 2))))",
+    );
+    let (said, _) = sizewise(&["certify", "--steps", "-"], text);
+    for line in [
+        "    0: x >= 0  [2 premises, the negated goal, values, definitions]",
+        "    2: -x - y + 2 >= 0  [2 premises, the negated goal, values, definitions]",
+        "      3: -x + 7 >= 0  [case]",
+        "      4: false  [(combine (1 0) (1 1) (1 2))]",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{line}\n{said}");
+    }
+}
+
 /// The checker is to be read in one sitting: the limit is on its lines without remarks and blank ones.
 #[test]
 fn the_checker_is_small_and_depends_on_integers_alone() {

@@ -274,6 +274,7 @@ class _Names:
 
     def meaning(self, term: Sexp) -> tuple[Any, ...]:
         _need(isinstance(term, list), "a definition of what is no operation")
+        assert isinstance(term, list)
         name, *operands = term
         if self.opaque(term):
             return ("truth" if _sort(term) == BOOL else "integer", _text(term))
@@ -458,7 +459,7 @@ def _apply(name: str, v: list[Any]) -> Any:
         if any(x != x for x in v) and len(v) > 1:
             raise _Undefined
         return min(v) if name == "min" else max(v)
-    simple = {
+    simple: dict[str, Any] = {
         "+": lambda: sum(v),
         "-": lambda: -v[0] if len(v) == 1 else v[0] - v[1],
         "*": lambda: math.prod(v),

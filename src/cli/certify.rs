@@ -1,7 +1,7 @@
 //! `sizewise certify`: checks certificates, believing nothing but the checker.
 use super::failure::{Failure, Result};
 use super::files;
-use crate::certificate::{Checked, Sexp, check};
+use crate::certificate::{Checked, Sexp, check, explain};
 use clap::Args;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -19,6 +19,9 @@ pub struct CertifyOptions {
     /// Say only how many there are.
     #[arg(long, short)]
     pub quiet: bool,
+    /// Print each fact with its number and the step that it is from.
+    #[arg(long, conflicts_with = "quiet")]
+    pub steps: bool,
 }
 
 /// What was found in all files.
@@ -41,10 +44,11 @@ pub fn run(options: &CertifyOptions) -> Result<ExitCode> {
         for certificate in certificates(&text) {
             let outcome = match certificate {
                 Ok(Sexp::List(items)) if items.first().and_then(Sexp::word) == Some("uncertified") => None,
+                Ok(certificate) if options.steps => Some(explain(&certificate)),
                 Ok(certificate) => Some(check(&certificate)),
                 Err(problem) => Some(Err(problem)),
             };
-            tally.add(outcome, options.quiet, &files::shown(path));
+            tally.add(outcome, options, &files::shown(path));
         }
     }
     let Tally { accepted, rejected, missing, steps, outside } = tally;
@@ -92,7 +96,12 @@ fn certificates(text: &str) -> Vec<std::result::Result<Sexp, String>> {
 }
 
 impl Tally {
-    fn add(&mut self, outcome: Option<std::result::Result<Checked, String>>, quiet: bool, path: &str) {
+    fn add(
+        &mut self,
+        outcome: Option<std::result::Result<Checked, String>>,
+        options: &CertifyOptions,
+        path: &str,
+    ) {
         let said = match outcome {
             None => {
                 self.missing += 1;
@@ -109,7 +118,7 @@ impl Tally {
                 format!("{path}: rejected: {problem}")
             }
         };
-        if !quiet {
+        if !options.quiet {
             println!("{}", crate::escape::lines(&said));
         }
     }
@@ -125,6 +134,9 @@ fn accepted(checked: &Checked) -> String {
     }
     for solver in &checked.outside {
         said.push_str(&format!(", one by {solver}"));
+    }
+    for line in &checked.lines {
+        said.push_str(&format!("\n    {line}"));
     }
     said
 }

@@ -1,8 +1,8 @@
 //! Checking: each step is followed, nothing is searched for.
-use super::eval::{self, Fault, Value};
+use super::claim::{Claim, contradicts, expect};
 use super::fact::{Fact, Names, facts_of};
 use super::poly::{MAX_TERMS, Poly};
-use super::term::{Op, Sexp, Sort, Term};
+use super::term::{Sexp, Term};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -15,19 +15,6 @@ const MAX_WORK: u64 = 50_000_000;
 /// The deepest nesting of cases.
 const MAX_DEPTH: usize = 1_000;
 
-/// What a certificate claims: where every operation in it has a value and every premise holds, the goal holds.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Claim {
-    /// The symbols; each stands for any integer.
-    pub symbols: Vec<String>,
-    /// Formulas.
-    pub premises: Vec<Term>,
-    /// Terms that are said to have a value.
-    pub defined: Vec<Term>,
-    /// A formula; `false` where the premises contradict each other.
-    pub goal: Option<Term>,
-}
-
 /// What a checked certificate says.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Checked {
@@ -39,89 +26,35 @@ pub struct Checked {
     pub assignments: u64,
     /// The steps that rest on what another solver says, by its name.
     pub outside: Vec<String>,
+    /// Each fact with its number and the step that it is from, cases indented.
+    pub lines: Vec<String>,
 }
 
 type Result<T> = std::result::Result<T, String>;
-
-fn expect<'s>(text: Option<&'s Sexp>, head: &str) -> Result<&'s [Sexp]> {
-    match text.and_then(Sexp::call) {
-        Some((found, rest)) if found == head => Ok(rest),
-        _ => Err(format!("expected `({head} …)`")),
-    }
-}
-
-impl Claim {
-    fn read(parts: &[Sexp]) -> Result<Claim> {
-        let words = expect(parts.first(), "symbols")?.iter();
-        let symbols = words.map(|s| s.word().map(str::to_owned).ok_or("a symbol is no name".to_owned()));
-        let terms =
-            |at: usize, head| expect(parts.get(at), head)?.iter().map(Term::read).collect::<Result<Vec<_>>>();
-        let goal = terms(3, "goal")?;
-        let [goal] = <[Term; 1]>::try_from(goal).map_err(|_| "a claim has one goal")?;
-        Ok(Claim {
-            symbols: symbols.collect::<Result<_>>()?,
-            premises: terms(1, "premises")?,
-            defined: terms(2, "defined")?,
-            goal: Some(goal),
-        })
-    }
-
-    /// The goal.
-    pub fn goal(&self) -> Term {
-        self.goal.clone().unwrap_or(Term::Call(Op::False, Vec::new()))
-    }
-
-    /// The facts that a proof begins with: the premises, the negated goal, and that operations have a value.
-    ///
-    /// # Errors
-    /// When an operation has no definition, or a limit is reached.
-    pub fn facts(&self, names: &Names) -> std::result::Result<Vec<Fact>, super::fact::Problem> {
-        let mut facts = Vec::new();
-        for premise in &self.premises {
-            facts.push(names.fact(premise, true)?);
-        }
-        let goal = self.goal();
-        facts.push(names.fact(&goal, false)?);
-        let mut operands = BTreeSet::new();
-        for term in self.premises.iter().chain(std::iter::once(&goal)).chain(&self.defined) {
-            for (p, nonzero) in required(names, term)? {
-                if operands.insert((p.clone(), nonzero)) {
-                    facts.push(if nonzero { Fact::unequal(&p) } else { Fact::at_least(&p) });
-                }
-            }
-        }
-        Ok(facts)
-    }
-}
-
-/// The divisors in a term (not zero), and its exponents and distances of shifts (not negative), operands first.
-fn required(names: &Names, term: &Term) -> std::result::Result<Vec<(Poly, bool)>, super::fact::Problem> {
-    let mut found = Vec::new();
-    let Term::Call(op, operands) = term else { return Ok(found) };
-    for operand in operands {
-        found.extend(required(names, operand)?);
-    }
-    if let (Op::FloorDiv | Op::Mod | Op::IntDiv | Op::Pow | Op::Shl | Op::Shr, Some(second)) =
-        (op, operands.get(1))
-    {
-        if second.known_sort() == Sort::Int {
-            found.push((names.poly(second)?, matches!(op, Op::FloorDiv | Op::Mod | Op::IntDiv)));
-        }
-    }
-    Ok(found)
-}
 
 /// Reads and checks a certificate.
 ///
 /// # Errors
 /// When it is none, or a step is not right: with the number of that step.
 pub fn check(text: &Sexp) -> Result<Checked> {
+    follow(text, false)
+}
+
+/// As [`check`], and says each fact and where it is from in [`Checked::lines`].
+///
+/// # Errors
+/// As [`check`].
+pub fn explain(text: &Sexp) -> Result<Checked> {
+    follow(text, true)
+}
+
+fn follow(text: &Sexp, speaks: bool) -> Result<Checked> {
     let parts = expect(Some(text), "certificate")?;
     if parts.first().and_then(Sexp::word) != Some(VERSION) {
         return Err("a certificate of another version".into());
     }
     let claim = Claim::read(&parts[1..])?;
-    let mut checker = Checker::default();
+    let mut checker = Checker { speaks, ..Checker::default() };
     for symbol in &claim.symbols {
         checker.names.declare(symbol).map_err(|e| e.to_string())?;
     }
@@ -139,9 +72,14 @@ pub fn check(text: &Sexp) -> Result<Checked> {
         let meaning = checker.names.define(name, &Term::read(term)?).map_err(|e| e.to_string())?;
         defining.extend(facts_of(number, &meaning).map_err(|e| e.to_string())?);
     }
+    for (name, definition) in expect(parts.get(5), "definitions")?.iter().filter_map(Sexp::pair) {
+        checker.line(0, || format!("{name} is {definition}"));
+    }
     for fact in claim.facts(&checker.names).map_err(|e| e.to_string())?.into_iter().chain(defining) {
         checker.add(fact);
     }
+    let premises = claim.premises.len();
+    checker.say(0, 0, &format!("{premises} premises, the negated goal, values, definitions"));
     checker.claim = claim;
     let proof = expect(parts.get(6), "proof")?;
     if parts.len() != 7 {
@@ -167,6 +105,7 @@ struct Checker {
     facts: Vec<Fact>,
     done: Checked,
     work: u64,
+    speaks: bool,
 }
 
 impl Checker {
@@ -175,6 +114,20 @@ impl Checker {
         match fact {
             Fact::All(parts) => self.facts.extend(parts),
             fact => self.facts.push(fact),
+        }
+    }
+
+    /// Says facts from a number on, and where they are from.
+    fn say(&mut self, from: usize, depth: usize, why: &str) {
+        for number in from..self.facts.len() {
+            let fact = if self.speaks { self.names.shown(&self.facts[number]) } else { String::new() };
+            self.line(depth, || format!("{number}: {fact}  [{why}]"));
+        }
+    }
+
+    fn line(&mut self, depth: usize, text: impl Fn() -> String) {
+        if self.speaks {
+            self.done.lines.push(format!("{:1$}{2}", "", 2 * depth.min(40), text()));
         }
     }
 
@@ -200,6 +153,7 @@ impl Checker {
         for (at, step) in steps.iter().enumerate() {
             self.done.steps += 1;
             let (rule, rest) = step.call().ok_or("a step is a list")?;
+            let known = self.facts.len();
             let closed = match rule {
                 "split" => self.split(rest, depth)?,
                 "cut" => self.cut(rest, depth)?,
@@ -223,6 +177,14 @@ impl Checker {
                 "contradiction" => self.fact(rest.first().ok_or("which fact?")?)? == &Fact::FALSE,
                 other => return Err(format!("no rule `{other}`")),
             };
+            if matches!(rule, "split" | "cut") {
+                // The cases have been said.
+            } else if self.facts.len() == known {
+                self.line(depth, || format!("{step}: a contradiction"));
+            } else {
+                let why = if self.speaks { step.to_string() } else { String::new() };
+                self.say(known, depth, &why);
+            }
             if closed {
                 return if at + 1 == steps.len() { Ok(()) } else { Err("a step after the end".into()) };
             }
@@ -242,6 +204,7 @@ impl Checker {
         let known = self.facts.len();
         let closed = fact == Fact::FALSE;
         self.add(fact);
+        self.say(known, depth + 1, "case");
         if !(closed && steps.is_empty()) {
             self.run(steps, depth + 1)?;
         }
@@ -457,31 +420,5 @@ impl Checker {
         let (work, contradicted) = result?;
         self.spend(work)?;
         if contradicted { Err(format!("the claim is false at {at:?}")) } else { Ok(()) }
-    }
-}
-
-/// Whether everything has a value, all premises hold and the goal does not; and the number of operations.
-fn contradicts(claim: &Claim, of: &dyn Fn(&str) -> Option<BigInt>) -> Result<(usize, bool)> {
-    let mut work = 0;
-    let goal = claim.goal();
-    let premises = claim.premises.iter().map(|t| (t, Some(true)));
-    let all =
-        premises.chain(std::iter::once((&goal, Some(false)))).chain(claim.defined.iter().map(|t| (t, None)));
-    for (term, wanted) in all {
-        work += size(term);
-        match eval::value(term, of) {
-            Err(Fault::Undefined) => return Ok((work, false)),
-            Err(Fault::Refused) => return Err("a value is not computed".into()),
-            Ok(Value::Bool(v)) if wanted.is_some_and(|w| w != v) => return Ok((work, false)),
-            Ok(_) => {}
-        }
-    }
-    Ok((work, true))
-}
-
-fn size(term: &Term) -> usize {
-    match term {
-        Term::Call(_, operands) => 1 + operands.iter().map(size).sum::<usize>(),
-        _ => 1,
     }
 }

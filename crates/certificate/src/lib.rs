@@ -3,12 +3,15 @@
 //! The checker uses integers and nothing else of the project. It is the whole of what has to be believed of a claim
 //! that it accepts. `docs/certificates.md` has the format.
 mod check;
+mod claim;
 mod eval;
 mod fact;
 mod poly;
+mod show;
 mod term;
 
-pub use check::{Checked, Claim, VERSION, check};
+pub use check::{Checked, VERSION, check, explain};
+pub use claim::Claim;
 pub use eval::{Fault, Value, value};
 pub use fact::{Fact, Meaning, Names, Problem, facts_of, negation};
 pub use poly::{MAX_BITS, MAX_TERMS, Monomial, Poly, Var, times};

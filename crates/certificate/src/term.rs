@@ -53,6 +53,14 @@ impl Sexp {
         }
     }
 
+    /// The parts of a list of two.
+    pub(crate) fn pair(&self) -> Option<(&Sexp, &Sexp)> {
+        match self {
+            Sexp::List(items) if items.len() == 2 => Some((&items[0], &items[1])),
+            _ => None,
+        }
+    }
+
     /// The word.
     pub fn word(&self) -> Option<&str> {
         match self {

@@ -157,7 +157,7 @@ fn tighten<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) ->
         divisors.dedup();
         search.fuel = search.fuel.saturating_sub(10);
         for g in divisors {
-            without(search, state, path, &bounds, (at, &p), &|_, c| c.is_multiple_of(&g), &mut new);
+            new.extend(without(search, state, path, &bounds, (at, &p), &|_, c| c.is_multiple_of(&g)));
         }
         let wanted: Vec<Monomial> = p
             .terms
@@ -166,7 +166,7 @@ fn tighten<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) ->
             .cloned()
             .collect();
         for monomial in wanted {
-            without(search, state, path, &bounds, (at, &p), &|m, _| *m == monomial, &mut new);
+            new.extend(without(search, state, path, &bounds, (at, &p), &|m, _| *m == monomial));
         }
     }
     new
@@ -195,13 +195,12 @@ fn without<T: Number>(
     bounds: &Bounds,
     (at, p): (usize, &Poly),
     kept: &dyn Fn(&Monomial, &BigInt) -> bool,
-    new: &mut Vec<usize>,
-) {
+) -> Option<usize> {
     if path.closed {
-        return;
+        return None;
     }
     if !search.spend(4 * p.terms.len() as u64) {
-        return;
+        return None;
     }
     let mut left = Poly::constant(p.constant_part());
     let mut parts = vec![(Poly::constant(1), at)];
@@ -216,17 +215,16 @@ fn without<T: Number>(
             continue;
         }
         let side = usize::from(c.is_positive());
-        let Some(Some((k, fact))) = bounds.get(m).map(|b| b[side].clone()) else { return };
+        let (k, fact) = bounds.get(m)?[side].clone()?;
         left.add_term(Vec::new(), k * c);
         parts.push((Poly::constant(c.abs()), fact));
     }
     if !some || parts.len() == 1 || !search.spend(state.active.len() as u64) {
-        return;
+        return None;
     }
     let fact = Fact::at_least(&left);
     let Fact::Ge(q) = &fact else {
-        new.push(search.conclude(path, Step::Combine(parts), fact));
-        return;
+        return Some(search.conclude(path, Step::Combine(parts), fact));
     };
     let (constant, rest) = (q.constant_part(), |q: &Poly| q.minus(&Poly::constant(q.constant_part())));
     let is_known = |other: &usize| match &search.facts[*other] {
@@ -237,9 +235,8 @@ fn without<T: Number>(
         }
         _ => false,
     };
-    if !state.active.iter().chain(new.iter()).any(is_known) {
-        new.push(search.conclude(path, Step::Combine(parts), fact));
-    }
+    let is_new = !state.active.iter().any(is_known);
+    is_new.then(|| search.conclude(path, Step::Combine(parts), fact))
 }
 
 /// Where a small range of values of a form, or the sign of a factor, is worth a case: the form, and the value below.
