@@ -18,7 +18,7 @@ MAX_TERMS = 4_000
 MAX_BITS = 20_000
 MAX_DEGREE = 200
 MAX_VALUE_BITS = 1 << 14
-MAX_CASES = 1_000
+MAX_CASES = 400
 
 Sexp = Union[str, list[Any]]
 Monomial = tuple[tuple[str, int], ...]
@@ -52,7 +52,7 @@ def read(text: str) -> list[Sexp]:
     for line in text.splitlines():
         for word in line.split(";")[0].replace("(", " ( ").replace(")", " ) ").split():
             if word == "(":
-                _need(len(open_lists) <= 5_000, "nested too deeply")
+                _need(len(open_lists) <= 1_000, "nested too deeply")
                 open_lists.append([])
             elif word == ")":
                 _need(len(open_lists) > 1, "a parenthesis too many")

@@ -13,7 +13,7 @@ pub const VERSION: &str = "1";
 /// The most work: terms of polynomials that are multiplied, operations that are evaluated.
 const MAX_WORK: u64 = 50_000_000;
 /// The deepest nesting of cases.
-const MAX_DEPTH: usize = 1_000;
+const MAX_DEPTH: usize = 400;
 
 /// What a checked certificate says.
 #[derive(Clone, PartialEq, Debug, Default)]

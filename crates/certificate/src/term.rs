@@ -3,7 +3,7 @@ use num_bigint::BigInt;
 use std::fmt;
 
 /// The deepest nesting that is read.
-const MAX_DEPTH: usize = 5_000;
+const MAX_DEPTH: usize = 1_000;
 
 /// An S-expression.
 #[derive(Clone, PartialEq, Debug)]
