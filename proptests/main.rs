@@ -1,5 +1,6 @@
 //! Laws: what holds of whatever the generators draw, topic by topic.
 mod campaign;
+mod certificates;
 mod components;
 mod contracts;
 mod data_sizes;

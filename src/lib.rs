@@ -51,6 +51,7 @@
 //! | [`verify`], [`pass`], [`cost`], [`sizing`], [`diff`] | verifiers of dialects, passes, costs, how large values get, what changes from one export to another |
 //! | [`onnx_model`], [`onnx`], [`onnx_write`] | ONNX models: read, checked, and written of programs |
 //! | `service` | the HTTP service |
+pub use sizewise_certificate as certificate;
 pub use sizewise_check::check::{Checker, Evaluator, Session};
 pub use sizewise_check::report::Report;
 pub use sizewise_check::spec::Spec;

@@ -7,6 +7,8 @@ mod autocast;
 mod because;
 mod cache_and_mask;
 mod canonical_forms;
+#[cfg(feature = "cli")]
+mod certificates;
 mod command;
 mod condition_texts;
 mod conformance;

@@ -41,6 +41,7 @@ const COMMANDS: &[(&str, &[&str], Options)] = &[
             ("--ops", Some("ops.toml"), ToNothing),
             ("--source-root", Some("/"), ToNothing),
             ("--emit-smt2", Some("queries"), ToNothing),
+            ("--certificate", Some("proofs"), ToNothing),
             ("--jobs", Some("2"), ToNothing),
             // With these, one file is judged as many are.
             ("--baseline", Some("FOLDER/none.json"), To("none.json")),

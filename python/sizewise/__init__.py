@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from sizewise._annotate import Annotations, annotate
     from sizewise._assume import Assumed, Branch, assume
     from sizewise._audit import Audit, AuditedGuard, audit_guards
+    from sizewise._certificate import CertificateError, certify
     from sizewise._check import (
         Evaluation,
         Explanation,
@@ -70,6 +71,7 @@ __all__ = [
     "AuditedGuard",
     "Bounds",
     "Branch",
+    "CertificateError",
     "Condition",
     "Contract",
     "ContractError",
@@ -112,6 +114,7 @@ __all__ = [
     "assume",
     "audit_guards",
     "bounds",
+    "certify",
     "check",
     "check_many",
     "contract",
@@ -155,6 +158,8 @@ _PLACES = {
     "ShapeChecker": "_checker",
     "shape_checker": "_checker",
     "Contract": "_contract",
+    "CertificateError": "_certificate",
+    "certify": "_certificate",
     "ContractError": "_contract",
     "contract": "_contract",
     "Cost": "_cost",

@@ -197,6 +197,9 @@ fn entailed(reply: &Fields, words: &[String]) -> Shown {
         text.push_str("  a larger budget may decide it: --budget 10\n");
     }
     steps(&mut text, reply);
+    if let Some(certificate) = reply.get("certificate").and_then(Json::as_str) {
+        text.push_str(certificate);
+    }
     Shown { text, status }
 }
 

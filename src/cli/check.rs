@@ -5,7 +5,7 @@ use super::fix::{self, Fixed};
 use super::fleet::{self, Baseline, FleetOptions, Job, Program, Settings, gravity, status};
 use super::programs::{Loaded, failed};
 use super::{files, operators, sources, spec};
-use crate::check::Checker;
+use crate::check::{Checker, Emit, EmitForm};
 use crate::escape;
 use crate::ir::Traced;
 use crate::kernels::Operators;
@@ -80,6 +80,9 @@ pub struct CheckOptions {
     /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
+    /// Write a certificate of each condition that is proved to this folder: `sizewise certify DIR/*` checks them.
+    #[arg(long, value_name = "DIR", conflicts_with = "emit_smt2")]
+    pub certificate: Option<PathBuf>,
     /// Add the time of each phase to the report; reports then differ from run to run.
     #[arg(long)]
     pub timings: bool,
@@ -101,7 +104,7 @@ const FOR_MODELS: &[&str] =
     &["spec", "backend", "budget", "format", "output", "color", "fix", "timings", "all", "quiet", "ignore"];
 
 /// The options that are for one program.
-const FOR_ONE: [&str; 6] = ["spec", "trace", "fix", "emit-smt2", "model", "all"];
+const FOR_ONE: [&str; 7] = ["spec", "trace", "fix", "emit-smt2", "certificate", "model", "all"];
 
 /// Runs the command.
 pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
@@ -304,7 +307,7 @@ type Checked = (Report, Subject);
 /// Checks the program or model, or all programs of an archive.
 fn check_all(options: &CheckOptions, loaded: &Loaded) -> Result<Vec<Checked>> {
     let subjects = loaded.subjects(options.operators.backend, FOR_MODELS)?;
-    let of_one = options.fix.is_some() || options.emit_smt2.is_some() || options.format == ReportForm::Html;
+    let of_one = options.fix.is_some() || emitted(options).is_some() || options.format == ReportForm::Html;
     if subjects.len() > 1 && of_one {
         return Err(Failure::usage(format!(
             "{} holds {} programs: name one with --model for a report of this kind",
@@ -343,11 +346,11 @@ fn check(options: &CheckOptions, subject: Subject) -> Result<Checked> {
     let checked = |subject: &Subject, spec: Option<&Spec>| {
         subject.check(spec, &operators, &budget).map_err(|error| failed(subject.name(), error))
     };
-    let report = match (&options.emit_smt2, &subject) {
-        (Some(folder), Subject::Program(checker)) => {
-            let queries = QueryFolder::new(folder)?;
-            let emit = |text: &str| queries.add(text);
-            let report = checker.check_emitting(spec.as_ref(), &operators, &budget, Some(&emit));
+    let report = match (emitted(options), &subject) {
+        (Some((form, folder)), Subject::Program(checker)) => {
+            let queries = QueryFolder::new(folder, form)?;
+            let emit = Emit { form, to: &|text| queries.add(text) };
+            let report = checker.check_emitting(spec.as_ref(), &operators, &budget, Some(emit));
             let report = report.map_err(|error| failed(subject.name(), error.into()))?;
             queries.finish()?;
             report
@@ -377,22 +380,30 @@ fn prepared(options: &CheckOptions, checker: Checker) -> Result<Checker> {
     Ok(checker.with_jobs(usize::from(options.jobs)))
 }
 
-/// A folder of SMT-LIB 2 files, numbered in order.
+/// What is to be written of each question, and where.
+fn emitted(options: &CheckOptions) -> Option<(EmitForm, &Path)> {
+    let smt2 = options.emit_smt2.as_deref().map(|folder| (EmitForm::Smt2, folder));
+    smt2.or_else(|| options.certificate.as_deref().map(|folder| (EmitForm::Certificate, folder)))
+}
+
+/// A folder of SMT-LIB 2 files or certificates, numbered in order.
 struct QueryFolder<'f> {
+    form: EmitForm,
     folder: &'f Path,
     count: Cell<usize>,
     failure: RefCell<Option<Failure>>,
 }
 
 impl<'f> QueryFolder<'f> {
-    fn new(folder: &'f Path) -> Result<QueryFolder<'f>> {
+    fn new(folder: &'f Path, form: EmitForm) -> Result<QueryFolder<'f>> {
         files::make_folder(folder)?;
-        Ok(QueryFolder { folder, count: Cell::new(0), failure: RefCell::new(None) })
+        Ok(QueryFolder { form, folder, count: Cell::new(0), failure: RefCell::new(None) })
     }
 
     fn add(&self, text: &str) {
         self.count.set(self.count.get() + 1);
-        let path = self.folder.join(format!("{:04}.smt2", self.count.get()));
+        let extension = if self.form == EmitForm::Smt2 { "smt2" } else { "certificate" };
+        let path = self.folder.join(format!("{:04}.{extension}", self.count.get()));
         if let Err(failure) = files::write(Some(&path), text) {
             self.failure.borrow_mut().get_or_insert(failure);
         }

@@ -19,6 +19,9 @@ pub struct EntailOptions {
     /// Add a field `proof`: the steps by which the premises imply the goal.
     #[arg(long)]
     pub proof: bool,
+    /// Add a field `certificate`: a proof that `sizewise certify` checks.
+    #[arg(long)]
+    pub certificate: bool,
     /// Write each question as an SMT-LIB 2 file to this folder, for other solvers to check.
     #[arg(long, value_name = "DIR")]
     pub emit_smt2: Option<PathBuf>,
@@ -49,6 +52,9 @@ pub(super) fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields
     }
     if options.proof {
         reply.insert("proof".into(), question.proof(&settled));
+    }
+    if options.certificate {
+        reply.insert("certificate".into(), question.certificate(&settled));
     }
     if let Some(folder) = &options.emit_smt2 {
         reply.insert("smt2".into(), emit(&mut question, &settled, folder, request.get("id"))?);

@@ -136,6 +136,11 @@ examples! {
         "sizewise entail 's0 % 8 == 0 and s0 >= 2' '=> s0 >= 8'"
         "Questions as JSON lines."
         "echo '{\"id\": 1, \"given\": [\"s0 >= 2\"], \"goal\": \"s0 >= 1\"}' | sizewise entail";
+    CERTIFY:
+        "Is the proof of this answer right?"
+        "echo '{\"given\": [\"s0 >= 2\"], \"goal\": \"s0 >= 1\"}' | sizewise entail --certificate | sizewise certify -"
+        "Does each condition of a program follow from its spec?"
+        "sizewise check model.pt2 --certificate proofs && sizewise certify proofs/*";
     SIMPLIFY:
         "The smallest equivalent expression."
         "sizewise simplify 'Max(s0, 1) + 4*s1//4' --given 's0 >= 2'"

@@ -6,6 +6,7 @@ mod annotate;
 mod args;
 mod asked;
 mod bounds_of;
+mod certify;
 mod check;
 mod cost;
 mod diff;
@@ -133,6 +134,9 @@ enum Command {
     /// Decide whether ranges and assumptions imply a goal: a question given as arguments, or JSON lines.
     #[command(after_help = examples::ENTAIL)]
     Entail(entail::EntailOptions),
+    /// Check certificates of answers: proofs that this small checker follows, believing nothing.
+    #[command(after_help = examples::CERTIFY)]
+    Certify(certify::CertifyOptions),
     /// Simplify an expression under assumptions: given as arguments, or JSON lines.
     #[command(after_help = examples::SIMPLIFY)]
     Simplify(ExpressionOptions),
@@ -275,6 +279,7 @@ fn dispatch(options: Options) -> ExitCode {
         Command::InferOnnx(options) => infer_onnx::run(&options),
         Command::Ops(options) => ops::run(&options),
         Command::Entail(options) => entail::run(&options),
+        Command::Certify(options) => certify::run(&options),
         Command::Simplify(options) => match asked::about(&options) {
             Some(request) => asked::simplified(ask(&options.reasoning, query::simplify::answer, &request)),
             None => Ok(reason(&options.reasoning, query::simplify::answer)),

@@ -1,7 +1,6 @@
 //! Follows a program step by step: which tensors each node takes and gives, and in which storages they lie.
 use super::storages::{StorageId, Storages, bytes};
 use super::{Cost, Limits, Lived, Share};
-use sizewise_kernels::sharing::{self, Shares};
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use sizewise_check::propagate::{arguments, flat, recorded};

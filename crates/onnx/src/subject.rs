@@ -12,6 +12,8 @@ use sizewise_check::query::{Fields, Refusal, eval};
 use sizewise_check::report::guard_code::{Contract, GuardSet, NotExpressible};
 use sizewise_check::report::{Explanation, GraphView, Report, ReportForm, Style};
 use sizewise_check::spec::{Containers, Language, Spec, SpecError};
+use sizewise_cost::sizing::{Sizing, SizingError, sizing};
+use sizewise_cost::{Cost, cost};
 use sizewise_diff::{Side, SpecSideError};
 use sizewise_ir::pt2::ReadOptions;
 use sizewise_ir::text;
@@ -19,8 +21,6 @@ use sizewise_kernels::{Backend, Operators};
 use sizewise_onnx_model::read::{self, Model, is_model};
 use sizewise_onnx_model::walk::{Input, inputs};
 use sizewise_solve::Budget;
-use sizewise_cost::{Cost, cost};
-use sizewise_cost::sizing::{Sizing, SizingError, sizing};
 use std::time::{Duration, Instant};
 
 /// The most dimensions that a message names.

@@ -7,6 +7,7 @@
 mod bits;
 mod bounds;
 mod cases;
+mod certificate;
 mod compact;
 mod compiled;
 mod components;
@@ -57,6 +58,7 @@ mod limits_tests;
 mod program_tests;
 
 pub use bounds::{Bounds, bounds, bounds_from, bounds_traced, greatest};
+pub use certificate::{certificate, certificate_as_asked};
 pub use compiled::Compiled;
 pub use definedness::requirements;
 pub use facts::Facts;

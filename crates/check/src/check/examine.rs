@@ -4,7 +4,7 @@ use super::excluded::excluded;
 use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
 use super::parallel::Parallel;
-use super::prove::{Proof, shapes_json};
+use super::prove::{Emit, Proof, shapes_json};
 use super::summary;
 use super::{minimal, overflow, place};
 use crate::propagate::FailureKind;
@@ -42,7 +42,7 @@ pub(super) struct Examination<'a, 'p> {
     /// A callback for progress: how many conditions are decided, and how many there are.
     pub tell: &'a dyn Fn(usize, usize),
     /// A callback that receives each question as an SMT-LIB 2 file.
-    pub emit: Option<&'a dyn Fn(&str)>,
+    pub emit: Option<Emit<'a>>,
     /// The conditions that torch asked for while it traced the program, with the lines.
     pub asked: &'a [(Expr, &'p Asked)],
     /// How many conditions needed Z3, or have stayed open.

@@ -56,7 +56,7 @@ pub use explain::Dimension;
 pub use minimal::consequences;
 pub use outline::outline;
 pub use own_spec::Widest;
-pub use prove::shown_premise;
+pub use prove::{Emit, EmitForm, shown_premise};
 pub use readable::readable;
 pub use repair::{Changes, as_equal_sizes, propose};
 pub use search::{Search, Tried, tried};

@@ -4,6 +4,7 @@ use super::error::CheckError;
 use super::evaluate::Evaluator;
 use super::examine::Examination;
 use super::obligation::Source;
+use super::prove::Emit;
 use super::summary;
 use crate::propagate::{Run, propagate};
 use crate::report::{Assumed, Diagnostic, Level, Outcome, Report};
@@ -54,7 +55,7 @@ pub(super) struct Task<'t, 'p> {
     /// Whether the report includes the minimal guards.
     pub detailed: bool,
     /// A callback that receives each question as an SMT-LIB 2 file.
-    pub emit: Option<&'t dyn Fn(&str)>,
+    pub emit: Option<Emit<'t>>,
 }
 
 impl<'t> Task<'t, '_> {

@@ -8,7 +8,8 @@ use serde_json::Value as Json;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Sort, Symbol, Value as Number, text};
 use sizewise_solve::{
-    Budget, Facts, Premise, Rung, Verdict, Witness, decide, obligation as smt_obligation, unsat_core, up_to,
+    Budget, Facts, Premise, Rung, Verdict, Witness, certificate, decide, obligation as smt_obligation,
+    unsat_core, up_to,
 };
 
 /// No tensor has a larger dimension: it would take more memory than 64-bit machines can address.
@@ -91,13 +92,31 @@ pub(super) struct Replayed {
     pub runs: bool,
 }
 
+/// A callback that receives each question that is decided, as a text.
+#[derive(Clone, Copy)]
+pub struct Emit<'a> {
+    /// What is written.
+    pub form: EmitForm,
+    /// Receives each text.
+    pub to: &'a dyn Fn(&str),
+}
+
+/// How a question is written for others to check.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EmitForm {
+    /// As an SMT-LIB 2 file, for other solvers.
+    Smt2,
+    /// As a certificate of what was proved; `(uncertified RUNG)` where there is none.
+    Certificate,
+}
+
 /// Decides obligations under one set of assumptions.
 pub(super) struct Prover<'a, 'p> {
     pub assumptions: &'a Assumptions<'p>,
     pub evaluator: &'a Evaluator<'p>,
     pub budget: Budget,
-    /// A callback that receives each question as an SMT-LIB 2 file.
-    pub emit: Option<&'a dyn Fn(&str)>,
+    /// Who receives each question, written for others to check.
+    pub emit: Option<Emit<'a>>,
 }
 
 /// Whether doubles occur in any of these conditions.
@@ -121,8 +140,8 @@ impl Prover<'_, '_> {
     /// Decides one obligation under `facts`, expressions being of `pool`.
     pub fn prove(&self, pool: &mut Pool, facts: &mut Facts, obligation: &Obligation) -> Proof {
         let answer = decide(pool, facts, obligation.condition, &self.budget);
-        self.emit(pool, facts, obligation, &answer.verdict);
         let by = answer.decided_by.name();
+        self.emit(pool, facts, obligation, &answer.verdict, by);
         let through_doubles = match answer.verdict {
             Verdict::Implied { .. } | Verdict::Inconsistent { .. } => false,
             Verdict::Refuted { .. } => has_doubles(pool, &[obligation.condition]),
@@ -152,16 +171,23 @@ impl Prover<'_, '_> {
         }
     }
 
-    /// Emits the question with its status, unless it cannot be written in SMT-LIB.
-    fn emit(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation, verdict: &Verdict) {
+    /// Emits the question: its certificate, or its status, unless it cannot be written in SMT-LIB.
+    fn emit(&self, pool: &mut Pool, facts: &Facts, obligation: &Obligation, verdict: &Verdict, by: &str) {
         let Some(emit) = self.emit else { return };
+        if emit.form == EmitForm::Certificate {
+            if matches!(verdict, Verdict::Implied { .. } | Verdict::Inconsistent { .. }) {
+                let text = certificate(pool, facts, obligation.condition, verdict);
+                (emit.to)(&text.unwrap_or_else(|| format!("(uncertified {by})\n")));
+            }
+            return;
+        }
         // Facts that contradict each other imply even what never holds.
         let goal = match verdict {
             Verdict::Inconsistent { .. } => pool.bool(false),
             _ => obligation.condition,
         };
         if let Some(text) = smt_obligation(pool, facts, goal, verdict.status()) {
-            emit(&text);
+            (emit.to)(&text);
         }
     }
 

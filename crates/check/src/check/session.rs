@@ -8,6 +8,7 @@ use super::checker::Checker;
 use super::error::{CheckError, uncancelled};
 use super::evaluate::Evaluator;
 use super::pipeline::{Examined, Task};
+use super::prove::Emit;
 use crate::propagate::{Run, propagate};
 use crate::report::{Outcome, Report};
 use crate::spec::{Contract, Spec};
@@ -127,7 +128,7 @@ impl Checker {
     }
 
     /// As [`Checker::check`]; `emit` is given each question that is decided about the spec (not about its
-    /// fixes) as an SMT-LIB 2 file that any solver can check again.
+    /// fixes), as a certificate or as an SMT-LIB 2 file that any solver can check again.
     ///
     /// # Errors
     /// As [`Checker::check`].
@@ -136,7 +137,7 @@ impl Checker {
         spec: Option<&Spec>,
         operators: &Operators,
         budget: &Budget,
-        emit: Option<&dyn Fn(&str)>,
+        emit: Option<Emit<'_>>,
     ) -> Result<Report, CheckError> {
         uncancelled(|| {
             let evaluator = self.evaluator(operators)?;

@@ -3,8 +3,9 @@ use super::premises::{Given, assignment};
 use super::refusal::only;
 use super::{Fields, Refusal};
 use serde_json::{Value, json};
+use sizewise_certificate::Term;
 use sizewise_env::{Premises, narrow};
-use sizewise_expr::{Expr, Pool};
+use sizewise_expr::{Expr, Pool, Sort};
 use sizewise_solve::{self as decide, Answer, Budget, Premise, Verdict};
 use std::time::{Duration, Instant};
 
@@ -17,6 +18,8 @@ pub struct Question {
     pub premises: Premises,
     /// What is asked.
     pub goal: Expr,
+    /// The conditions and the goal as they are written; only where they are asked for.
+    texts: Vec<String>,
 }
 
 /// The answer to a question, and how long it took.
@@ -40,7 +43,9 @@ impl Question {
         let mut pool = Pool::new();
         let mut given = Given::read(&mut pool, request, "given")?;
         let goal = given.expression(&mut pool, request, "goal")?;
-        Ok(Question { pool, given, premises: Premises::default(), goal })
+        let mut texts: Vec<String> = given.conditions.iter().map(|stated| stated.text.clone()).collect();
+        texts.extend(request.get("goal").and_then(Value::as_str).map(str::to_owned));
+        Ok(Question { pool, given, premises: Premises::default(), goal, texts })
     }
 
     /// Turns what was read into facts; to be called once, before any of the following.
@@ -69,6 +74,40 @@ impl Question {
         };
         let steps = decide::proof(&mut self.pool, &self.premises.facts, goal, because);
         steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
+    }
+
+    /// A certificate of the answer; null where nothing is proved, or no proof is found in the words of certificates.
+    pub fn certificate(&mut self, settled: &Settled) -> Value {
+        let verdict = &settled.answer.verdict;
+        let words = self.as_asked();
+        let facts = &self.premises.facts;
+        let asked = match words {
+            Some(words) => decide::certificate_as_asked(&mut self.pool, facts, words, verdict),
+            None => None,
+        };
+        let text = asked.or_else(|| decide::certificate(&mut self.pool, facts, self.goal, verdict));
+        text.map_or(Value::Null, Value::from)
+    }
+
+    /// The conditions and the goal as they stand; `None` where one has no counterpart in certificates.
+    fn as_asked(&mut self) -> Option<(Vec<Term>, Term)> {
+        // What is assumed besides, such as ranges that are empty, has no text of its own.
+        if self.texts.len() != self.premises.assumed.len() + 1 {
+            return None;
+        }
+        let symbols: Vec<_> = self.premises.facts.ranges().map(|(symbol, ..)| symbol).collect();
+        let mut integers = Vec::new();
+        for symbol in symbols {
+            let e = self.pool.symbol_expr(symbol);
+            if self.pool.sort(e) == Sort::Int {
+                integers.push(self.pool.symbol_name(symbol).to_owned());
+            }
+        }
+        let is_integer = |name: &str| integers.iter().any(|known| known == name);
+        let read = |text: &String| sizewise_prove::text::formula(text, &is_integer);
+        let mut terms = self.texts.iter().map(read).collect::<Option<Vec<_>>>()?;
+        let goal = terms.pop()?;
+        Some((terms, goal))
     }
 
     /// The outcome of each rung of the ladder.

@@ -5,14 +5,14 @@
 use super::examples::{Walked, walked_for_shapes};
 use super::outline::{module, origin};
 use super::symbolic::{Named, Symbolic, hint_in};
+use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_cost::{Cost, Given, Limits, Place, Share, StorageId, Tally};
+use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_kernels::Cx;
 use sizewise_onnx_model::read::message::NodeProto;
 use sizewise_onnx_model::read::{Model, attribute, domain_of, graphs_of};
 use sizewise_onnx_model::shape::{Call, Dtype, Known, Tensor, Value, Work, operator};
 use sizewise_onnx_model::walk::Walk;
-use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_expr::{Expr, Int, Symbol};
-use sizewise_kernels::Cx;
-use sizewise_cost::{Cost, Given, Limits, Place, Share, StorageId, Tally};
 use std::cell::RefCell;
 
 /// The version of a domain that a model does not import.

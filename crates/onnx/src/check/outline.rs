@@ -1,10 +1,10 @@
 //! The main graph of a model, for pages: its nodes with the shapes of their results, and where they come from.
 use super::shapes::{Shapes, info};
+use sizewise_check::report::{GraphView, NodeView, Place, ValueView};
+use sizewise_ir::Provenance;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::read::message::NodeProto;
 use sizewise_onnx_model::walk::inputs;
-use sizewise_check::report::{GraphView, NodeView, Place, ValueView};
-use sizewise_ir::Provenance;
 
 /// The main graph with its shapes.
 pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {

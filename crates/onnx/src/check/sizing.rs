@@ -4,15 +4,15 @@ use super::evaluate::evaluate;
 use super::examples::{Walked, walked};
 use super::limits::Limits;
 use super::symbolic::Symbolic;
-use sizewise_onnx_model::read::{Model, domain_of, graphs_of, message::GraphProto, message::NodeProto};
-use sizewise_onnx_model::shape::{Tensor, Value};
-use sizewise_onnx_model::walk::Walk;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::spec::{InputSizes, Shape, Spec};
+use sizewise_cost::sizing::{Buffer, Memory, Parts, Sized, Sizing, SizingError, peak};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
-use sizewise_cost::sizing::{Buffer, Memory, Parts, Sized, Sizing, SizingError, peak};
+use sizewise_onnx_model::read::{Model, domain_of, graphs_of, message::GraphProto, message::NodeProto};
+use sizewise_onnx_model::shape::{Tensor, Value};
+use sizewise_onnx_model::walk::Walk;
 
 /// The greatest nesting of graphs.
 const MAX_DEPTH: usize = 64;

@@ -9,9 +9,9 @@ use axum::body::Body;
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use sizewise_cost::Sizes;
 use sizewise_expr::escape::json_text;
 use sizewise_kernels::Operators;
-use sizewise_cost::Sizes;
 use std::sync::Arc;
 
 /// Counts operations and bytes of a program.

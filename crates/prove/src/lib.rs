@@ -1,0 +1,11 @@
+//! A prover that writes certificates: given a claim that is known to be true, it looks for a proof that the checker
+//! follows.
+mod claim;
+mod integers;
+mod products;
+mod search;
+mod simplex;
+mod step;
+pub mod text;
+
+pub use claim::{Certificate, Hints, certify, outside};

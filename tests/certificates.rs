@@ -1,0 +1,239 @@
+//! Certificates: what is proved has one that the checker accepts, and the checker accepts nothing that is not a proof.
+use assert_cmd::Command;
+use serde_json::{Value, json};
+use sizewise::certificate::check_text;
+use std::path::Path;
+
+fn sizewise(arguments: &[&str], input: String) -> (String, Option<i32>) {
+    let mut program = Command::cargo_bin("sizewise").expect("the program is built");
+    let output = program.args(arguments).write_stdin(input).output().expect("it runs");
+    (String::from_utf8(output.stdout).expect("text"), output.status.code())
+}
+
+fn certified(questions: &[Value]) -> Vec<Value> {
+    let lines: String = questions.iter().map(|q| format!("{q}\n")).collect();
+    let (answers, _) = sizewise(&["entail", "--certificate"], lines);
+    answers.lines().map(|line| serde_json::from_str(line).expect("an answer is JSON")).collect()
+}
+
+#[test]
+fn answers_that_are_proved_have_certificates() {
+    let any = json!({});
+    let at_least = |least: i64| json!({"s": {"min": least}, "t": {"min": least}});
+    let questions = [
+        (&any, &["s % 8 == 0", "s >= 2"][..], "s >= 8"),
+        (&any, &["Eq(Mod(s, 14), 2)", "Eq(Mod(s, 26), 6)"], "Eq(Mod(s, 182), 58)"),
+        (&any, &["s % 2 == 0", "s % 2 == 1"], "False"),
+        (&any, &[], "Mod(s*(s + 1), 2) == 0"),
+        (&any, &[], "Ne(Mod(s**2 + t**2, 4), 3)"),
+        (&any, &[], "(s & 7) == s % 8"),
+        (&any, &[], "(s & -8) == 8*(s//8)"),
+        (&any, &[], "(s & t) + (s | t) == s + t"),
+        (&any, &["t != 0"], "(s//t)*t + s % t == s"),
+        (&any, &[], "Min(s, t) + Max(s, t) == s + t"),
+        (&any, &["s >= 0"], "s >> 3 == s//8"),
+        (&at_least(2), &[], "s*t > 1"),
+        (&at_least(2), &[], "Ne(Mod(s, s*t), 0)"),
+        (&at_least(1), &[], "Mod(s, s + 4) >= 1"),
+        (&at_least(1), &[], "s//t <= s"),
+    ];
+    let asked: Vec<Value> = questions
+        .iter()
+        .map(|(symbols, given, goal)| json!({"symbols": symbols, "given": given, "goal": goal}))
+        .collect();
+    for (question, answer) in asked.iter().zip(certified(&asked)) {
+        let text = answer["certificate"].as_str().unwrap_or_else(|| panic!("{question}: {answer}"));
+        let checked = check_text(text).unwrap_or_else(|problem| panic!("{question}: {problem}\n{text}"));
+        assert!(checked.outside.is_empty(), "{question}");
+    }
+}
+
+#[test]
+fn what_is_not_proved_has_none() {
+    let open = [json!({"given": [], "goal": "s >= 8"}), json!({"given": ["s > 2"], "goal": "s > 3"})];
+    assert!(certified(&open).iter().all(|answer| answer["certificate"].is_null()));
+}
+
+#[test]
+fn recorded_answers_are_certified() {
+    for (name, least) in [("classics", 95), ("torch", 90), ("jax", 97), ("tvm", 92)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/queries/{name}.jsonl"));
+        let text = std::fs::read_to_string(path).expect("the queries are part of the source tree");
+        let questions =
+            text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a query is JSON"));
+        let questions: Vec<Value> = questions
+            .map(|q| json!({"symbols": q["symbols"], "given": q["given"], "goal": q["goal"]}))
+            .collect();
+        let (mut proved, mut accepted) = (0, 0);
+        for answer in certified(&questions) {
+            if !["implied", "inconsistent"].contains(&answer["verdict"].as_str().unwrap_or_default()) {
+                continue;
+            }
+            proved += 1;
+            if let Some(text) = answer["certificate"].as_str() {
+                assert!(check_text(text).is_ok(), "{text}");
+                accepted += 1;
+            }
+        }
+        assert!(100 * accepted >= least * proved, "{name}: {accepted} of {proved}");
+    }
+}
+
+#[test]
+fn conditions_of_a_program_are_certified() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let mut program = Command::cargo_bin("sizewise").expect("the program is built");
+    let arguments = ["check", "area.pt2", "--spec", "area.json", "--certificate"];
+    program.current_dir(examples).args(arguments).arg(folder.path()).output().expect("it runs");
+    let first = folder.path().join("0001.certificate");
+    let (said, status) = sizewise(&["certify", first.to_str().expect("a path")], String::new());
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("1 accepted, 0 rejected"), "{said}");
+}
+
+/// A certificate of `x >= 0, y >= 3 |- GOAL` with a proof.
+fn certificate(goal: &str, definitions: &str, proof: &str) -> String {
+    format!(
+        "(certificate 1 (symbols x y) (premises (>= x 0) (>= y 3)) (defined) (goal {goal}) \
+         (definitions {definitions}) (proof {proof}))"
+    )
+}
+
+#[test]
+fn right_proofs_are_accepted() {
+    for (goal, definitions, proof) in [
+        ("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2))"),
+        ("(>= (* x y) (* 3 x))", "", "(multiply 0 1) (combine (1 3) (1 2))"),
+        ("(>= (* x x) 0)", "", "(square x) (combine (1 3) (1 2))"),
+        ("(!= (* 2 x) 3)", "", "(contradiction 2)"),
+        ("(!= (- (* x x) (* 4 y)) 2)", "", "(modulo 4 2)"),
+        ("(<= (// x 2) x)", "(q (// x 2))", "(combine (2 2) (1 3) (1 0))"),
+        ("(or (<= x 4) (>= x 5))", "", "(combine (1 2) (1 3))"),
+        ("(>= (+ x y) 3)", "", "(cut x 7 ((combine (1 0) (1 1) (1 2))) ((combine (1 0) (1 1) (1 2))))"),
+        ("(>= (+ x y) 3)", "", "(let z (+ x y)) (combine (1 0) (1 1) (1 2))"),
+    ] {
+        let text = certificate(goal, definitions, proof);
+        assert!(check_text(&text).is_ok(), "{:?}: {text}", check_text(&text));
+    }
+}
+
+#[test]
+fn what_is_no_proof_is_rejected() {
+    for (goal, definitions, proof, says) in [
+        ("(>= x 1)", "", "(combine (1 0) (1 2))", "no contradiction"),
+        ("(>= (+ x y) 3)", "", "(combine (-1 0))", "a negative or unknown number of times"),
+        ("(>= (+ x y) 3)", "", "(combine (x 0))", "a negative or unknown number of times"),
+        ("(>= (+ x y) 3)", "", "(combine (1 9))", "no fact 9"),
+        ("(>= (+ x y) 3)", "", "(combine (1 -1))", "a fact has a number"),
+        ("(>= (+ x y) 3)", "", "(multiply 0 x)", "a fact has a number"),
+        ("(!= x 0)", "", "(multiply 0 2)", "no inequality"),
+        ("(>= (+ x y) 3)", "", "(contradiction 0)", "no contradiction"),
+        ("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2)) (square x)", "after the end"),
+        ("(>= (+ x y) 3)", "", "(guess)", "no rule `guess`"),
+        ("(>= (+ x y) 3)", "", "guess", "a step is a list"),
+        ("(>= x (// x y))", "", "(contradiction 0)", "no definition"),
+        ("(>= x z)", "", "(contradiction 0)", "no symbol `z`"),
+        ("(>= x q)", "(q (// x 2))", "(contradiction 0)", "no symbol `q`"),
+        ("(>= x 1)", "(x (// y 2))", "(contradiction 0)", "no new name"),
+        ("(>= x 1)", "(q (// x 2)) (r (// x 2))", "(contradiction 0)", "defined twice"),
+        ("(>= x 1)", "(q (+ x 2))", "(contradiction 0)", "what needs none"),
+        ("(>= x 1)", "(q (// q 2))", "(contradiction 0)", "no name `q`"),
+        ("(+ x 1)", "", "(contradiction 0)", "no formula"),
+        ("(>= x (true))", "", "(contradiction 0)", "another kind"),
+        ("(>= x)", "", "(contradiction 0)", "of 1 operands"),
+        ("(>= x (sin y))", "", "(contradiction 0)", "no operation `sin`"),
+        ("(= x 1)", "", "(split 2 ((contradiction 0)))", "2 cases, not 1"),
+        ("(>= x 1)", "", "(split 0)", "without cases"),
+        ("(>= x 1)", "", "(cut x 7 ())", "four parts"),
+        ("(>= x 1)", "", "(equal 0 1)", "not opposite"),
+        ("(!= (* x y) 0)", "", "(divide 2 y 0 1)", "no contradiction"),
+        ("(!= (* x y) 0)", "", "(divide 2 y 0 0)", "may be zero"),
+        ("(!= (* x y) 0)", "", "(divide 2 y 1 3)", "no factor"),
+        ("(!= (* x x) 1)", "", "(modulo 4 2)", "there is a solution modulo 4"),
+        ("(!= (* x x) 1)", "", "(modulo 1 2)", "a modulus from 2"),
+        ("(>= x 1)", "", "(modulo 4 0)", "no equation"),
+        ("(>= x 1)", "", "(enumerate 1 (x 0 2))", "not computed"),
+        ("(>= x 1)", "", "(enumerate 2 (x 0 2))", "1 assignments, not what is said"),
+        ("(>= x 1)", "", "(enumerate 4 (x 1 2))", "without a bound"),
+        ("(>= x 1)", "", "(let x y)", "no new name"),
+    ] {
+        let text = certificate(goal, definitions, proof);
+        let problem = check_text(&text).expect_err(&text);
+        assert!(problem.contains(says), "{problem}, not {says}: {text}");
+    }
+}
+
+#[test]
+fn damaged_texts_are_rejected() {
+    let whole = certificate("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2))");
+    assert!(check_text(&whole).is_ok());
+    for (damaged, says) in [
+        (whole.replace("certificate 1", "certificate 2"), "another version"),
+        (whole.replacen("(defined)", "", 1), "expected `(defined …)`"),
+        (whole.replace("(goal (>= (+ x y) 3))", "(goal)"), "one goal"),
+        (format!("{whole})"), "a parenthesis too many"),
+        (whole[..whole.len() - 1].to_owned(), "a parenthesis is missing"),
+        (format!("{whole}{whole}"), "2 certificates"),
+        ("(".repeat(100_000), "nested too deeply"),
+        (whole.replace("(symbols x y)", "(symbols x y x)"), "no new name"),
+        (whole.replace("(symbols x y)", "(symbols x y 7)"), "no new name"),
+        (whole.replace("(combine (1 0)", "(combine ((** x 300) 0)"), "too large"),
+    ] {
+        let problem = check_text(&damaged).expect_err("a damaged text");
+        assert!(problem.contains(says), "{problem}, not {says}");
+    }
+}
+
+#[test]
+fn the_command_counts_and_says_what_is_wrong() {
+    let right = certificate("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2))");
+    let believed = certificate("(>= (+ x y) 3)", "", "(outside z3)");
+    let wrong = certificate("(>= x 1)", "", "(combine (1 0) (1 2))");
+    for (text, says, expected) in [
+        (right.clone(), "1 accepted, 0 rejected, 1 steps, 0 by other solvers", 0),
+        (believed, "1 accepted, 0 rejected, 1 steps, 1 by other solvers", 0),
+        (format!("{right}\n{wrong}"), "1 accepted, 1 rejected", 1),
+        (format!("{right} (uncertified linear)"), "1 answers without a certificate", 4),
+        (String::new(), "0 accepted", 1),
+        (json!({"verdict": "implied", "certificate": right}).to_string(), "1 accepted", 0),
+        (json!({"verdict": "implied", "certificate": null}).to_string(), "1 answers without", 4),
+        (json!({"verdict": "implied", "certificate": wrong}).to_string(), "1 rejected", 1),
+    ] {
+        let (said, status) = sizewise(&["certify", "-"], text.clone());
+        assert!(said.contains(says), "{said}: {text}");
+        assert_eq!(status, Some(expected), "{text}");
+    }
+}
+
+#[test]
+fn the_command_prints_each_step() {
+    let text = certificate(
+        "(>= (+ x y) 3)",
+        "",
+        "(cut x 7 ((combine (1 0) (1 1) (1 2))) ((combine (1 0) (1 1) (1 2))))",
+    );
+    let (said, _) = sizewise(&["certify", "--steps", "-"], text);
+    for line in [
+        "    0: x >= 0  [2 premises, the negated goal, values, definitions]",
+        "    2: -x - y + 2 >= 0  [2 premises, the negated goal, values, definitions]",
+        "      3: -x + 7 >= 0  [case]",
+        "      4: false  [(combine (1 0) (1 1) (1 2))]",
+    ] {
+        assert!(said.lines().any(|said| said == line), "{line}\n{said}");
+    }
+}
+
+/// The checker is to be read in one sitting: the limit is on its lines without remarks and blank ones.
+#[test]
+fn the_checker_is_small_and_depends_on_integers_alone() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates/certificate");
+    let files = std::fs::read_dir(folder.join("src")).expect("a folder");
+    let texts = files.map(|file| std::fs::read_to_string(file.expect("a file").path()).expect("text"));
+    let is_code = |line: &&str| !line.trim().is_empty() && !line.trim().starts_with("//");
+    let lines: usize = texts.map(|text| text.lines().filter(is_code).count()).sum();
+    assert!(lines < 1_500, "{lines}");
+    let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    let used = manifest.split("[dependencies]").nth(1).expect("dependencies");
+    assert!(used.lines().all(|line| line.is_empty() || line.starts_with("num-")), "{used}");
+}
