@@ -1,8 +1,13 @@
 //! Paths of modules that differ in one number, written as one: `layers.{0..11}.attention`.
 use indexmap::IndexMap;
 
+/// The parts of a path; none for a number.
+type Template<'p> = Vec<Option<&'p str>>;
+/// Paths, with the numbers in them.
+type Members<'p> = Vec<(Vec<&'p str>, &'p str)>;
+
 /// A path with its numbers taken out, and the numbers.
-fn split(path: &str) -> (Vec<Option<&str>>, Vec<&str>) {
+fn split(path: &str) -> (Template<'_>, Vec<&str>) {
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
     let parts: Vec<&str> = path.split('.').collect();
     let template = parts.iter().map(|part| (!is_number(part)).then_some(*part)).collect();
@@ -11,7 +16,7 @@ fn split(path: &str) -> (Vec<Option<&str>>, Vec<&str>) {
 
 /// The paths, in order; those that differ in one number alone are one text.
 pub(super) fn families(paths: &[&str]) -> Vec<String> {
-    let mut templates: IndexMap<Vec<Option<&str>>, Vec<(Vec<&str>, &str)>> = IndexMap::new();
+    let mut templates: IndexMap<Template, Members> = IndexMap::new();
     for path in paths {
         let (template, numbers) = split(path);
         templates.entry(template).or_default().push((numbers, path));
