@@ -6,7 +6,7 @@
 use cpu_time::ThreadTime;
 use prost::Message;
 use sizewise::onnx::check::{check, shapes};
-use sizewise::onnx::read::{Model, message};
+use sizewise::onnx_model::read::{Model, message};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Map, Value as Json, json};
 use sizewise::Budget;
 use sizewise::onnx::check::{declared_spec, evaluate, report, widen};
-use sizewise::onnx::read::Model;
+use sizewise::onnx_model::read::Model;
 use sizewise::report::{GuardVerdict, Outcome};
 use sizewise::spec::Spec;
 use std::collections::BTreeMap;

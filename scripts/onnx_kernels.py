@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Adds to crates/onnx/data/schemas.txt the types for which onnxruntime's CPU provider has kernels, or runs a function body.
+"""Adds to crates/onnx-model/data/schemas.txt the types for which onnxruntime's CPU provider has kernels, or runs a function body.
 
-  onnx_kernels.py crates/onnx/data/schemas.txt > new.txt
+  onnx_kernels.py crates/onnx-model/data/schemas.txt > new.txt
 
 Needs `onnx` and a build of `onnxruntime`. A last field holds the kernels of a version, with `;` between: for each the types
 of its constraints, as in the field of the schema, with `,` between, and behind `@` the versions of the domain for which

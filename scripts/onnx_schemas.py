@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes crates/onnx/data/schemas.txt: the operator schemas of ONNX and of onnxruntime's own operators.
+"""Writes crates/onnx-model/data/schemas.txt: the operator schemas of ONNX and of onnxruntime's own operators.
 
-  onnx_schemas.py SCHEMAS.jsonl[.gz] > crates/onnx/data/schemas.txt
+  onnx_schemas.py SCHEMAS.jsonl[.gz] > crates/onnx-model/data/schemas.txt
 
 The input has an object a schema, as `onnx.defs.get_all_schemas_with_history()` gives them: domain, op, since, the
 numbers of inputs and outputs, formal parameters, type constraints and attributes. A line of the output is

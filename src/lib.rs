@@ -49,13 +49,16 @@
 //! | [`kernels`] | fake kernels |
 //! | [`records`], [`spec`], [`propagate`], [`report`], [`check`], [`query`] | the main job |
 //! | [`verify`], [`pass`], [`cost`], [`sizing`], [`diff`] | verifiers of dialects, passes, costs, how large values get, what changes from one export to another |
-//! | [`onnx`] | ONNX models of programs |
+//! | [`onnx_model`], [`onnx`], [`onnx_write`] | ONNX models: read, checked, and written of programs |
 //! | `service` | the HTTP service |
 pub use sizewise_check::check::{Checker, Evaluator, Session};
 pub use sizewise_check::report::Report;
 pub use sizewise_check::spec::Spec;
 pub use sizewise_check::{check, propagate, query, records, report, spec};
 pub use sizewise_contract as contract;
+pub use sizewise_cost as cost;
+pub use sizewise_cost::sizing;
+pub use sizewise_diff as diff;
 pub use sizewise_env as env;
 pub use sizewise_env::{DimDynamic, Env, ShapeEnv};
 pub use sizewise_expr as expr;
@@ -65,11 +68,16 @@ pub use sizewise_ir::{Program, keys};
 pub use sizewise_kernels as kernels;
 pub use sizewise_kernels::Operators;
 pub use sizewise_onnx as onnx;
+pub use sizewise_onnx_model as onnx_model;
+pub use sizewise_onnx_write as onnx_write;
+pub use sizewise_pass as pass;
+pub use sizewise_replay as replay;
 #[cfg(feature = "service")]
 pub use sizewise_service as service;
 pub use sizewise_solve as solve;
 pub use sizewise_solve::{Budget, egraph};
-pub use sizewise_tools::{cost, diff, pass, recorded_values, replay, sizing, verify};
+pub use sizewise_verify as verify;
+pub use sizewise_verify::recorded_values;
 
 #[cfg(feature = "cli")]
 pub mod cli;

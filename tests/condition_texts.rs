@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 fn sources() -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders: Vec<PathBuf> =
-        ["crates/kernels/src", "crates/onnx/src/shape", "crates/onnx/src/walk"].map(PathBuf::from).into();
+        ["crates/kernels/src", "crates/onnx-model/src/shape", "crates/onnx-model/src/walk"]
+            .map(PathBuf::from)
+            .into();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).expect("a folder") {
             let path = entry.expect("an entry").path();
@@ -213,7 +215,7 @@ fn codes_in_comments_are_those_of_what_follows() {
 #[test]
 fn every_condition_of_an_onnx_operator_has_a_text() {
     let listed = fs::read_to_string("data/conditions.txt").expect("the list");
-    for path in sources().iter().filter(|path| path.starts_with("crates/onnx/src")) {
+    for path in sources().iter().filter(|path| path.starts_with("crates/onnx-model/src")) {
         for function in functions(&fs::read_to_string(path).expect("a source file")) {
             for (name, number) in function.requires {
                 let code = format!("{name}.C{number} ");
@@ -226,7 +228,7 @@ fn every_condition_of_an_onnx_operator_has_a_text() {
 #[test]
 fn a_code_of_an_onnx_operator_has_one_meaning() {
     let listed = conditions();
-    for path in sources().iter().filter(|path| path.starts_with("crates/onnx/src")) {
+    for path in sources().iter().filter(|path| path.starts_with("crates/onnx-model/src")) {
         let functions = functions(&fs::read_to_string(path).expect("a source file"));
         for function in &functions {
             for (number, says) in function.says.iter().filter(|(_, says)| !refers(says)) {

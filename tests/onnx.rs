@@ -2,7 +2,7 @@
 use crate::command;
 use sizewise::ir::text;
 use sizewise::kernels::Operators;
-use sizewise::onnx::{Options, Written, model};
+use sizewise::onnx_write::{Options, Written, model};
 use sizewise::pass::without_writes;
 
 /// The model of a program with these parameters and one step, whose results are named.

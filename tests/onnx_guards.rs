@@ -3,7 +3,7 @@ use crate::onnx_reports::run;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use sizewise::onnx::check::{evaluate, guard_set};
-use sizewise::onnx::read::Model;
+use sizewise::onnx_model::read::Model;
 use sizewise::report::guard_code::Language;
 use std::process::Command;
 

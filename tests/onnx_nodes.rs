@@ -4,7 +4,7 @@ use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 use sizewise::kernels::Backend;
 use sizewise::onnx::query::answer;
-use sizewise::onnx::read::Model;
+use sizewise::onnx_model::read::Model;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};

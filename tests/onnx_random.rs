@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 use sizewise::onnx::check::{ShownSize, check, evaluate};
-use sizewise::onnx::read::Model;
+use sizewise::onnx_model::read::Model;
 use sizewise::report::{GuardVerdict, Outcome};
 
 #[test]

@@ -2,7 +2,7 @@
 use assert_cmd::Command;
 use serde_json::Value;
 use sizewise::onnx::check::report;
-use sizewise::onnx::read::Model;
+use sizewise::onnx_model::read::Model;
 use sizewise::report::{Assumed, GuardReport, GuardVerdict, Style, to_text};
 use sizewise::solve::Budget;
 use std::path::PathBuf;

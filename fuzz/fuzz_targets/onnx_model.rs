@@ -2,8 +2,8 @@
 #![no_main]
 use libfuzzer_sys::fuzz_target;
 use sizewise::onnx::check::shapes;
-use sizewise::onnx::read::{Model, message};
-use sizewise::onnx::text;
+use sizewise::onnx_model::read::{Model, message};
+use sizewise::onnx_model::text;
 
 fuzz_target!(|data: &[u8]| {
     let Ok(found) = message(data.to_vec()) else { return };

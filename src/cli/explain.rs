@@ -5,7 +5,7 @@ use super::programs::{Loaded, failed};
 use super::{files, operators};
 use crate::escape;
 use crate::kernels::{CHOICES, coverage};
-use crate::onnx::shape::condition_text;
+use crate::onnx_model::shape::condition_text;
 use crate::report::{CODES, Explanation, Style, explained};
 use clap::Args;
 use std::fmt::Write as _;

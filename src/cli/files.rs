@@ -54,7 +54,7 @@ pub fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
         Box::new(file)
     };
     reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes).map_err(failed)?;
-    let is_text = crate::onnx::read::is_text(&bytes) || crate::ir::text::is_text(&bytes);
+    let is_text = crate::onnx_model::read::is_text(&bytes) || crate::ir::text::is_text(&bytes);
     let (most, why) = match Kind::of(&name(path), &bytes) {
         _ if is_text => (MAX_TEXT_BYTES, "it is a text of more than 256 MiB, the most that is read"),
         Kind::Model => (MAX_MODEL_BYTES, "it is longer than 2 GiB, the most that protobuf allows"),

@@ -3,7 +3,7 @@ use super::args::{Jsonl, backend};
 use super::failure::Result;
 use super::jsonl;
 use crate::kernels::Backend;
-use crate::onnx::shape::{
+use crate::onnx_model::shape::{
     Attribute, Call, Dtype, Element, Known, MAX_ELEMENTS, Sequence, Tensor, Value, infer, unsupported_version,
 };
 use crate::query::argument::read_int;

@@ -7,7 +7,7 @@ use crate::escape;
 use crate::ir::Program;
 use crate::ir::pt2::{ReadOptions, Weights, read_weights};
 use crate::kernels::Operators;
-use crate::onnx::{INLINE_BYTES, OnnxError, Options, Written, model, refused_at_example};
+use crate::onnx_write::{INLINE_BYTES, OnnxError, Options, Written, model, refused_at_example};
 use crate::pass::{decompose_these, without_writes};
 use clap::Args;
 use prost::Message;

@@ -435,9 +435,11 @@ fn calls_that_replace_another_come_from_its_line() {
 
 /// The operators of a model's graph and of its functions: `name: inputs`.
 fn operators_of(program: &Program) -> Vec<String> {
-    let model = sizewise::onnx::model(program, &sizewise::onnx::Options::default()).expect("a model").model;
+    let model = sizewise::onnx_write::model(program, &sizewise::onnx_write::Options::default())
+        .expect("a model")
+        .model;
     let graph = model.graph.as_ref().expect("a graph");
-    let called = |function: &str, nodes: &[sizewise::onnx::read::message::NodeProto]| -> Vec<String> {
+    let called = |function: &str, nodes: &[sizewise::onnx_model::read::message::NodeProto]| -> Vec<String> {
         let nodes = nodes.iter().filter(|node| node.op_type != "Constant");
         nodes.map(|node| format!("{function}{}::{}", node.domain, node.op_type)).collect()
     };

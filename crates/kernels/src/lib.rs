@@ -38,6 +38,7 @@ mod promote;
 mod reduce;
 mod registry;
 mod scalar;
+pub mod sharing;
 mod span;
 mod stride;
 mod tensor;

@@ -1,7 +1,7 @@
 //! Models as graphs for Graphviz.
 use crate::check::{Shapes, ShownSize};
-use crate::read::message::{GraphProto, NodeProto};
 use rustc_hash::FxHashMap;
+use sizewise_onnx_model::read::message::{GraphProto, NodeProto};
 use std::fmt::Write;
 
 /// A text within quotes. Line breaks and characters that do not show are left out.

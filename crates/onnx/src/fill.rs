@@ -2,14 +2,14 @@
 //!
 //! Everything else stays byte for byte as it is in the file, fields that are not known here included.
 use crate::check::{Shapes, ShownSize, ShownValue};
-use crate::read::message::{
-    Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeValue, ValueInfoProto,
-};
-use crate::read::{CONDITIONS, ReadError, is_text, message, wrong};
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashSet;
 use sizewise_check::report::Report;
+use sizewise_onnx_model::read::message::{
+    Dimension, DimensionProto, ShapeProto, StringStringEntryProto, TensorType, TypeValue, ValueInfoProto,
+};
+use sizewise_onnx_model::read::{CONDITIONS, ReadError, is_text, message, wrong};
 use std::borrow::Cow;
 
 /// Numbers of fields of `ModelProto` and `GraphProto`.

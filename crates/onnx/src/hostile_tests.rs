@@ -1,12 +1,12 @@
 //! Hostile models: each is refused with a message, or worked on within bounds.
 use crate::check::{Filled, check, evaluate, shapes};
-use crate::read::Model;
-use crate::read::message::{
+use prost::Message;
+use rustc_hash::FxHashMap;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::read::message::{
     AttributeProto, ElementType, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto,
     TensorType, TypeProto, TypeValue, ValueInfoProto,
 };
-use prost::Message;
-use rustc_hash::FxHashMap;
 
 const HEAD: &str = "<ir_version: 8, opset_import: [\"\" : 17, \"l\" : 1]>\n";
 
@@ -24,7 +24,7 @@ fn refusal(body: &str) -> String {
 
 /// What happens to inputs whose every size is 2.
 fn run(model: &Model) -> Result<(), String> {
-    let inputs = crate::walk::inputs(model);
+    let inputs = sizewise_onnx_model::walk::inputs(model);
     let sizes: FxHashMap<String, Vec<i64>> = inputs
         .into_iter()
         .map(|input| (input.name.clone(), vec![2; input.shape.map_or(0, |shape| shape.len())]))
@@ -214,7 +214,7 @@ fn weights_of_impossible_sizes_have_no_elements() {
 #[test]
 fn files_that_are_no_models_are_refused() {
     let text = format!("{HEAD}g (float[N,4] x) => (float[N,4] y) {{ y = Add(x, x) }}");
-    let whole = crate::text::parse(&text).expect("a model").encode_to_vec();
+    let whole = sizewise_onnx_model::text::parse(&text).expect("a model").encode_to_vec();
     for (bytes, expected) in [
         (Vec::new(), "the file: nothing is in it; expected an ONNX model"),
         (b"<ir_version: 8, \xff>".to_vec(), "the text: it is not UTF-8"),

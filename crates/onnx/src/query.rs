@@ -1,11 +1,11 @@
 //! Requests about models, as of `sizewise eval`.
 use crate::check::{Filled, ShownSize, evaluate_fully};
-use crate::read::Model;
-use crate::shape::Dtype;
-use crate::walk::{Input, inputs};
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_check::query::{Fields, Refusal, only};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::walk::{Input, inputs};
 use std::sync::Arc;
 
 /// Requires as many values of an input as it has elements.

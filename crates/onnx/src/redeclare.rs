@@ -1,9 +1,9 @@
 //! Models with other declarations of their inputs and outputs. Everything else stays byte for byte as it is in the file.
 use crate::check::{Declaration, Declared, written_size};
 use crate::fill::{binary, fields, push, push_varint};
-use crate::read::message::{DimensionProto, ValueInfoProto};
-use crate::read::{ReadError, wrong};
 use prost::Message;
+use sizewise_onnx_model::read::message::{DimensionProto, ValueInfoProto};
+use sizewise_onnx_model::read::{ReadError, wrong};
 
 /// Numbers of fields: of the graph in a model, of inputs and outputs in a graph, of the type of a value, of the tensor in
 /// a type, of the shape and the element type of a tensor, and of the dimensions of a shape.

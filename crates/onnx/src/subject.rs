@@ -5,21 +5,21 @@ use crate::check::{
     outline as model_outline, report, shapes, side, side_of_spec, sizing as model_sizing, widen,
 };
 use crate::query;
-use crate::read::{self, Model, is_model};
 use crate::redeclare::redeclare;
-use crate::walk::{Input, inputs};
 use prost::bytes::Bytes;
 use sizewise_check::check::{CheckError, Checker, Evaluator, Widest, outline};
 use sizewise_check::query::{Fields, Refusal, eval};
 use sizewise_check::report::guard_code::{Contract, GuardSet, NotExpressible};
 use sizewise_check::report::{Explanation, GraphView, Report, ReportForm, Style};
 use sizewise_check::spec::{Containers, Language, Spec, SpecError};
+use sizewise_cost::sizing::{Sizing, SizingError, sizing};
+use sizewise_diff::{Side, SpecSideError};
 use sizewise_ir::pt2::ReadOptions;
 use sizewise_ir::text;
 use sizewise_kernels::{Backend, Operators};
+use sizewise_onnx_model::read::{self, Model, is_model};
+use sizewise_onnx_model::walk::{Input, inputs};
 use sizewise_solve::Budget;
-use sizewise_tools::diff::{Side, SpecSideError};
-use sizewise_tools::sizing::{Sizing, SizingError, sizing};
 use std::time::{Duration, Instant};
 
 /// The most dimensions that a message names.

@@ -1,10 +1,10 @@
 //! What becomes of each size that a fix changes, in words.
 use super::declaration::{Declaration, Declared};
-use crate::read::Model;
-use crate::walk::{Given, inputs};
 use serde_json::Value as Json;
 use sizewise_check::report::Changed;
 use sizewise_check::spec::range_in_words;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::{Given, inputs};
 
 /// The sizes of inputs that declarations, and a spec after another one, change. Of dimensions to which the model gives one name, the first stands for all.
 pub(super) fn changed(

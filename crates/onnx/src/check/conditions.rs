@@ -32,8 +32,6 @@ use super::integers::assume_existing;
 use super::limits::Limits;
 use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
-use crate::read::Model;
-use crate::walk::Walk;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::{consequences, readable, shown_premise};
 use sizewise_check::report::{
@@ -44,6 +42,8 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Func, Int, Symbol};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::Walk;
 use sizewise_solve::{Budget, Verdict as Decided, Witness, decide};
 
 /// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
@@ -454,7 +454,7 @@ impl Check<'_> {
 
 /// The sentence of an operator's condition, to stand within another; its code where it has none.
 fn sentence(clause: &str) -> String {
-    let Some(sentence) = crate::shape::condition_text(clause) else { return clause.to_owned() };
+    let Some(sentence) = sizewise_onnx_model::shape::condition_text(clause) else { return clause.to_owned() };
     let sentence = sentence.trim_end_matches('.').replace('`', "");
     let mut letters = sentence.chars();
     match (letters.next(), letters.next()) {

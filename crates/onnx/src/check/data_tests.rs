@@ -2,9 +2,9 @@
 use super::conditions::Data;
 use super::said::{Said, is_on_sizes};
 use super::{NoGuards, ShownSize, check, evaluate, guard_set, guarded_shapes};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::{GuardVerdict, Outcome as Verdict, Report};
+use sizewise_onnx_model::read::Model;
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18]>\n{graph}");

@@ -1,8 +1,10 @@
 //! What a model declares of its inputs and outputs, anew.
-use crate::read::message::{Dimension, DimensionProto, GraphProto, ShapeProto, TypeValue, ValueInfoProto};
-use crate::shape::Dtype;
-use crate::walk::{Given, declared};
 use serde_json::{Value as Json, json};
+use sizewise_onnx_model::read::message::{
+    Dimension, DimensionProto, GraphProto, ShapeProto, TypeValue, ValueInfoProto,
+};
+use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::walk::{Given, declared};
 
 /// A part of a declaration, as it is to be.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! Statements about fixes that declare inputs and outputs anew: the file that says so is right.
 use super::said::lines;
 use super::{Declaration, Verdict, check, report};
-use crate::read::Model;
 use crate::redeclare::redeclare;
 use sizewise_check::report::{Fix, Outcome};
 use sizewise_check::spec::Spec;
+use sizewise_onnx_model::read::Model;
 use sizewise_solve::Budget;
 
 fn text(graph: &str) -> String {

@@ -6,19 +6,19 @@ use super::guards::{left_to_data, node_of};
 use super::limits::Limits;
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
-use crate::read::Model;
-use crate::shape::{Dtype, Value};
-use crate::walk::{Walk, declared};
 use prost::Message;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_check::check::{Acceptance, Enforced, Enforcement, Shapes};
 use sizewise_check::spec::{Shape, Spec, SpecError};
+use sizewise_diff::{Allowed, Input, Kind, Outcome, Side, Source};
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_ir::{Bounds, SymbolHints};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::{Dtype, Value};
+use sizewise_onnx_model::walk::{Walk, declared};
 use sizewise_solve::Budget;
-use sizewise_tools::diff::{Allowed, Input, Kind, Outcome, Side, Source};
 
 /// The steps of larger models are not compared as a whole.
 const MAX_STEP_BYTES: usize = 64 << 20;
@@ -228,7 +228,7 @@ fn sizes(value: &Value) -> Option<Vec<Expr>> {
 
 /// The outputs in words, as the model declares them.
 fn kinds_of_outputs(model: &Model) -> Vec<String> {
-    let kind = |output: &crate::read::message::ValueInfoProto| {
+    let kind = |output: &sizewise_onnx_model::read::message::ValueInfoProto| {
         let output = declared(&output.name, output.r#type.as_ref());
         let dtype = dtype(output.dtype);
         match output.shape {

@@ -1,14 +1,14 @@
 //! What a model does with inputs of given sizes, as onnxruntime does: it enforces ranks and static sizes, not names.
 use super::size::ShownSize;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
-use crate::read::Model;
-use crate::shape::{Dtype, Element, Elements, MAX_ELEMENTS, RunTime, Sequence, Tensor, Value};
-use crate::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
 use sizewise_kernels::{Backend, KernelError};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::{Dtype, Element, Elements, MAX_ELEMENTS, RunTime, Sequence, Tensor, Value};
+use sizewise_onnx_model::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use std::sync::Arc;
 
 /// The elements of an input.

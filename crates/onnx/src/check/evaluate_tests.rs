@@ -1,8 +1,8 @@
 //! What onnxruntime runs although its operators' specification, or a first look, says otherwise.
 use super::{Filled, check, evaluate, evaluate_fully};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::Outcome as Verdict;
+use sizewise_onnx_model::read::Model;
 
 /// The sizes of the first output, or the condition that is broken.
 fn evaluated(graph: &str, sizes: &[(&str, &[i64])]) -> Result<Vec<i64>, String> {

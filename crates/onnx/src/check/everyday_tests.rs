@@ -1,10 +1,10 @@
 //! Parts of models that people use every day, as exporters write them.
 use super::said::{Said, lines};
 use super::{Verdict, check, evaluate_fully};
-use crate::read::Model;
-use crate::read::message::{Dimension, TypeValue};
 use rustc_hash::FxHashMap;
 use sizewise_check::report::{GuardVerdict, Report};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::read::message::{Dimension, TypeValue};
 
 fn model(opset: i64, graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : {opset}]>\ng {graph}");

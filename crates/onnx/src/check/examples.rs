@@ -2,12 +2,12 @@
 use super::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use super::limits::Limits;
 use super::symbolic::Symbolic;
-use crate::read::Model;
-use crate::shape::Value;
-use crate::walk::{Failure, Step, Walk};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value as Number};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::Value;
+use sizewise_onnx_model::walk::{Failure, Step, Walk};
 use sizewise_solve::{Budget, Verdict, decide};
 
 /// How often other example sizes are looked for.

@@ -1,6 +1,6 @@
 //! Which inputs can exist.
-use crate::shape::Dtype;
-use crate::walk::Input;
+use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::walk::Input;
 
 /// No input takes more bytes, nor has a dimension that is longer: this is what can exist for a counterexample.
 pub(super) const MOST_BYTES: i64 = 1 << 40;

@@ -5,14 +5,14 @@ use super::run_time::sentences;
 use super::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
-use crate::read::Model;
-use crate::shape::RunTime;
-use crate::walk::{Given, Step, Walk, inputs};
 use sizewise_check::check::readable;
 use sizewise_check::report::{Cause, Condition, Explanation};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::RunTime;
+use sizewise_onnx_model::walk::{Given, Step, Walk, inputs};
 use std::collections::HashSet;
 
 /// A dimension of an input.

@@ -1,10 +1,10 @@
 //! Statements about fixes and widest specs: they keep sizes dynamic where they can.
 use super::said::{Said, lines};
 use super::{Verdict, check, report, widen};
-use crate::read::Model;
 use serde_json::{Value as Json, json};
 use sizewise_check::report::{GuardVerdict, Report};
 use sizewise_check::spec::Spec;
+use sizewise_onnx_model::read::Model;
 use sizewise_solve::Budget;
 
 const HEAD: &str = "<ir_version: 10, opset_import: [\"\" : 17, \"shop\" : 1]>\n";

@@ -1,15 +1,15 @@
 //! Graphs within nodes, as onnxruntime loads and runs them.
 use super::{Declaration, Declared, ShownSize, check, evaluate};
-use crate::read::Model;
-use crate::read::message::{AttributeProto, ModelProto, SparseTensorProto, TensorProto};
 use crate::redeclare::redeclare;
 use prost::Message;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::Outcome as Verdict;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::read::message::{AttributeProto, ModelProto, SparseTensorProto, TensorProto};
 
 fn message(version: i64, graph: &str) -> ModelProto {
     let text = format!("<ir_version: 9, opset_import: [\"\" : {version}]>\n{graph}");
-    crate::read::message(text.into_bytes()).expect(graph)
+    sizewise_onnx_model::read::message(text.into_bytes()).expect(graph)
 }
 
 fn model(version: i64, graph: &str) -> Model {
@@ -261,6 +261,6 @@ fn messages_that_come_twice_are_redeclared_as_one() {
         declared: Declared::Size(0, Some("3".to_owned())),
     };
     let changed = redeclare(&bytes, &[size(false), size(true)]).expect("a model");
-    let changed = crate::read::message(changed).expect("a model");
+    let changed = sizewise_onnx_model::read::message(changed).expect("a model");
     assert_eq!(changed, message(18, "g (float[3] x) => (float[3] y) { y = Neg(x) }"));
 }

@@ -3,14 +3,14 @@ use super::evaluate::{evaluate, evaluate_for_any_data};
 use super::examples::{SAMPLES, Walked, sampled, walked};
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
-use crate::read::Model;
-use crate::walk::Walk;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::Walk;
 use sizewise_solve::{Budget, without_redundant};
 
 /// Of larger sets of conditions, none is removed for following from others.

@@ -1,12 +1,12 @@
 //! Integers that a model computes from sizes: the conditions that they do not wrap around in their types.
 use super::existing::MOST_BYTES;
 use super::symbolic::Symbolic;
-use crate::shape::Dtype;
-use crate::walk::Walk;
 use rustc_hash::FxHashSet;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
+use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::walk::Walk;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
 /// Of integers that are computed from them, no dimension is longer.

@@ -1,11 +1,11 @@
 //! What a spec allows of the inputs of a model.
-use crate::read::Model;
-use crate::walk::{Given, Input, inputs};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::{DimSpec, Entry, FlatInput, Hint, Spec, SpecError};
 use sizewise_expr::text::read;
 use sizewise_expr::{Int, Pool};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::{Given, Input, inputs};
 
 /// The least size, where no other is written: an empty tensor is seldom meant.
 pub(super) const LEAST: i64 = 1;

@@ -1,9 +1,9 @@
 //! What onnxruntime refuses or takes by what it knows when it loads a model.
 use super::said::{Said, is_on_sizes, lines, sizes};
 use super::{check, evaluate};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::{GuardReport, Outcome as Verdict};
+use sizewise_onnx_model::read::Model;
 
 fn verdict(graph: &str) -> Verdict {
     verdict_of(18, graph)

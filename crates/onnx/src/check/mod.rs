@@ -35,6 +35,8 @@ mod plain;
 #[cfg(test)]
 mod refused_tests;
 #[cfg(test)]
+mod repeat_tests;
+#[cfg(test)]
 mod run_tests;
 mod run_time;
 #[cfg(test)]
@@ -60,8 +62,6 @@ pub(crate) use declaration::written_size;
 pub use declaration::{Declaration, Declared};
 pub use difference::{side, side_of_spec};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
-#[cfg(test)]
-pub(crate) use examples::walked;
 pub use explain::{Place, dimension, dynamic_dimensions, explanations};
 pub use guards::{NoGuards, guard_set};
 pub use shapes::{Shapes, ShownValue, guarded_shapes, outline, shapes};
@@ -75,6 +75,6 @@ pub use symbolic::Named;
 pub type Sizes = indexmap::IndexMap<String, Vec<i64>>;
 
 /// Checks a model under what it declares: sizes of at least 1, equal names being equal sizes.
-pub fn check(model: &crate::read::Model) -> sizewise_check::report::Report {
+pub fn check(model: &sizewise_onnx_model::read::Model) -> sizewise_check::report::Report {
     report(model, "model", &[], None, &sizewise_solve::Budget::default())
 }

@@ -1,9 +1,9 @@
 //! Statements about names: those that are made for sizes differ from those that the model gives.
 use super::said::{Said, lines};
 use super::{check, declared_spec, evaluate, guarded_shapes, shapes};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::Outcome as Verdict;
+use sizewise_onnx_model::read::Model;
 use std::collections::HashSet;
 
 const HEAD: &str = "<ir_version: 10, opset_import: [\"\" : 17, \"own\" : 1]>\n";

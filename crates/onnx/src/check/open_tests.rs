@@ -1,9 +1,9 @@
 //! What is not followed, and sizes that data decide: rounds, branches, axes, parts and broadcasts.
 use super::said::Said as _;
 use super::{ShownSize, check, evaluate_fully, shapes};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::{GuardVerdict, Outcome as Verdict, Report};
+use sizewise_onnx_model::read::Model;
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\ng {graph}");

@@ -2,9 +2,9 @@
 //! them, where the model declares their sizes, and where it declares nothing.
 use super::size::ShownSize;
 use super::{check, evaluate};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::Outcome as Verdict;
+use sizewise_onnx_model::read::Model;
 
 fn model(graph: &str) -> Model {
     let text = format!("<ir_version: 10, opset_import: [\"\" : 18]>\ng {graph}");
@@ -40,9 +40,9 @@ fn made(from: Origin, dtype: &str, shape: &[i64], others: &str, body: &str) -> O
     let graph = format!("({}) => (y){weights} {{ {body} }}", inputs.join(", "));
     let model = model(&graph);
     let mut given: FxHashMap<String, Vec<i64>> = FxHashMap::default();
-    for input in crate::walk::inputs(&model) {
+    for input in sizewise_onnx_model::walk::inputs(&model) {
         let declared = input.shape.iter().flatten().map(|size| match size {
-            crate::walk::Given::Size(size) => *size,
+            sizewise_onnx_model::walk::Given::Size(size) => *size,
             other => panic!("{other:?} in {graph}"),
         });
         let sizes = if input.name == "n" { shape.to_vec() } else { declared.collect() };

@@ -1,10 +1,10 @@
 //! Models that onnxruntime does not load or run, and what is near them.
 use super::said::{Said, sizes};
 use super::{check, evaluate_fully};
-use crate::read::{Model, message};
 use prost::Message;
 use rustc_hash::FxHashMap;
 use sizewise_check::report::Outcome as Verdict;
+use sizewise_onnx_model::read::{Model, message};
 
 fn model(version: i64, graph: &str) -> Model {
     let text = format!("<ir_version: 10, opset_import: [\"\" : {version}]>\ng {graph}");

@@ -1,8 +1,8 @@
 //! What onnxruntime 1.31 runs and refuses of operators with their own rules, for inputs of given sizes.
 use super::size::ShownSize;
 use super::{Verdict, check, evaluate};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
+use sizewise_onnx_model::read::Model;
 
 /// A graph, the sizes of its inputs in their order, and those of its first output; `None` if the model refuses them.
 /// A check may then not find it fine, but for empty inputs, which it leaves out.
@@ -12,7 +12,7 @@ fn expect(rows: &[Row]) {
     for (graph, sizes, expected) in rows {
         let text = format!("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\ng {graph}");
         let model = Model::read(text.into_bytes()).expect(graph);
-        let names = crate::walk::inputs(&model).into_iter().map(|input| input.name);
+        let names = sizewise_onnx_model::walk::inputs(&model).into_iter().map(|input| input.name);
         let given: FxHashMap<String, Vec<i64>> =
             names.zip(sizes.iter().map(|sizes| sizes.to_vec())).collect();
         let found = match evaluate(&model, &given, &FxHashMap::default()) {

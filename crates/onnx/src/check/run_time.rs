@@ -1,8 +1,8 @@
 //! The conditions that a walk leaves to run time, as sentences.
-use crate::shape::RunTime;
-use crate::walk::Walk;
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
+use sizewise_onnx_model::shape::RunTime;
+use sizewise_onnx_model::walk::Walk;
 
 /// The conditions that a walk has left to run time, each once: the step, the condition and a sentence.
 pub(super) fn sentences<'w>(

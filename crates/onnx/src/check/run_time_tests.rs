@@ -1,8 +1,8 @@
 //! Conditions that the values of inputs decide when a model runs.
 use super::check;
 use super::said::{Said, lines};
-use crate::read::Model;
 use sizewise_check::report::{Outcome as Verdict, Report};
+use sizewise_onnx_model::read::Model;
 
 fn checked(graph: &str) -> Report {
     let text = format!("<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\n{graph}");

@@ -4,9 +4,6 @@ use super::examples::{Walked, walked_for_shapes};
 use super::plain::plain;
 use super::size::ShownSize;
 use super::symbolic::{Named, Symbolic, hint_in};
-use crate::read::Model;
-use crate::shape::{Dtype, Value};
-use crate::walk::{Walk, inputs};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_check::report::{GraphView, NodeView, TensorInfo, ValueView};
@@ -14,6 +11,9 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::{Dtype, Value};
+use sizewise_onnx_model::walk::{Walk, inputs};
 use sizewise_solve::Budget;
 
 /// The shapes of a model's values.

@@ -4,15 +4,15 @@ use super::evaluate::evaluate;
 use super::examples::{Walked, walked};
 use super::limits::Limits;
 use super::symbolic::Symbolic;
-use crate::read::{Model, domain_of, graphs_of, message::GraphProto, message::NodeProto};
-use crate::shape::{Tensor, Value};
-use crate::walk::Walk;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::spec::{InputSizes, Shape, Spec};
+use sizewise_cost::sizing::{Buffer, Memory, Parts, Sized, Sizing, SizingError, peak};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
-use sizewise_tools::sizing::{Buffer, Memory, Parts, Sized, Sizing, SizingError, peak};
+use sizewise_onnx_model::read::{Model, domain_of, graphs_of, message::GraphProto, message::NodeProto};
+use sizewise_onnx_model::shape::{Tensor, Value};
+use sizewise_onnx_model::walk::{Input, Walk};
 
 /// The greatest nesting of graphs.
 const MAX_DEPTH: usize = 64;
@@ -46,7 +46,7 @@ pub fn sizing<'m>(model: &'m Model, spec: Option<&Spec>) -> Result<Sizing<'m>, S
         .iter()
         .filter_map(|(symbol, named)| Some((*symbol, named.declared.clone()?)))
         .collect();
-    let replay = Box::new(|at: &sizewise_tools::sizing::At| {
+    let replay = Box::new(|at: &sizewise_cost::sizing::At| {
         let mut given = FxHashMap::default();
         for (name, shape) in at {
             let Shape::Tensor(sizes) = shape else { return false };
@@ -100,7 +100,7 @@ fn allowed(symbolic: &Symbolic, walk: &Walk) -> ShapeEnv {
 
 /// The inputs with the sizes that may be given.
 fn inputs(symbolic: &Symbolic) -> Vec<InputSizes> {
-    let of = |(at, (input, sizes)): (usize, &(crate::walk::Input, Vec<Expr>))| {
+    let of = |(at, (input, sizes)): (usize, &(Input, Vec<Expr>))| {
         let sizes = sizes.iter().enumerate().map(|(dim, &size)| symbolic.varied(at, dim).unwrap_or(size));
         InputSizes {
             placeholder: input.name.as_str().into(),

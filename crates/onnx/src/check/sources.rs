@@ -1,9 +1,9 @@
 //! What the elements of values are made of: the elements of inputs, or sizes and constants alone.
-use crate::read::message::NodeProto;
-use crate::read::{Model, domain_of, graphs_of};
-use crate::shape::{Counts, RunTime, operator};
-use crate::walk::{Step, inputs};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_onnx_model::read::message::NodeProto;
+use sizewise_onnx_model::read::{Model, domain_of, graphs_of};
+use sizewise_onnx_model::shape::{Counts, RunTime, operator};
+use sizewise_onnx_model::walk::{Step, inputs};
 
 /// Why a condition stays open that speaks of numbers which are computed from sizes and not followed.
 pub const SIZES_DECIDE: &str = "sizes decide it, through numbers that are not followed";

@@ -2,13 +2,13 @@
 use super::existing::can_exist;
 use super::limits::{Allowed, Bounds, LEAST, Limits};
 use super::names;
-use crate::read::Model;
-use crate::shape::{Dtype, Value};
-use crate::walk::{Given, Input, inputs, value};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::{Dtype, Value};
+use sizewise_onnx_model::walk::{Given, Input, inputs, value};
 
 /// A symbol that stands for sizes of inputs.
 #[derive(Debug, Clone)]
@@ -392,7 +392,7 @@ impl Symbolic {
         let of = |(input, sizes): &(Input, Vec<Expr>)| {
             let value = if input.is_tensor && input.shape.is_none() {
                 let dtype = input.dtype.unwrap_or(Dtype::F32);
-                crate::shape::Tensor::unranked(dtype).into()
+                sizewise_onnx_model::shape::Tensor::unranked(dtype).into()
             } else {
                 value(input, sizes.clone())
             };

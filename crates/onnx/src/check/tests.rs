@@ -1,12 +1,12 @@
 //! Statements about checks of models, and about files that are no models.
 use super::said::Said;
 use super::{check, evaluate};
-use crate::read::Model;
-use crate::shape::{Dtype, Tensor};
-use crate::walk::Walk;
 use sizewise_check::report::{GuardVerdict, Outcome as Verdict, Report};
 use sizewise_env::ShapeEnv;
 use sizewise_kernels::Backend;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::shape::{Dtype, Tensor};
+use sizewise_onnx_model::walk::Walk;
 
 const HEAD: &str = "<ir_version: 8, opset_import: [\"\" : 17]>\n";
 

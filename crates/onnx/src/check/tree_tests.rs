@@ -1,8 +1,8 @@
 //! Which lists of nodes onnxruntime builds trees from when it loads a model, and how many features these read.
 use super::size::ShownSize;
 use super::{Refused, evaluate};
-use crate::read::Model;
 use rustc_hash::FxHashMap;
+use sizewise_onnx_model::read::Model;
 
 /// Attributes, by name.
 type Attributes = &'static [(&'static str, &'static str)];

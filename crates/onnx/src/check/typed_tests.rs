@@ -1,7 +1,7 @@
 //! What bodies of control flow declare, and what onnxruntime makes of it.
 use super::check;
-use crate::read::Model;
 use sizewise_check::report::Outcome as Verdict;
+use sizewise_onnx_model::read::Model;
 
 fn verdict(version: i64, graph: &str) -> Verdict {
     let text = format!("<ir_version: 8, opset_import: [\"\" : {version}]>\n{graph}");

@@ -1,12 +1,12 @@
 //! The sizes of a model's inputs as a spec.
 use super::names::has_operator;
 use super::symbolic::{Named, Symbolic};
-use crate::walk::Given;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json, json};
 use sizewise_check::spec::{Change, dimension_name};
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::{Expr, Symbol};
+use sizewise_onnx_model::walk::Given;
 
 /// The most sizes that are derived of each other.
 const MAX_DEPTH: usize = 1;

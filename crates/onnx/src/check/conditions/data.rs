@@ -9,13 +9,13 @@ use crate::check::evaluate::{
     Evaluated, Filled, Refused, evaluate, evaluate_along, evaluate_and_trace, evaluate_for_any_data,
 };
 use crate::check::examples::{SAMPLES, sampled};
-use crate::read::Model;
-use crate::read::message::ValueInfoProto;
-use crate::shape::Dtype;
-use crate::walk::{Given, declared, inputs};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::read::message::ValueInfoProto;
+use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::walk::{Given, declared, inputs};
 
 /// The most samples that are tried for sizes that a model accepts with some data.
 const MAX_SAMPLES: usize = 3;

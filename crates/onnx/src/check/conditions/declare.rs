@@ -3,12 +3,12 @@ use super::Check;
 use crate::check::declaration::written_size;
 use crate::check::names;
 use crate::check::symbolic::Named;
-use crate::read::Model;
-use crate::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
 use rustc_hash::FxHashMap;
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::text::print;
 use sizewise_expr::{Pool, Symbol};
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::read::message::{Dimension, DimensionProto, TypeValue, ValueInfoProto};
 
 /// What sizes are to be declared as.
 pub(super) type Changed = FxHashMap<Symbol, String>;

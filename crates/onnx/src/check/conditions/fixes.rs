@@ -10,13 +10,13 @@ use crate::check::declaration::{Declaration, differences};
 use crate::check::limits::LEAST;
 use crate::check::symbolic::Symbolic;
 use crate::check::written::{dimension_names, written};
-use crate::read::Model;
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 use sizewise_check::check::{as_equal_sizes, propose};
 use sizewise_check::spec::Change;
 use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_onnx_model::read::Model;
 use sizewise_solve::Budget;
 
 /// The most rounds of changes that follow each other, and the most checks for one fix; the nodes that may be visited in them.

@@ -1,8 +1,8 @@
 //! How conditions come to hold by what the model declares: names, and expressions over names.
 use super::Check;
 use crate::check::names;
-use crate::walk::{Given, declared};
 use sizewise_expr::{Expr, Func, Node, Symbol};
+use sizewise_onnx_model::walk::{Given, declared};
 
 /// A declaration by which a condition comes to hold.
 pub(super) struct Solved {

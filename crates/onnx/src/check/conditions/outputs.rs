@@ -7,11 +7,11 @@ use crate::check::declaration::Declared;
 use crate::check::evaluate::evaluate_for_any_data;
 use crate::check::names;
 use crate::check::plain::plain;
-use crate::shape::{Dtype, Value};
-use crate::walk::{Given, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
+use sizewise_onnx_model::shape::{Dtype, Value};
+use sizewise_onnx_model::walk::{Given, declared};
 
 /// Longer texts are no declaration that anybody reads.
 const MAX_DECLARED: usize = 60;

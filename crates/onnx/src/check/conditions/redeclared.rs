@@ -4,8 +4,8 @@ use super::declare::Changed;
 use super::fixes::{Draft, Fix, Way};
 use super::{Check, Violation};
 use crate::check::declaration::{Declared, differences};
-use crate::walk::{Given, inputs};
 use sizewise_expr::{Expr, Func, Symbol};
+use sizewise_onnx_model::walk::{Given, inputs};
 
 /// Of more sizes it is not tried which of them have to be equal.
 const MAX_PAIRED: usize = 4;

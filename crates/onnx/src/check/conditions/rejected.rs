@@ -4,12 +4,12 @@ use crate::check::examples::{SAMPLES, sampled};
 use crate::check::limits::Limits;
 use crate::check::names;
 use crate::check::symbolic::Symbolic;
-use crate::read::Model;
 use rustc_hash::FxHashMap;
 use serde_json::Value as Json;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
+use sizewise_onnx_model::read::Model;
 
 /// The most conditions of a fix that are looked at.
 const MAX_RELATIONS: usize = 24;

@@ -8,8 +8,6 @@ use crate::check::limits::Limits;
 use crate::check::shapes::{info, shapes_of};
 use crate::check::ways::OTHER_WAY;
 use crate::check::{Named, Sizes};
-use crate::read::Model;
-use crate::walk::{Given, Step, inputs};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{hash, tool};
@@ -20,6 +18,8 @@ use sizewise_check::report::{
 use sizewise_check::spec::Spec;
 use sizewise_env::GuardKind;
 use sizewise_expr::Symbol;
+use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::{Given, Step, inputs};
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.

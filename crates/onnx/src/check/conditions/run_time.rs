@@ -2,10 +2,10 @@
 use super::{AssertReport, Check, DATA_DECIDE, GuardReport, Outcome, UnsupportedReport};
 use crate::check::run_time::sentences;
 use crate::check::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
-use crate::walk::NOT_FOLLOWED;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
+use sizewise_onnx_model::walk::NOT_FOLLOWED;
 
 /// Of more conditions, it is not found out what decides them.
 const MAX_TRACED: usize = 200;

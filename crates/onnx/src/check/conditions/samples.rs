@@ -7,10 +7,10 @@ use crate::check::declaration::Declared;
 use crate::check::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use crate::check::examples::{SAMPLES, sampled};
 use crate::check::names;
-use crate::shape::Dtype;
-use crate::walk::{Given, Input, Step, declared};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Evaluator, Pool, Symbol, Value};
+use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::walk::{Given, Input, Step, declared};
 
 /// The most nodes that are visited for samples.
 const MAX_SAMPLED: usize = 20_000;

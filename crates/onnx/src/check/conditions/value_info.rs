@@ -4,11 +4,11 @@
 //! equal sizes. Where it is not so, it refuses the run, or an optimization computes with the wrong size.
 use super::outputs::texts;
 use super::{Check, Decided, decide};
-use crate::walk::{Given, declared};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_expr::text::print;
 use sizewise_kernels::Backend;
+use sizewise_onnx_model::walk::{Given, declared};
 
 /// How many values are listed.
 const MOST: usize = 4;
@@ -78,7 +78,7 @@ impl Check<'_> {
 #[cfg(test)]
 mod tests {
     use crate::check::{Verdict, check};
-    use crate::read::Model;
+    use sizewise_onnx_model::read::Model;
 
     #[test]
     fn what_a_file_states_of_values_is_compared() {

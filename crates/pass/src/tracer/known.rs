@@ -1,0 +1,105 @@
+//! What is known of values while a program is traced.
+use super::{Proxy, TraceError, Tracer};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::Expr;
+use sizewise_expr::text::print;
+use sizewise_ir::{Argument, Node, Target, ValueId};
+use sizewise_kernels::{Operators, Tensor, Value};
+use std::sync::Arc;
+
+impl Proxy {
+    /// Stands for a tensor of the program that is being made.
+    pub(crate) fn tensor(value: ValueId) -> Proxy {
+        Proxy { value, kind: super::Kind::Tensor }
+    }
+
+    /// The value that it stands for.
+    pub(crate) fn id(self) -> ValueId {
+        self.value
+    }
+}
+
+impl<'o> Tracer<'o> {
+    pub(crate) fn operators(&self) -> &'o Operators {
+        self.operators
+    }
+
+    pub(crate) fn env_mut(&mut self) -> &mut ShapeEnv {
+        &mut self.env
+    }
+
+    /// A tensor as kernels see it.
+    pub(crate) fn tensor_of(&self, proxy: Proxy) -> Option<Arc<Tensor>> {
+        match self.values.get(proxy.value.index()) {
+            Some(Value::Tensor(tensor)) => Some(tensor.clone()),
+            _ => None,
+        }
+    }
+
+    /// The tensors that were recorded of a call's results.
+    pub(crate) fn recorded_tensors(&self, node: &Node) -> Vec<Option<Arc<Tensor>>> {
+        let Some(over) = &self.over else { return Vec::new() };
+        let tensor = |id: ValueId| match over.old.get(id.index()) {
+            Some(Value::Tensor(tensor)) => Some(tensor.clone()),
+            _ => None,
+        };
+        node.output_values().map(tensor).collect()
+    }
+
+    /// The number that an expression is.
+    pub(crate) fn number(&self, e: Expr) -> Option<i64> {
+        self.env.pool.as_int(e).and_then(|value| value.to_i64())
+    }
+
+    /// The number that a value is.
+    pub(crate) fn number_of(&self, proxy: Proxy) -> Option<i64> {
+        match self.values.get(proxy.value.index()) {
+            Some(Value::Int(e)) => self.number(*e),
+            _ => None,
+        }
+    }
+
+    /// What a call would give.
+    ///
+    /// # Errors
+    /// When the operator's kernel refuses it.
+    pub(crate) fn foreseen(
+        &mut self,
+        op: &str,
+        given: &[(&str, Argument)],
+    ) -> Result<Vec<Value>, TraceError> {
+        self.infer(&Target::parse(&format!("torch.ops.{op}")), given)
+    }
+
+    /// How many guards there are.
+    pub(crate) fn guard_count(&self) -> usize {
+        self.env.guards().len()
+    }
+
+    /// The guard that was added last.
+    pub(crate) fn last_guard(&self) -> String {
+        let last = self.env.guards().last();
+        last.map_or_else(String::new, |guard| print::expression(&self.env.pool, guard.condition))
+    }
+
+    /// The number of a tensor's dimension that a call of the graph reads, if one does.
+    pub(crate) fn size_read(&self, tensor: Proxy, dim: usize) -> Option<Proxy> {
+        self.over.as_ref()?.sizes_read.get(&(tensor.value, dim)).copied()
+    }
+
+    /// Whether sizes are proved to be equal, one by one.
+    pub(crate) fn same_sizes(&mut self, a: &[Expr], b: &[Expr]) -> bool {
+        let mut same = |a: Expr, b: Expr| {
+            let equal = self.env.pool.eq(a, b);
+            self.env.statically_known_true(equal)
+        };
+        a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || same(a, b))
+    }
+
+    /// Notes that a call reads the size of a dimension.
+    pub(crate) fn note_size_read(&mut self, tensor: Proxy, dim: usize, size: Proxy) {
+        if let Some(over) = &mut self.over {
+            over.sizes_read.insert((tensor.value, dim), size);
+        }
+    }
+}
