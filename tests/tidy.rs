@@ -61,7 +61,7 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
     ("check", &[("records", 0), ("spec", 1), ("propagate", 2), ("report", 3), ("check", 4), ("query", 5)]),
     ("replay", &[("", 0)]),
     ("verify", &[("", 0)]),
-    ("cost", &[("", 0)]),
+    ("cost", &[("", 0), ("sizing", 1)]),
     ("diff", &[("", 0)]),
     ("pass", &[("", 0)]),
     ("onnx-model", &[("shape", 0), ("text", 1), ("read", 1), ("walk", 2)]),

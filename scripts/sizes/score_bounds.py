@@ -95,6 +95,9 @@ class Score:
             for dim, ends in sides(values[name]) if name in values else []:
                 for end in ("min", "max"):
                     at = ends.get(f"{end}_at")
+                    if at is None and ends[end] is not None and ends["min"] != ends["max"]:
+                        reasons = values[name]["reasons"]
+                        self.counts["not attained: " + (reasons[0].split("`")[0] if reasons else "EXACT")] += 1
                     if at is not None:
                         shapes = {name: size for name, size in at.items() if isinstance(size, list)}
                         scalars = {name: size for name, size in at.items() if not isinstance(size, list)}

@@ -12,7 +12,7 @@ use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::{Model, domain_of, graphs_of, message::GraphProto, message::NodeProto};
 use sizewise_onnx_model::shape::{Tensor, Value};
-use sizewise_onnx_model::walk::Walk;
+use sizewise_onnx_model::walk::{Input, Walk};
 
 /// The greatest nesting of graphs.
 const MAX_DEPTH: usize = 64;
@@ -100,7 +100,7 @@ fn allowed(symbolic: &Symbolic, walk: &Walk) -> ShapeEnv {
 
 /// The inputs with the sizes that may be given.
 fn inputs(symbolic: &Symbolic) -> Vec<InputSizes> {
-    let of = |(at, (input, sizes)): (usize, &(sizewise_onnx_model::walk::Input, Vec<Expr>))| {
+    let of = |(at, (input, sizes)): (usize, &(Input, Vec<Expr>))| {
         let sizes = sizes.iter().enumerate().map(|(dim, &size)| symbolic.varied(at, dim).unwrap_or(size));
         InputSizes {
             placeholder: input.name.as_str().into(),
