@@ -3,11 +3,29 @@ use crate::campaign;
 
 use campaign::{config, count};
 use proptest::prelude::*;
-use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
+use sizewise::expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value, read};
 use sizewise::range::ValueRange;
 use sizewise::solve::{self, Budget, Facts, Premise, Verdict};
 
 const SYMBOLS: [&str; 3] = ["s0", "s1", "s2"];
+
+/// Facts on doubles and bits about symbols that no query has, which some values satisfy.
+const OTHER_FACTS: [&str; 5] = [
+    "Eq(TruncToInt(ToFloat(th)*0.5), to)",
+    "Eq(FloorToInt(ToFloat(th)*0.7), to)",
+    "Eq(CeilToInt(IntTrueDiv(th, 3)), to)",
+    "Eq(th & 7, to)",
+    "Eq(th ^ 5, to)",
+];
+
+/// What holds of such symbols whatever their values are.
+const OTHER_GOALS: [&str; 5] = [
+    "ToFloat(th) <= ToFloat(th)",
+    "Eq(th & 7, th % 8)",
+    "Eq((th // 2) * 2 + th % 2, th)",
+    "to % th <= Max(th, 0)",
+    "Eq(TruncToInt(ToFloat(th % 100)), th % 100)",
+];
 
 /// How far an unbounded range is enumerated.
 const WINDOW: i64 = 9;
@@ -394,6 +412,40 @@ proptest! {
             let value = |s: Symbol| witness.iter().find(|(t, _)| *t == s).map(|(_, v)| Value::Int(v.clone()));
             let mut evaluator = Evaluator::new(&query.pool, value);
             prop_assert!(among.conditions().iter().all(|&c| evaluator.truth(c) == Ok(true)));
+        }
+    }
+
+    #[test]
+    fn a_fact_on_doubles_or_bits_beside_others_changes_nothing(
+        s in steps(), r in ranges(1), given in 0..4usize, fact in 0..OTHER_FACTS.len(), others in 0..20usize,
+    ) {
+        let mut query = query(&s, &r, given);
+        let budget = Budget { rlimit: 0, ..Budget::default() };
+        let mut alone = query.facts();
+        let before = solve::decide(&mut query.pool, &mut alone, query.goal, &budget);
+        let mut among = query.facts();
+        let plain = (0..others).map(|i| format!("t{i} + t{} >= 8", i / 2));
+        for text in plain.chain([OTHER_FACTS[fact].to_string()]) {
+            let fact = read::closed(&mut query.pool, &text).expect("a fact").expr;
+            among.assume(&mut query.pool, fact);
+        }
+        let after = solve::decide(&mut query.pool, &mut among, query.goal, &budget);
+        prop_assert_eq!(std::mem::discriminant(&before.verdict), std::mem::discriminant(&after.verdict));
+    }
+
+    #[test]
+    fn a_conjunction_of_what_is_implied_is_implied(
+        s in steps(), r in ranges(1), given in 0..4usize, other in 0..OTHER_GOALS.len(),
+    ) {
+        let mut query = query(&s, &r, given);
+        let budget = Budget { rlimit: 0, ..Budget::default() };
+        let mut facts = query.facts();
+        if solve::decide(&mut query.pool, &mut facts, query.goal, &budget).verdict.is_implied() {
+            let theorem = read::closed(&mut query.pool, OTHER_GOALS[other]).expect("a goal").expr;
+            let both = query.pool.and(&[query.goal, theorem]);
+            let mut facts = query.facts();
+            let answer = solve::decide(&mut query.pool, &mut facts, both, &budget);
+            prop_assert!(answer.verdict.is_implied(), "{:?}", answer);
         }
     }
 

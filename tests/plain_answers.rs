@@ -10,6 +10,7 @@ const ANY: Symbols = &[("x", None, None), ("y", None, None), ("i", None, None), 
 const NATURAL: Symbols =
     &[("x", Some(0), None), ("y", Some(0), None), ("n", Some(0), None), ("m", Some(0), None)];
 const POSITIVE: Symbols = &[("n", Some(1), None), ("m", Some(1), None)];
+const DIVIDED: Symbols = &[("x", None, None), ("y", None, None), ("z", None, None), ("c", Some(1), None)];
 const SMALL: Symbols = &[("x", Some(1), Some(100_000)), ("y", Some(1), Some(100_000))];
 
 #[rustfmt::skip]
@@ -56,8 +57,17 @@ const QUESTIONS: &[(Symbols, &[&str], &str, &str)] = &[
     (ANY, &["TruncToInt(ToFloat(x)) != x"], "x >= 0", "refuted"),
     (SMALL, &["x <= y"], "IntTrueDiv(x, y) <= 1.0", "implied"),
     (SMALL, &[], "IntTrueDiv(x*y, y) == ToFloat(x)", "implied"),
+    // Divisors that are sizes.
+    (DIVIDED, &[], "Min(-(x//c), -(y//c)) == -(Max(x, y)//c)", "implied"),
+    (DIVIDED, &[], "Min(x//c, y, z//c) == Min(Min(x, z)//c, y)", "implied"),
+    (DIVIDED, &[], "Max(x//c, y, z//c) == Max(Max(x, z)//c, y)", "implied"),
+    (DIVIDED, &[], "Min((x + c)//c, y//c + 1) == Min(x, y)//c + 1", "implied"),
+    (DIVIDED, &[], "Min(x//c, y//c) == Max(x, y)//c", "refuted"),
+    (ANY, &["i < 0"], "Min(x//i, y//i) == Max(x, y)//i", "implied"),
     // Conjunctions of what is implied.
     (ANY, &["0 <= i", "i < x", "0 <= j", "j < y"], "And(0 <= i*y + j, i*y + j < x*y)", "implied"),
+    (SMALL, &[], "And(IntTrueDiv(x*y, y) == ToFloat(x), x % y <= y, 2*(x//2) <= x)", "implied"),
+    (ANY, &["Eq(TruncToInt(ToFloat(i)*0.5), j)"], "And(x % y <= Max(y, 0), (x & 7) == x % 8)", "implied"),
     // Constants past 128 bits.
     (SMALL, &[], "((x//9)*y*(2**127 - 1)) % (x + y) < 5", "refuted"),
 ];

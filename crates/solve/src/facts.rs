@@ -56,6 +56,8 @@ pub struct Facts {
     whole: bool,
     /// Whether compiled code cannot compute a fact or a question, so that few facts are divided, too.
     beyond_code: bool,
+    /// Whether a question was asked that is better answered part by part, however few the facts are.
+    in_parts: bool,
     /// Whether quotients and remainders of one division are put together in what is reasoned with.
     pub(super) merges_divisions: bool,
     /// What questions have taken, but for what the models count.
@@ -313,10 +315,19 @@ impl Facts {
         self.kept = None;
     }
 
-    /// Divides even few facts into components, if compiled code cannot compute a question.
+    /// Divides even few facts into components, if compiled code cannot compute a question; a single one too, where the
+    /// question has parts, or is about other symbols.
     pub(super) fn divide_for(&mut self, pool: &Pool, goal: Expr) {
-        if !self.whole && self.given.len() > 1 && !self.beyond_code {
-            self.beyond_code = is_beyond_code(pool, &[goal]);
+        if self.whole || self.is_divided() {
+            return;
+        }
+        let is_beyond = |facts: &Facts| facts.beyond_code || is_beyond_code(pool, &[goal]);
+        if self.given.len() > 1 {
+            self.beyond_code = is_beyond(self);
+        } else if pool.as_func(goal, Func::And).is_some()
+            || self.given.len() == 1 && pool.free_symbols(&[goal]).iter().any(|s| !self.mentions(*s))
+        {
+            self.in_parts = is_beyond(self);
         }
     }
 
@@ -342,7 +353,7 @@ impl Facts {
 
     /// Whether the facts are so many that a question uses only the components that it concerns.
     pub(super) fn is_divided(&self) -> bool {
-        !self.are_few() || !self.whole && self.beyond_code && self.given.len() > 1
+        !self.are_few() || !self.whole && (self.in_parts || self.beyond_code && self.given.len() > 1)
     }
 
     /// Whether the facts are never divided into components, and do not know these.

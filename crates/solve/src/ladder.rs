@@ -153,8 +153,9 @@ fn among_many(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget, m
     let what = match &answer.verdict {
         Verdict::Implied { .. } => "follows",
         Verdict::Refuted { .. } => "does not follow from the facts about its symbols",
-        Verdict::Unknown { .. } if is_defined(pool) => {
-            return conjunction::each_part(pool, facts, goal, budget).unwrap_or(answer);
+        Verdict::Unknown { .. } => {
+            let everywhere = is_defined(pool);
+            return conjunction::each_part(pool, facts, goal, budget, everywhere).unwrap_or(answer);
         }
         _ => return answer,
     };

@@ -1,8 +1,8 @@
 //! Equivalent sets of guards without redundant members.
 use super::facts::{Consistency, Facts};
 use super::judge::{Judge, Judgement, Required};
-use super::ladder::{decide, prepare};
-use super::premises::narrow;
+use super::ladder::{attested, decide, prepare};
+use super::premises::narrow_one_of;
 use super::simplify::{Limits, simplify_within};
 use super::verdict::{Budget, Premise, Trace, Verdict, Witness};
 use super::work::{Allowance, Work};
@@ -75,12 +75,14 @@ pub fn minimize_traced(
         .filter(|p| !matches!(p, Premise::Fact(f) if !alive[f.0 as usize]))
         .collect();
     let mut smaller = Minimized { said, ..Minimized::default() };
+    let dropped = alive.iter().take(given).filter(|alive| !**alive).count();
     for i in 0..guards.len() {
         if !alive[i] && i >= given {
             continue;
         }
         if !alive[i] {
-            smaller.dropped.push((i, narrow(pool, &facts, Some(guards[i]), &usable)));
+            let premises = narrow_one_of(pool, &facts, Some(guards[i]), &usable, dropped);
+            smaller.dropped.push((i, premises));
         } else if pool.as_bool(simple[i]) != Some(true) && !smaller.kept.contains(&simple[i]) {
             smaller.kept.push(simple[i]);
         }
@@ -154,6 +156,8 @@ struct Minimizer<'a, 't> {
     most: u64,
     /// Assignments at which one guard was false and others held: they answer the same question of another order.
     seen: Vec<FxHashMap<Symbol, Int>>,
+    /// An assignment that satisfies all guards, and so any of them, if one is known.
+    model: Witness,
 }
 
 impl<'a, 't> Minimizer<'a, 't> {
@@ -177,6 +181,7 @@ impl<'a, 't> Minimizer<'a, 't> {
             allowance: Allowance::new(pool, most),
             most,
             seen: Vec::new(),
+            model: Witness::new(),
         }
     }
 
@@ -201,6 +206,7 @@ impl<'a, 't> Minimizer<'a, 't> {
         wanted: impl Fn(usize) -> bool,
     ) -> Facts {
         let mut facts = facts_of(pool, self.ranges, guards, wanted);
+        self.model.iter().for_each(|(symbol, value)| facts.hint(*symbol, value.clone()));
         prepare(pool, &mut facts, budget);
         self.open += u32::from(matches!(facts.consistency, Consistency::Unsettled));
         facts
@@ -212,6 +218,8 @@ impl<'a, 't> Minimizer<'a, 't> {
             return Vec::new();
         };
         let mut facts = self.facts(pool, guards, &budget, |_| true);
+        let known = facts.model().unwrap_or_default();
+        self.model = attested(pool, &mut facts, None, known, &budget).unwrap_or_default();
         self.allowance.spend(facts.work());
         let mut found = Vec::new();
         for symbol in pool.free_symbols(guards) {
@@ -303,7 +311,14 @@ impl<'a, 't> Minimizer<'a, 't> {
             format!("{} from {others} other guards", print::expression(pool, guards[i]))
         });
         match answer.verdict {
-            Verdict::Implied { .. } => Some(true),
+            Verdict::Implied { .. } => {
+                // What satisfies the others satisfies it, too.
+                if self.model.is_empty() {
+                    let known = facts.model().unwrap_or_default();
+                    self.model = attested(pool, &mut facts, None, known, &budget).unwrap_or_default();
+                }
+                Some(true)
+            }
             Verdict::Inconsistent { .. } => None,
             Verdict::Refuted { witness } => {
                 self.remember(witness);

@@ -4,12 +4,13 @@
 //! out and proving again with the cheap rungs. So the result is checked, however the first proof was found.
 use super::differences::{self, Solved};
 use super::facts::Facts;
+use super::linear;
 use super::proof::{Method, closes, conditions};
 use super::proof_log::Log;
 use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Pool};
+use sizewise_expr::{Expr, Func, Pool};
 
 /// Terms and operands that narrowing may write and visit in all.
 const MAX_TERMS: u64 = 1_000_000;
@@ -17,6 +18,8 @@ const MAX_TERMS: u64 = 1_000_000;
 const MAX_TOGETHER: usize = 40;
 /// The most proofs attempted for one conclusion.
 const MAX_ATTEMPTS: usize = 48;
+/// So many conclusions have these attempts each; of more, each has fewer.
+const MAX_CONCLUSIONS: usize = 32;
 /// The most premises that all attempts together look at.
 const MAX_LOOKED_AT: usize = 24_000;
 /// What each premise of an attempt counts as: its condition is assumed several times.
@@ -28,20 +31,44 @@ const CORE_RLIMIT: u32 = 400_000;
 /// A subset of `because` that still implies `goal` or, without a goal, is contradictory. The rest stays if
 /// the cheap rungs cannot redo the proof, or after a fixed number of attempts.
 pub fn narrow(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
+    narrow_one_of(pool, facts, goal, because, 1)
+}
+
+/// [`narrow`] for one of so many conclusions, which share the proofs that may be attempted for [`MAX_CONCLUSIONS`].
+pub(super) fn narrow_one_of(
+    pool: &mut Pool,
+    facts: &Facts,
+    goal: Option<Expr>,
+    because: &[Premise],
+    conclusions: usize,
+) -> Vec<Premise> {
+    let attempts = MAX_ATTEMPTS * MAX_CONCLUSIONS / conclusions.max(MAX_CONCLUSIONS);
     let limit = pool.limit_work(MAX_TERMS);
-    let kept = narrowed(pool, facts, goal, because);
+    let kept = narrowed(pool, facts, goal, because, attempts);
     pool.restore_work(limit);
     kept
 }
 
-fn narrowed(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Vec<Premise> {
+fn narrowed(
+    pool: &mut Pool,
+    facts: &Facts,
+    goal: Option<Expr>,
+    because: &[Premise],
+    attempts: usize,
+) -> Vec<Premise> {
     let goal = goal.map(|g| pool.truth(g));
-    if because.len() > MAX_TOGETHER
-        && let Some(chain) = chain(pool, facts, goal, because)
-    {
-        return chain;
+    let mut because = because;
+    let few;
+    if because.len() > MAX_TOGETHER {
+        if let Some(chain) = chain(pool, facts, goal, because) {
+            return chain;
+        }
+        if let Some(fewer) = sum(pool, facts, goal, because) {
+            few = fewer;
+            because = &few;
+        }
     }
-    let mut left = Left { attempts: MAX_ATTEMPTS, premises: MAX_LOOKED_AT };
+    let mut left = Left { attempts, premises: MAX_LOOKED_AT };
     // The least effort that finds a proof from everything; then a little more, which may need less.
     let Some(least) = Method::ALL.into_iter().find(|&method| follows(pool, facts, goal, because, method))
     else {
@@ -108,14 +135,7 @@ impl Left {
 
 /// The premises along a chain of inequalities that proves the goal or is contradictory, if there is one.
 fn chain(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {
-    let mut literals = Vec::new();
-    let mut premises = Vec::new();
-    for &premise in because {
-        for condition in conditions(pool, facts, &[premise]) {
-            conjuncts(pool, condition, &mut literals);
-            premises.resize(literals.len(), premise);
-        }
-    }
+    let (mut literals, premises) = literals(pool, facts, because);
     if let Some(goal) = goal {
         let negation = pool.not(goal);
         conjuncts(pool, negation, &mut literals);
@@ -124,6 +144,44 @@ fn chain(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]
     let mut chain: Vec<Premise> = used.into_iter().filter_map(|i| premises.get(i).copied()).collect();
     chain.dedup();
     Some(chain)
+}
+
+/// The premises of which multiples add up to a proof of the goal or to a contradiction, if there are such.
+fn sum(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, because: &[Premise]) -> Option<Vec<Premise>> {
+    let (mut literals, premises) = literals(pool, facts, because);
+    let known = literals.len();
+    // What is not zero is below or above it.
+    let cases = match goal.map(|goal| pool.not(goal)) {
+        None => vec![pool.bool(true)],
+        Some(negation) => {
+            match pool.as_func(negation, Func::Not).and_then(|a| pool.as_func(a[0], Func::IsZero)) {
+                Some(&[p]) => vec![pool.lt(p, Expr::ZERO), pool.lt(Expr::ZERO, p)],
+                _ => vec![negation],
+            }
+        }
+    };
+    let mut used: Vec<usize> = Vec::new();
+    for case in cases {
+        literals.truncate(known);
+        conjuncts(pool, case, &mut literals);
+        used.extend(linear::summands(pool, &literals)?);
+    }
+    used.sort_unstable();
+    let mut sum: Vec<Premise> = used.into_iter().filter_map(|i| premises.get(i).copied()).collect();
+    sum.dedup();
+    Some(sum)
+}
+
+/// The conjuncts that premises stand for, and the premise of each.
+fn literals(pool: &mut Pool, facts: &Facts, because: &[Premise]) -> (Vec<Expr>, Vec<Premise>) {
+    let (mut literals, mut premises) = (Vec::new(), Vec::new());
+    for &premise in because {
+        for condition in conditions(pool, facts, &[premise]) {
+            conjuncts(pool, condition, &mut literals);
+            premises.resize(literals.len(), premise);
+        }
+    }
+    (literals, premises)
 }
 
 /// The premises in Z3's core of the contradiction, if Z3 finds one.

@@ -1,19 +1,28 @@
 //! Conjunctions, part by part: what follows from each fact alone is often hard to see of all parts together.
+use super::exit::attested;
 use super::quick::by_range;
 use super::{Ladder, Settled, among_many};
 use crate::facts::Facts;
-use crate::verdict::{Answer, Budget, Rung, Verdict};
+use crate::verdict::{Answer, Budget, Rung, Verdict, Witness};
 use sizewise_expr::{Expr, Func, Pool};
 
 /// Conjunctions of more parts are not taken apart.
 const MAX_PARTS: usize = 8;
 
-/// That each part of a goal follows from the facts that concern it. The goal has a value everywhere.
-pub(super) fn each_part(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: &Budget) -> Option<Answer> {
+/// That each part of a goal follows from the facts that concern it: so the goal is false nowhere. An assignment is found at
+/// which it has a value, unless it has one `everywhere`.
+pub(super) fn each_part(
+    pool: &mut Pool,
+    facts: &mut Facts,
+    goal: Expr,
+    budget: &Budget,
+    everywhere: bool,
+) -> Option<Answer> {
     let parts = pool.as_func(goal, Func::And)?.to_vec();
     if parts.len() > MAX_PARTS {
         return None;
     }
+    let whole = budget;
     let budget = budget.shared(parts.len() as u32);
     let (mut premises, mut rung) = (Vec::new(), Rung::Range);
     for part in parts {
@@ -21,6 +30,14 @@ pub(super) fn each_part(pool: &mut Pool, facts: &mut Facts, goal: Expr, budget: 
         let Verdict::Implied { because } = answer.verdict else { return None };
         premises.extend(because);
         rung = rung.max(answer.decided_by);
+    }
+    if !everywhere {
+        let denial = pool.not(goal);
+        if attested(pool, facts, Some(denial), Witness::new(), whole).is_none() {
+            let answer = among_many(pool, facts, denial, whole, false);
+            let Verdict::Refuted { witness } = answer.verdict else { return None };
+            attested(pool, facts, Some(denial), witness, whole)?;
+        }
     }
     premises.sort_unstable();
     premises.dedup();

@@ -20,6 +20,9 @@ use sizewise_expr::{Expr, Func, Int, Symbol};
 
 /// More facts than this are not relaxed in one look.
 pub(super) const MAX_RELAXED: usize = 40;
+/// Of so many conditions more, Z3 may do half as much, a third, and so on.
+#[cfg(feature = "smt")]
+const MAX_COUNTED: usize = 32;
 /// Goals of more alternatives are not relaxed.
 const MAX_ALTERNATIVES: usize = 4;
 
@@ -259,6 +262,8 @@ impl Ladder<'_> {
         let ranges: Vec<_> = self.facts.ranges().map(|(s, l, h)| (s, l.cloned(), h.cloned())).collect();
         let mut conditions: Vec<Expr> = self.facts.parts().iter().map(|(e, _)| *e).collect();
         conditions.extend_from_slice(extra);
+        // Each unit of Z3's count takes longer, the more conditions there are.
+        let rlimit = rlimit / (conditions.len() / MAX_COUNTED).max(1) as u32;
         let nonzero = self.facts.divisors(self.pool, Some(self.goal));
         if share < NONLINEAR_SHARE && is_nonlinear(self.pool, &conditions) {
             let share = self.budget.rlimit / NONLINEAR_SHARE;

@@ -14,9 +14,11 @@ mod products;
 mod rational;
 mod simplex;
 mod splitting;
+mod summands;
 
 pub(super) use lenstra::narrow_cases;
 pub(super) use plain::infeasible;
+pub(super) use summands::summands;
 
 use super::proof_log::Log;
 use super::reduce::Reduced;

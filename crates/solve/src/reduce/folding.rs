@@ -93,7 +93,7 @@ impl Folding<'_> {
                     self.conditions.extend(bounds);
                     Some(if quotient { Expr::ZERO } else { a })
                 } else if quotient {
-                    self.nested_quotient(pool, a, b)
+                    self.nested_quotient(pool, a, b).or_else(|| self.quotient_of_extremum(pool, a, b))
                 } else {
                     None
                 }
@@ -254,5 +254,34 @@ impl Folding<'_> {
         let positive = pool.lt(Expr::ZERO, c);
         self.conditions.push(positive);
         Some(pool.floor_div(numerator, divisor))
+    }
+
+    /// `(c*Min(x, y) + r) // d` as `Min((c*x + r)//d, (c*y + r)//d)`, or as the maximum where one of `c` and `d` is
+    /// negative. The sign of `d` has to be known, and `d` is a symbol: of larger divisors, the copies are too many.
+    fn quotient_of_extremum(&mut self, pool: &mut Pool, a: Expr, d: Expr) -> Option<Expr> {
+        pool.as_symbol(d)?;
+        let poly = pool.poly(a);
+        let (extremum, factor, func, args) = poly.terms.iter().find_map(|(m, c)| {
+            let (func @ (Func::Min | Func::Max), args) = pool.as_call(*m)? else { return None };
+            Some((*m, c.clone(), func, args.to_vec()))
+        })?;
+        let range = self.table.domain(pool, d).range;
+        let (positive, sign) = match (range.lo.signum() > 0, range.hi.signum() < 0) {
+            (true, _) => (true, pool.lt(Expr::ZERO, d)),
+            (_, true) => (false, pool.lt(d, Expr::ZERO)),
+            _ => return None,
+        };
+        self.conditions.push(sign);
+        let (ascends, factor) = (factor.is_positive() == positive, pool.int(factor));
+        let whole = pool.mul(factor, extremum);
+        let rest = pool.sub(a, whole);
+        let mut quotients = Vec::with_capacity(args.len());
+        for arg in args {
+            let scaled = pool.mul(factor, arg);
+            let numerator = pool.add(scaled, rest);
+            quotients.push(pool.floor_div(numerator, d));
+        }
+        let least = (func == Func::Min) == ascends;
+        Some(pool.extremum(if least { Func::Min } else { Func::Max }, &quotients))
     }
 }
