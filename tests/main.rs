@@ -1,8 +1,10 @@
 //! What the parts of the project do together, topic by topic: one program, so that it is linked once.
 mod answers;
 mod asked;
+mod at_zero;
 mod autocast;
 mod because;
+mod cache_and_mask;
 mod canonical_forms;
 mod command;
 mod condition_texts;

@@ -213,7 +213,10 @@ fn mapping_over_nothing_does_what_torch_does() {
             &["vmap over an empty dimension", "vmap over an empty dimension"],
             &[],
         ),
-        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], &[], &["a"]),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], &[], &[]),
+        ("a view of a written size", &["r: \"f32[3]\" = torch.ops.aten.view.default(a, [3])"], &[], &[]),
+        ("a view of a size to infer", &["r: \"f32[3]\" = torch.ops.aten.view.default(a, [-1])"], &[], &["a"]),
+        ("what was not tried", &["r: \"f32[3]\" = torch.ops.aten.cumprod.default(a, 0)"], &[], &["a"]),
     ] {
         let mut lines = vec![
             "load = torch._functorch.predispatch.lazy_load_decompositions()",
@@ -244,7 +247,12 @@ fn a_spec_that_allows_nothing_to_map_over_is_held_to_what_torch_does() {
             ],
             Outcome::Violated,
         ),
-        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], Outcome::Unknown),
+        ("a product of matrices", &["r: \"f32[3]\" = torch.ops.aten.matmul.default(a, w)"], Outcome::Ok),
+        (
+            "a view of a size to infer",
+            &["r: \"f32[3]\" = torch.ops.aten.view.default(a, [-1])"],
+            Outcome::Unknown,
+        ),
     ] {
         let mut lines = vec![
             "n: \"Sym(s0)\" = torch.ops.aten.sym_size.int(x, 0)",

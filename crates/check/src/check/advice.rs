@@ -1,5 +1,6 @@
 //! What can be done besides the fixes, and why there is no fix where there is none.
 use super::obligation::NO_DATA_THERE;
+use super::prove::TAKEN;
 use crate::report::{
     Assumed, Cause, GuardReport, GuardVerdict, Outcome, Report, SymbolReport, Traced, dimensions, origin,
 };
@@ -138,7 +139,7 @@ fn settled_by(report: &Report, guard: &GuardReport) -> Option<String> {
     if ran_out {
         return Some(format!("a larger budget (--budget 10), or {}", narrower(report, guard, true)));
     }
-    if reason.contains("takes the inputs of the counterexample") {
+    if reason == TAKEN {
         let narrower = narrower(report, guard, false);
         return Some(format!(
             "{narrower} under which it holds; where it does not, the program was seen to run"

@@ -51,6 +51,13 @@ impl Draft {
         }
     }
 
+    /// Whether changes make a dimension the same as another one, and let none end at the example.
+    pub fn only_equates(&self, changes: &Changes, first: &mut Examined) -> bool {
+        let mut tried = Draft { equates: false, caps: false, ..self.clone() };
+        tried.apply(changes, first);
+        tried.equates && !tried.caps
+    }
+
     /// Says that a number is static, which is a condition.
     pub fn fix(&mut self, path: &str, condition: Expr) {
         let is_name = path.chars().all(|c| c == '_' || c.is_alphanumeric());

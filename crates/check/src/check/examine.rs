@@ -5,9 +5,8 @@ use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
 use super::parallel::Parallel;
 use super::prove::{Proof, shapes_json};
-use super::strides::cases::{Cases, Settled, choice};
 use super::summary;
-use super::{minimal, overflow, place, strides};
+use super::{minimal, overflow, place};
 use crate::propagate::FailureKind;
 use crate::propagate::Run;
 use crate::report::{
@@ -69,6 +68,7 @@ impl<'p> Examination<'_, 'p> {
         }
         let list = obligations(self.assumptions, run);
         let mut found = self.decided_by_threads(run, &base, &list);
+        let mut proofs = Vec::with_capacity(list.len());
         for (i, obligation) in list.iter().enumerate() {
             if is_cancelled() {
                 break;
@@ -81,6 +81,10 @@ impl<'p> Examination<'_, 'p> {
                 }
             };
             self.hard += u32::from(proof.is_hard());
+            proofs.push(proof);
+        }
+        self.where_it_runs(&list, &mut proofs);
+        for (obligation, proof) in list.iter().zip(proofs) {
             self.write(run, &base, obligation, proof);
         }
         self.definedness(run, &mut base);
@@ -240,42 +244,6 @@ impl<'p> Examination<'_, 'p> {
                 place::note(&mut note, step);
             }
             self.report.diagnostics.push(note);
-        }
-    }
-
-    /// Decides whether strides are laid out as in the example, where a view may depend on that. Sizes at which
-    /// the layout differs are checked case by case.
-    fn layout_choices(&mut self, run: &mut Run, base: &mut ShapeEnv) {
-        // Inputs that are refused for another reason say nothing about strides.
-        if self.report.verdict == Outcome::Violated {
-            return;
-        }
-        let mut open: Vec<(Obligation, Proof)> = Vec::new();
-        for (origin, condition) in run.layout_choices.clone() {
-            let Some(view) = strides::needs_strides_of(run, origin) else { continue };
-            let obligation = choice(condition, Some(origin));
-            let mut proof = self.prover().decide(base, &mut run.env, &obligation);
-            if proof.verdict == GuardVerdict::Unknown && !proof.inconsistent {
-                let view = run.step(view).map_or_else(String::new, |step| step.node());
-                proof.reason = Some(format!(
-                    "strides are as at the example only where it holds, and `{view}` may need them"
-                ));
-            }
-            if proof.verdict != GuardVerdict::Implied {
-                open.push((obligation, proof));
-            }
-        }
-        let Some((first, _)) = open.first() else { return };
-        let first = first.clone();
-        let conditions: Vec<Expr> = open.iter().map(|(obligation, _)| obligation.condition).collect();
-        match Cases::new(self.evaluator, self.prover().budget).settle(self.assumptions, &conditions) {
-            Settled::Proved => {}
-            Settled::Broken(proof) => self.write(run, base, &first, *proof),
-            Settled::Open => {
-                for (obligation, proof) in open {
-                    self.write(run, base, &obligation, proof);
-                }
-            }
         }
     }
 

@@ -270,7 +270,10 @@ impl Session<'_> {
             if examined.report.verdict == Outcome::Unknown {
                 examined.roots = std::mem::take(&mut examined.open);
             }
-            match self.proposals(&mut examined).into_iter().next() {
+            let proposals = self.proposals(&mut examined);
+            // Where equal sizes will do, a range that ends at the example is seldom meant.
+            let at = proposals.iter().position(|changes| draft.only_equates(changes, first)).unwrap_or(0);
+            match proposals.into_iter().nth(at) {
                 Some(further) if !examined.roots.is_empty() => changes = further,
                 _ => return Ok(None),
             }

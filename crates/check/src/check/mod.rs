@@ -2,6 +2,7 @@
 mod acceptance;
 mod advice;
 mod asserted;
+mod by_case;
 mod causes;
 mod checker;
 mod complete;

@@ -14,6 +14,9 @@ use sizewise_solve::{
 /// No tensor has a larger dimension: it would take more memory than 64-bit machines can address.
 const LARGEST_SIZE: i64 = 1 << 48;
 
+/// Why a condition is undecided at whose counterexample nothing goes wrong.
+pub(super) const TAKEN: &str = "the program takes the inputs of the counterexample";
+
 /// How an obligation was decided.
 #[derive(Clone, Debug)]
 pub(super) struct Proof {
@@ -56,6 +59,11 @@ impl Proof {
     /// Whether the condition needed Z3 or is still open.
     pub fn is_hard(&self) -> bool {
         self.verdict == GuardVerdict::Unknown || self.decided_by == Rung::Smt.name()
+    }
+
+    /// Whether the program takes the inputs of the counterexample, and its outputs are as it records.
+    pub fn is_harmless_there(&self) -> bool {
+        self.verdict == GuardVerdict::Unknown && self.reason.as_deref().is_some_and(|why| why.contains(TAKEN))
     }
 
     fn unknown(decided_by: &'static str, reason: impl Into<String>) -> Proof {
@@ -221,8 +229,9 @@ impl Prover<'_, '_> {
                 let pool = &evaluation.env.pool;
                 for (got, recorded) in evaluation.outputs.iter().zip(&evaluation.recorded) {
                     let (Some(got), Some(recorded)) = (got, recorded) else { continue };
-                    let concrete = |e: &Expr| pool.as_int(*e).is_some();
-                    if got.iter().chain(recorded).all(concrete) && got != recorded {
+                    // Sizes that data decide are not compared.
+                    let differ = |(&a, &b): (&Expr, &Expr)| matches!((pool.as_int(a), pool.as_int(b)), (Some(a), Some(b)) if a != b);
+                    if got.len() != recorded.len() || got.iter().zip(recorded).any(differ) {
                         let show = |sizes: &[Expr]| {
                             let shown: Vec<String> =
                                 sizes.iter().map(|&e| text::print::expression(pool, e)).collect();
@@ -233,7 +242,7 @@ impl Prover<'_, '_> {
                         return Ok(Replayed { consequence, runs: true });
                     }
                 }
-                Err("the program takes the inputs of the counterexample".to_string())
+                Err(TAKEN.to_string())
             }
         }
     }

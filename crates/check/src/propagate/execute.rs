@@ -29,10 +29,36 @@ pub fn propagate<'p>(
     assumptions: &Assumptions<'p>,
     operators: &'p Operators,
 ) -> Result<Run<'p>, Stop> {
+    propagate_with(program, assumptions, operators, false)
+}
+
+/// [`propagate`] with the sizes that the program computes, whatever it records of values inside it: only its outputs are
+/// compared.
+///
+/// # Errors
+/// As [`propagate`].
+pub fn propagate_as_computed<'p>(
+    program: &'p Program,
+    assumptions: &Assumptions<'p>,
+    operators: &'p Operators,
+) -> Result<Run<'p>, Stop> {
+    propagate_with(program, assumptions, operators, true)
+}
+
+fn propagate_with<'p>(
+    program: &'p Program,
+    assumptions: &Assumptions<'p>,
+    operators: &'p Operators,
+    as_computed: bool,
+) -> Result<Run<'p>, Stop> {
     let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
     let inputs = recorded::assumed_inputs(program, &assumptions.inputs, &mut records, &mut env)?;
     let mut interpreter = Interpreter::new(program, env, records, operators, Mode::Verify);
+    interpreter.as_computed = as_computed;
     let results = interpreter.propagate(inputs)?;
+    if as_computed {
+        interpreter.compare_outputs(&results);
+    }
     Ok(interpreter.run.finished(results, |symbol| assumptions.env.symbol(symbol).is_some()))
 }
 

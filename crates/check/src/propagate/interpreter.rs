@@ -41,6 +41,8 @@ pub struct Interpreter<'p> {
     pub records: Records<'p>,
     /// What is derived for each value and what is recorded; set it to an empty list to have it filled.
     pub derived: Option<Vec<Derived>>,
+    /// Whether sizes that differ from the recorded ones go on as computed, and are not compared.
+    pub(super) as_computed: bool,
     pub(super) counted: FxHashSet<Expr>,
     pub(super) mode: Mode,
     pub(super) operators: &'p Operators,
@@ -75,6 +77,7 @@ impl<'p> Interpreter<'p> {
             run: Run::new(env, program.graph.nodes().len()),
             records,
             derived: None,
+            as_computed: false,
             counted: FxHashSet::default(),
             mode,
             operators,

@@ -24,7 +24,7 @@ mod text_programs;
 mod uses;
 
 pub use element_count::most_elements;
-pub use execute::propagate;
+pub use execute::{propagate, propagate_as_computed};
 pub use interpreter::{Interpreter, Mode, Stop};
 pub use results::flat;
 pub use run::Run;

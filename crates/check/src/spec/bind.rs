@@ -48,6 +48,7 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
         allowed.push(binder.allowed(place)?);
     }
     binder.bind_symbols(&places, &allowed);
+    binder.bind_computed(&places, &mut allowed);
     binder.declare_free();
     if let Some(shapes) = spec.shapes() {
         binder.assume_spec(shapes, &places, &allowed)?;
@@ -361,8 +362,14 @@ impl<'p> Binder<'_, 'p> {
             }
         }
         for condition in std::mem::take(&mut self.assumed) {
+            // The module checks the range of a size that the spec's own sizes determine.
+            let is_computed = !self.determined(&[condition]).is_empty();
+            let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
             let condition = self.records.translate(&mut self.env, condition);
-            self.env.assume(condition);
+            match is_computed {
+                true => self.demand(condition, DemandKind::Contract, text),
+                false => self.env.assume(condition),
+            }
         }
     }
 

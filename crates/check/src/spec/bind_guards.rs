@@ -4,11 +4,17 @@
 //! A guard may compare a dimension on `AUTO` with named ones: `past + new <= mask` and `mask <= past + new`, where the
 //! mask is on `AUTO`. It says which masks the module takes, as `mask == past + new` would, and is assumed where there is a
 //! mask for all named sizes: each lower bound of it is at most each upper bound, and nothing else is said of it. Else it
-//! would exclude named sizes: with `mask % 8 == 0` beside, those whose sum is no multiple of 8.
+//! would exclude named sizes: with `mask % 8 == 0` beside, those whose sum is no multiple of 8. Where only the mask's range
+//! leaves no room, the mask is the sum, and its range is to be proved of that.
 use super::assumptions::DemandKind;
 use super::bind::Binder;
 use super::contract::{ContractGuard, UNCHECKED_MINIMUM};
-use rustc_hash::{FxHashMap, FxHashSet};
+use super::dim::Entry;
+use super::locate::Place;
+use crate::records::range;
+use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
+use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Func, Int, Symbol};
 
 /// The most pairs of bounds of one size. With more, its guards are to be proved as they stand.
@@ -48,7 +54,7 @@ impl Binder<'_, '_> {
     }
 
     /// The symbols of expressions that the spec determines.
-    fn determined(&self, parts: &[Expr]) -> Vec<Symbol> {
+    pub(super) fn determined(&self, parts: &[Expr]) -> Vec<Symbol> {
         let symbols = self.env.pool.free_symbols(parts).into_iter();
         symbols.filter(|symbol| self.bound.contains(symbol)).collect()
     }
@@ -59,23 +65,51 @@ impl Binder<'_, '_> {
         symbols.filter(|symbol| !self.bound.contains(symbol)).collect()
     }
 
-    /// The guards that compare one free symbol with sizes that the spec determines, where these always leave it a value.
-    fn own_checks(&mut self) -> FxHashSet<usize> {
-        let mut found: FxHashMap<Symbol, Own> = FxHashMap::default();
-        let mut order = Vec::new();
+    /// Replaces free symbols that guards hold to one value, if their ranges exclude that value for some sizes of the spec.
+    pub(super) fn bind_computed(&mut self, places: &[Place], allowed: &mut [Expr]) {
+        for (symbol, own) in self.compared() {
+            let Some(&value) = own.lower.iter().find(|low| own.upper.contains(low)) else { continue };
+            let Some(e) = self.env.pool.known_symbol_expr(symbol) else { continue };
+            let mut bounds = range(self.contract.bounds(symbol));
+            for place in places.iter().filter(|place| place.recorded == e) {
+                if let Entry::Inferred { min, max, .. } = &place.entry
+                    && let Some(met) = ValueRange::between_options(min.clone(), max.clone())
+                        .and_then(|given| given.meet(&bounds))
+                {
+                    bounds = met;
+                }
+            }
+            let ends = (bounds.lower(), bounds.upper());
+            if !self.is_only_bounded(symbol, &own) || self.has_room(ends, &own) {
+                continue;
+            }
+            self.records.bind(symbol, value);
+            self.bound.insert(symbol);
+            for (size, _) in allowed.iter_mut().zip(places).filter(|(size, _)| **size == e) {
+                *size = value;
+            }
+        }
+    }
+
+    /// The free symbols that guards compare with sizes that the spec determines, with these bounds.
+    fn compared(&mut self) -> IndexMap<Symbol, Own> {
+        let mut found: IndexMap<Symbol, Own> = IndexMap::new();
         for (at, guard) in self.contract.guards.iter().enumerate() {
             let Some((symbol, is_lower, bound)) = self.bound_of_free(guard) else { continue };
-            let own = found.entry(symbol).or_insert_with(|| {
-                order.push(symbol);
-                Own::default()
-            });
+            let own = found.entry(symbol).or_default();
             own.guards.push(at);
             if is_lower { own.lower.push(bound) } else { own.upper.push(bound) }
         }
+        found
+    }
+
+    /// The guards that compare one free symbol with sizes that the spec determines, where these always leave it a value.
+    fn own_checks(&mut self) -> FxHashSet<usize> {
         let mut assumed = FxHashSet::default();
-        for symbol in order {
-            let Some(own) = found.remove(&symbol) else { continue };
-            if self.is_only_bounded(symbol, &own) && self.has_room(symbol, &own) {
+        for (symbol, own) in self.compared() {
+            let Some(e) = self.env.pool.known_symbol_expr(symbol) else { continue };
+            let ends = self.env.bounds(e);
+            if self.is_only_bounded(symbol, &own) && self.has_room(ends, &own) {
                 assumed.extend(own.guards);
             }
         }
@@ -123,10 +157,9 @@ impl Binder<'_, '_> {
             && self.env.known_facts().conditions().iter().all(|&e| !has(e) || is_bound(e))
     }
 
-    /// Whether each lower bound of a free symbol is at most each upper bound, its range among them. No guard is assumed yet.
-    fn has_room(&mut self, symbol: Symbol, own: &Own) -> bool {
-        let Some(e) = self.env.pool.known_symbol_expr(symbol) else { return false };
-        let (least, most) = self.env.bounds(e);
+    /// Whether each lower bound of a free symbol is at most each upper bound, the ends of its range among them. No guard is
+    /// assumed yet.
+    fn has_room(&mut self, (least, most): (Option<Int>, Option<Int>), own: &Own) -> bool {
         // The module checks no smaller minimum.
         let least = least.map(|least| if least > Int::from(UNCHECKED_MINIMUM) { least } else { Int::ZERO });
         let lower: Vec<Expr> =

@@ -8,7 +8,7 @@ use super::needs_strides_of;
 use crate::check::evaluate::Evaluator;
 use crate::check::obligation::{Obligation, Source, step_obligations};
 use crate::check::prove::{Proof, Prover};
-use crate::propagate::propagate;
+use crate::propagate::{propagate, propagate_as_computed};
 use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
 use sizewise_expr::range::ValueRange;
@@ -35,11 +35,21 @@ pub(in crate::check) struct Cases<'a, 'p> {
     pub evaluator: &'a Evaluator<'p>,
     pub budget: Budget,
     left: u32,
+    /// Sizes up to this one are separate cases.
+    largest: i64,
+    /// Whether only what runs counts, and what is recorded of the outputs, but not of values inside the program.
+    as_it_runs: bool,
 }
 
 impl<'a, 'p> Cases<'a, 'p> {
     pub fn new(evaluator: &'a Evaluator<'p>, budget: Budget) -> Cases<'a, 'p> {
-        Cases { evaluator, budget, left: MAX_PROPAGATIONS }
+        Cases { evaluator, budget, left: MAX_PROPAGATIONS, largest: LARGEST_CASE, as_it_runs: false }
+    }
+
+    /// For conditions at whose counterexamples the program runs: of values inside it, what is recorded may be wrong at sizes
+    /// of 0 and nowhere else.
+    pub fn as_it_runs(evaluator: &'a Evaluator<'p>, budget: Budget) -> Cases<'a, 'p> {
+        Cases { largest: 0, as_it_runs: true, ..Cases::new(evaluator, budget) }
     }
 
     /// Decides the conditions that a propagation has left open. Where they do not hold, sizes of 0 and 1 are put
@@ -49,15 +59,12 @@ impl<'a, 'p> Cases<'a, 'p> {
         loop {
             let left_open: Vec<Expr> =
                 open.iter().copied().filter(|&condition| !self.holds(&mut rest, condition)).collect();
-            let Some(symbol) = smallest(&mut rest, &left_open) else {
+            let Some((name, least)) = smallest(&mut rest, &left_open, self.largest) else {
                 return if left_open.is_empty() { Settled::Proved } else { Settled::Open };
             };
-            let (name, least) = symbol;
-            if least <= LARGEST_CASE.into() {
-                match self.prove(&rest.with(name, least.clone())) {
-                    Settled::Proved => {}
-                    other => return other,
-                }
+            match self.prove(&rest.with(name, least.clone())) {
+                Settled::Proved => {}
+                other => return other,
             }
             let above = ValueRange::at_least(&least + &Int::ONE);
             if !rest.env.narrow(name, above) {
@@ -84,8 +91,16 @@ impl<'a, 'p> Cases<'a, 'p> {
     fn prove(&mut self, case: &Assumptions<'p>) -> Settled {
         let Some(left) = self.left.checked_sub(1) else { return Settled::Open };
         self.left = left;
-        let program = self.evaluator.contract().program;
-        let Ok(mut run) = propagate(program, case, self.evaluator.operators()) else { return Settled::Open };
+        let (program, operators) = (self.evaluator.contract().program, self.evaluator.operators());
+        let run = match self.as_it_runs {
+            true => propagate_as_computed(program, case, operators),
+            false => propagate(program, case, operators),
+        };
+        let Ok(mut run) = run else { return Settled::Open };
+        // A kernel may not know what happens at this size.
+        if self.as_it_runs && !run.unsupported.is_empty() {
+            return Settled::Open;
+        }
         let sound = run.failures.is_empty() && run.mismatches.is_empty() && run.unreadable.is_empty();
         if !sound {
             return self.example(case);
@@ -141,15 +156,14 @@ pub(in crate::check) fn choice(condition: Expr, origin: Option<sizewise_env::Ori
 }
 
 /// The symbol in conditions with the least possible value, if that is small enough to be a case.
-fn smallest(case: &mut Assumptions, conditions: &[Expr]) -> Option<(Symbol, Int)> {
+fn smallest(case: &mut Assumptions, conditions: &[Expr], largest: i64) -> Option<(Symbol, Int)> {
     let symbols = case.env.pool.free_symbols(conditions);
     let mut least: Option<(Symbol, Int)> = None;
     for symbol in symbols {
         let e = case.env.pool.symbol_expr(symbol);
         let (Some(lower), upper) = case.env.bounds(e) else { continue };
         let is_point = upper.is_some_and(|upper| upper == lower);
-        if case.env.symbol(symbol).is_none() || is_point || lower > LARGEST_CASE.into() || lower.is_negative()
-        {
+        if case.env.symbol(symbol).is_none() || is_point || lower > largest.into() || lower.is_negative() {
             continue;
         }
         if least.as_ref().is_none_or(|(_, other)| lower < *other) {

@@ -4,7 +4,7 @@ use super::super::interpreter::{CallError, Interpreter};
 use rustc_hash::FxHashSet;
 use sizewise_expr::Expr;
 use sizewise_ir::schema::{Overload, SchemaTable, Tags, Type};
-use sizewise_ir::{Graph, Meta, Node, TargetKind, ValueId};
+use sizewise_ir::{Argument, Graph, Meta, Node, Operand, TargetKind, ValueId};
 use sizewise_kernels::{Cx, Sizes, Value};
 
 impl<'p> Interpreter<'p> {
@@ -143,6 +143,18 @@ impl Mapped {
         }
     }
 
+    /// Whether a tensor is mapped over that has no dimension but the hidden one.
+    fn maps_scalar(&self, graph: &Graph, node: &Node) -> bool {
+        let mut found = false;
+        for input in &node.inputs {
+            input.arg.for_each_value(&mut |id| {
+                let is_scalar = matches!(graph.meta(id), Meta::Tensor(meta) if meta.sizes.is_empty());
+                found |= is_scalar && self.values.contains(&id);
+            });
+        }
+        found
+    }
+
     /// What one operator does. The batching rule of an element-wise operator on two tensors, unless it
     /// compares them, asks for the type of a slice where one of them alone is mapped over and has no other
     /// dimension: of nothing there is none. A number in the place of a tensor is such an operand, too.
@@ -150,6 +162,13 @@ impl Mapped {
         let open = || OverNothing::Open(node.target.to_string());
         let overload = SchemaTable::global().find(&node.target.to_string());
         let is_pointwise = overload.is_some_and(|o| o.tags().contains(Tags::POINTWISE));
+        if !is_pointwise && RUN_OVER_NOTHING.contains(&op) {
+            return if self.maps_scalar(graph, node) || infers_size(node) {
+                open()
+            } else {
+                OverNothing::Runs
+            };
+        }
         if !is_pointwise || op.starts_with("special_") || WITHOUT_RULE.contains(&op) {
             return open();
         }
@@ -185,6 +204,84 @@ fn numbers_as_tensors(node: &Node, overload: Option<&Overload>) -> usize {
     let is_tensor = |name: &str| schema.args.iter().any(|arg| arg.name == name && arg.ty == Type::Tensor);
     node.inputs.iter().filter(|input| input.arg.is_number() && is_tensor(&input.name)).count()
 }
+
+/// Whether a call leaves a size to be inferred from the number of elements, which nothing tells where there are none.
+fn infers_size(node: &Node) -> bool {
+    let is_open = |arg: &Argument| match arg {
+        Argument::Ints(sizes) => sizes.contains(&-1),
+        Argument::SymInts(sizes) => sizes.contains(&Operand::Literal(-1)),
+        _ => false,
+    };
+    node.inputs.iter().any(|input| matches!(&*input.name, "size" | "shape") && is_open(&input.arg))
+}
+
+/// Operators that are not element-wise and run over an empty dimension, with the shapes that they have over others: tried in
+/// torch 2.15 with one and two dimensions and more, each operand mapped over or not, and inside another `vmap`.
+const RUN_OVER_NOTHING: &[&str] = &[
+    "_log_softmax",
+    "_softmax",
+    "_unsafe_view",
+    "addmm",
+    "alias",
+    "amax",
+    "amin",
+    "any",
+    "argmax",
+    "baddbmm",
+    "bmm",
+    "cat",
+    "chunk",
+    "clone",
+    "constant_pad_nd",
+    "contiguous",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "einsum",
+    "expand",
+    "expand_as",
+    "flatten",
+    "flip",
+    "full_like",
+    "gather",
+    "index_select",
+    "layer_norm",
+    "linalg_cross",
+    "linalg_vector_norm",
+    "linear",
+    "log_softmax",
+    "logsumexp",
+    "matmul",
+    "max",
+    "mean",
+    "mm",
+    "movedim",
+    "mv",
+    "ones_like",
+    "outer",
+    "permute",
+    "prod",
+    "repeat",
+    "reshape",
+    "roll",
+    "select",
+    "slice",
+    "softmax",
+    "sort",
+    "split",
+    "squeeze",
+    "stack",
+    "sum",
+    "t",
+    "topk",
+    "transpose",
+    "tril",
+    "unbind",
+    "unsqueeze",
+    "var",
+    "view",
+    "zeros_like",
+];
 
 /// Element-wise operators that `vmap` has no rule for.
 const WITHOUT_RULE: &[&str] = &["_conj_physical", "equal", "native_dropout_backward"];

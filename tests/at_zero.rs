@@ -1,0 +1,57 @@
+//! Conditions that only sizes of 0 break: what is recorded inside a program leaves these out, and the program may run there.
+use crate::text_programs;
+
+use sizewise::check::Checker;
+use sizewise::ir::pt2::write_json;
+use sizewise::kernels::Operators;
+use sizewise::report::{Outcome, Report};
+use sizewise::solve::Budget;
+use sizewise::spec::Spec;
+
+fn checked(inputs: &str, body: &[&str], spec: &str) -> Report {
+    let source = text_programs::module(inputs, body);
+    let json = write_json(&text_programs::program(&source)).expect("JSON");
+    let checker = Checker::read("at zero", json.as_bytes()).expect("a program");
+    let spec = Spec::parse(spec.as_bytes()).expect("a spec");
+    checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report")
+}
+
+#[test]
+fn a_wrong_record_of_an_inner_value_at_0_counts_where_something_comes_of_it() {
+    for (what, inputs, body, verdict) in [
+        (
+            "a row of none is none, and so is the sum over it",
+            "y: \"f32[s0]\"",
+            &[
+                "r: \"f32[1]\" = torch.ops.aten.slice.Tensor(y, 0, 0, 1)",
+                "s: \"f32[]\" = torch.ops.aten.sum.default(r)",
+                "return (s,)",
+            ][..],
+            Outcome::Ok,
+        ),
+        (
+            "the row itself comes out",
+            "y: \"f32[s0]\"",
+            &["r: \"f32[1]\" = torch.ops.aten.slice.Tensor(y, 0, 0, 1)", "return (r,)"],
+            Outcome::Violated,
+        ),
+        (
+            "what meets the row does not fit",
+            "y: \"f32[s0]\"",
+            &[
+                "r: \"f32[1]\" = torch.ops.aten.slice.Tensor(y, 0, 0, 1)",
+                "z: \"f32[7]\" = torch.ops.aten.new_zeros.default(y, [7])",
+                "t: \"f32[7]\" = torch.ops.aten.add.Tensor(z, r)",
+                "s: \"f32[]\" = torch.ops.aten.sum.default(t)",
+                "return (s,)",
+            ],
+            Outcome::Violated,
+        ),
+    ] {
+        for (least, expected) in [(0, verdict), (1, Outcome::Ok)] {
+            let spec = format!(r#"{{"y": [{{"dim": "n", "min": {least}}}]}}"#);
+            let report = checked(inputs, body, &spec);
+            assert_eq!(report.verdict, expected, "{what}, from {least} on: {:?}", report.guards);
+        }
+    }
+}
