@@ -62,7 +62,7 @@ def check(
     native = read(program)
     spec = spec_text(dynamic_shapes)
     _refuse_short(native, dynamic_shapes)
-    report = Report(native.check(spec, operators(ops), budget, trace))
+    report = Report(native.check(spec, operators(ops, program), budget, trace))
     if module is not None:
         say_what_runs(report, module, program)
     return report
@@ -127,7 +127,7 @@ def explain(program: Any, name: str, dim: int | None = None, *, ops: Ops = None)
         The dimension; a negative one counts from the end. By default every dimension of the input is explained, and
         `Explanation.data` has them under ``"dimensions"``.
     """
-    native, declared = read(program), operators(ops)
+    native, declared = read(program), operators(ops, program)
     rank = None
     if dim is None or dim < 0:
         rank = _rank(native, declared, name)
@@ -178,7 +178,7 @@ def spec_of(program: Any) -> Spec:
 
 def widest_spec(program: Any, *, ops: Ops = None) -> Spec:
     """The widest spec that a program supports."""
-    tree, code, proved = read(program).widest_spec(operators(ops))
+    tree, code, proved = read(program).widest_spec(operators(ops, program))
     return Spec(json.loads(tree), proved, code.rstrip("\n"))
 
 
@@ -225,7 +225,7 @@ def evaluate(
         request["shapes" if is_shape else "scalars"][name] = [int(size) for size in shape] if is_shape else shape
     if values is not None:
         request["values"] = {name: _elements(value) for name, value in values.items()}
-    answer = json.loads(read(program).evaluate(json.dumps(request), operators(ops)))
+    answer = json.loads(read(program).evaluate(json.dumps(request), operators(ops, program)))
     asserts = answer.get("runtime_asserts", [])
     error, node, expr = answer.get("error"), answer.get("node"), answer.get("expr")
     return Evaluation(answer["ok"], answer.get("outputs"), error, node, expr, asserts)

@@ -168,9 +168,9 @@ def shape_checker(program: Any, *, ops: Ops = None) -> ShapeChecker:
     if native.is_model:
         return ModelChecker(native, {"python": native.guards("python", operators(ops))})
     if source is None:
-        return ShapeChecker(native, operators(ops))
+        return ShapeChecker(native, operators(ops, program))
     # The file may have changed or be gone when the checker is pickled, so what it needs is read now.
-    return ShapeChecker(native, operators(ops), document(source))
+    return ShapeChecker(native, operators(ops, program), document(source))
 
 
 #: Positional parameters by position, and the names of all that are passed by keyword.

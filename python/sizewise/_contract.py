@@ -200,7 +200,7 @@ def contract(program: Any, *, ops: Any = None) -> Contract:
     """
     from sizewise._read import operators, read
 
-    return Contract.from_json(read(program).guards("contract", operators(ops)))
+    return Contract.from_json(read(program).guards("contract", operators(ops, program)))
 
 
 def _given(value: Any) -> Any:

@@ -72,4 +72,4 @@ def cost(program: Any, *, at: Mapping[str, Sequence[int]] | None = None, ops: Op
         For ONNX models.
     """
     sizes = None if at is None else {name: [int(size) for size in shape] for name, shape in at.items()}
-    return Cost(read(program).cost(sizes, operators(ops)))
+    return Cost(read(program).cost(sizes, operators(ops, program)))

@@ -100,8 +100,8 @@ def diff(old: Any, new: Any, *, program: Any = None, ops: Ops = None) -> Differe
         When a spec cannot be read or does not fit the program.
     """
     if program is None:
-        return Difference(*read(old).diff(read(new), operators(ops)))
+        return Difference(*read(old).diff(read(new), operators(ops, old, new)))
     first, second = spec_text(old), spec_text(new)
     if first is None or second is None:
         raise SpecError("with a program, two specs are compared, and one of them is None")
-    return Difference(*read(program).diff_specs(first, second, operators(ops)))
+    return Difference(*read(program).diff_specs(first, second, operators(ops, program)))

@@ -72,8 +72,21 @@ def _name(program: Any) -> str:
     return "program"
 
 
-def operators(ops: Ops) -> list[tuple[str, str]]:
-    """The declarations of operators, as names and texts."""
+def operators(ops: Ops, *programs: Any) -> list[tuple[str, str]]:
+    """The declarations of operators, as names and texts: those that are given, and for custom operators of live programs
+    those that their fake functions are."""
+    given = _given(ops)
+    made: dict[str, str] = {}
+    for program in filter(is_live, programs):
+        from sizewise._fakes import declarations
+
+        made |= declarations(program)
+    texts = [text for _, text in given]
+    is_given = {name: any(f"{name}(" in text for text in texts) for name in made}
+    return [(f"the fake function of {name}", text) for name, text in made.items() if not is_given[name]] + given
+
+
+def _given(ops: Ops) -> list[tuple[str, str]]:
     if ops is None:
         return []
     if isinstance(ops, Mapping):

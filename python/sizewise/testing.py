@@ -149,7 +149,7 @@ class _Space:
     def __init__(self, program: Any, ops: Ops) -> None:
         from sizewise import _native
 
-        native, declared = read(program), operators(ops)
+        native, declared = read(program), operators(ops, program)
         guards = json.loads(native.guards("json", declared))
         known = json.loads(native.check(None, declared).render("json") or "{}")["symbols"]
         self.symbols = [_Symbol(s["name"], *_range(known.get(s["name"], {}))) for s in guards["symbols"]]
