@@ -257,8 +257,9 @@ impl Folding<'_> {
     }
 
     /// `(c*Min(x, y) + r) // d` as `Min((c*x + r)//d, (c*y + r)//d)`, or as the maximum where one of `c` and `d` is
-    /// negative. The sign of `d` has to be known.
+    /// negative. The sign of `d` has to be known, and `d` is a symbol: of larger divisors, the copies are too many.
     fn quotient_of_extremum(&mut self, pool: &mut Pool, a: Expr, d: Expr) -> Option<Expr> {
+        pool.as_symbol(d)?;
         let poly = pool.poly(a);
         let (extremum, factor, func, args) = poly.terms.iter().find_map(|(m, c)| {
             let (func @ (Func::Min | Func::Max), args) = pool.as_call(*m)? else { return None };
