@@ -157,6 +157,8 @@ fn what_is_no_proof_is_rejected() {
         ("(>= x 1)", "", "(enumerate 2 (x 0 2))", "1 assignments, not what is said"),
         ("(>= x 1)", "", "(enumerate 4 (x 1 2))", "without a bound"),
         ("(>= x 1)", "", "(let x y)", "no new name"),
+        ("(>= x 1)", "", "(square x y)", "2 operands of a step that takes one"),
+        ("(!= (* 2 x) 3)", "", "(contradiction 2 2)", "2 operands of a step that takes one"),
     ] {
         let text = certificate(goal, definitions, proof);
         let problem = check_text(&text).expect_err(&text);
