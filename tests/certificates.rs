@@ -147,7 +147,7 @@ fn what_is_no_proof_is_rejected() {
         ("(>= x 1)", "", "(split 0)", "without cases"),
         ("(>= x 1)", "", "(cut x 7 ())", "four parts"),
         ("(>= x 1)", "", "(equal 0 1)", "not opposite"),
-        ("(!= (* x y) 0)", "", "(divide 2 y 0 1)", "no contradiction"),
+        ("(!= (* x y) 0)", "", "(divide 2 y 0 1)", "no factor"),
         ("(!= (* x y) 0)", "", "(divide 2 y 0 0)", "may be zero"),
         ("(!= (* x y) 0)", "", "(divide 2 y 1 3)", "no factor"),
         ("(!= (* x x) 1)", "", "(modulo 4 2)", "there is a solution modulo 4"),
@@ -157,6 +157,8 @@ fn what_is_no_proof_is_rejected() {
         ("(>= x 1)", "", "(enumerate 2 (x 0 2))", "1 assignments, not what is said"),
         ("(>= x 1)", "", "(enumerate 4 (x 1 2))", "without a bound"),
         ("(>= x 1)", "", "(let x y)", "no new name"),
+        ("(>= x 1)", "", "(square x y)", "2 operands of a step that takes one"),
+        ("(!= (* 2 x) 3)", "", "(contradiction 2 2)", "2 operands of a step that takes one"),
     ] {
         let text = certificate(goal, definitions, proof);
         let problem = check_text(&text).expect_err(&text);
@@ -170,7 +172,7 @@ fn damaged_texts_are_rejected() {
     assert!(check_text(&whole).is_ok());
     for (damaged, says) in [
         (whole.replace("certificate 1", "certificate 2"), "another version"),
-        (whole.replacen("(defined)", "", 1), "expected `(defined …)`"),
+        (whole.replacen("(defined)", "", 1), "expected `(goal …)`"),
         (whole.replace("(goal (>= (+ x y) 3))", "(goal)"), "one goal"),
         (format!("{whole})"), "a parenthesis too many"),
         (whole[..whole.len() - 1].to_owned(), "a parenthesis is missing"),

@@ -648,7 +648,7 @@ class _Checker:
         self.case(_at_least(_sum(p, _constant(-1))), rest[3], depth)
 
     def rule_outside(self, rest: list[Any], depth: int) -> None:
-        _need(rest and isinstance(rest[0], str), "which solver?")
+        _need(len(rest) == 1 and isinstance(rest[0], str), "which solver?")
         self.outside.append(rest[0])
 
     def rule_contradiction(self, rest: list[Any], depth: int) -> None:
@@ -673,7 +673,7 @@ class _Checker:
         return _at_least(self.names.times(self.fact(rest[0], "ge")[1], self.fact(rest[1], "ge")[1]))
 
     def rule_square(self, rest: list[Any], depth: int) -> Fact:
-        _need(len(rest) >= 1, "what is squared?")
+        _need(len(rest) == 1, "what is squared?")
         p = self.poly(rest[0])
         return _at_least(self.names.times(p, p))
 

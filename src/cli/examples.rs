@@ -137,10 +137,10 @@ examples! {
         "Questions as JSON lines."
         "echo '{\"id\": 1, \"given\": [\"s0 >= 2\"], \"goal\": \"s0 >= 1\"}' | sizewise entail";
     CERTIFY:
-        "Is the proof of this answer right?"
-        "echo '{\"given\": [\"s0 >= 2\"], \"goal\": \"s0 >= 1\"}' | sizewise entail --certificate | sizewise certify -"
-        "Does each condition of a program follow from its spec?"
-        "sizewise check model.pt2 --certificate proofs && sizewise certify proofs/*";
+        "Are the proofs of these answers right?"
+        "sizewise entail --certificate < questions.jsonl > answers.jsonl && sizewise certify answers.jsonl"
+        "A proof written by hand: x >= 1 implies x >= 1."
+        "echo '(certificate 1 (symbols x) (premises (>= x 1)) (defined) (goal (>= x 1)) (definitions) (proof (combine (1 0) (1 1))))' | sizewise certify --steps -";
     SIMPLIFY:
         "The smallest equivalent expression."
         "sizewise simplify 'Max(s0, 1) + 4*s1//4' --given 's0 >= 2'"

@@ -89,6 +89,14 @@ fn follow(text: &Sexp, speaks: bool) -> Result<Checked> {
     Ok(Checked { claim: checker.claim, ..checker.done })
 }
 
+/// The one operand of a step.
+fn only(rest: &[Sexp]) -> Result<&Sexp> {
+    match rest {
+        [one] => Ok(one),
+        _ => Err(format!("{} operands of a step that takes one", rest.len())),
+    }
+}
+
 fn only_symbols(term: &Term, names: &Names) -> Result<()> {
     match term {
         Term::Name(name) if !names.numbers.contains_key(name) => Err(format!("no symbol `{name}`")),
@@ -160,21 +168,21 @@ impl Checker {
                 "modulo" => self.modulo(rest)?,
                 "enumerate" => self.enumerate(rest)?,
                 "outside" => {
-                    let name = rest.first().and_then(Sexp::word).ok_or("which solver?")?;
+                    let name = only(rest)?.word().ok_or("which solver?")?;
                     self.done.outside.push(name.to_owned());
                     true
                 }
                 "combine" => self.combine(rest)?,
                 "multiply" => self.multiply(rest)?,
                 "square" => {
-                    let p = self.poly(rest.first().ok_or("what is squared?")?)?;
+                    let p = self.poly(only(rest)?)?;
                     self.spend(p.terms.len() * p.terms.len())?;
                     self.conclude(Fact::at_least(&p.product(&p).ok_or("too large")?))
                 }
                 "let" => self.name(rest)?,
                 "equal" => self.equal(rest)?,
                 "divide" => self.divide(rest)?,
-                "contradiction" => self.fact(rest.first().ok_or("which fact?")?)? == &Fact::FALSE,
+                "contradiction" => self.fact(only(rest)?)? == &Fact::FALSE,
                 other => return Err(format!("no rule `{other}`")),
             };
             if matches!(rule, "split" | "cut") {

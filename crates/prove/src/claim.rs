@@ -1,6 +1,6 @@
 //! From a claim to a certificate.
-use super::search::{Search, State};
 use super::simplex::Number;
+use super::state::{Search, State};
 use super::step::{Line, Step, prune, write_steps, written};
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive, Zero};

@@ -1,6 +1,6 @@
 //! What holds of integers and not of rationals: bounds rounded to integers, equations solved, factors cancelled.
-use super::search::{Path, Search, State, contains};
 use super::simplex::Number;
+use super::state::{Path, Search, State, contains};
 use super::step::Step;
 use num_bigint::BigInt;
 use num_integer::Integer;

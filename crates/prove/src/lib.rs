@@ -5,6 +5,7 @@ mod integers;
 mod products;
 mod search;
 mod simplex;
+mod state;
 mod step;
 pub mod text;
 

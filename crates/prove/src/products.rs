@@ -1,7 +1,7 @@
 //! Products of facts, where what is not linear calls for them.
 use super::integers::{Bounds, bounds};
-use super::search::{Path, Search, State, is_handy, product_monomials};
 use super::simplex::Number;
+use super::state::{Path, Search, State, is_handy, product_monomials};
 use super::step::Step;
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
