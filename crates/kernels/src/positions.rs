@@ -220,7 +220,7 @@ impl Cx<'_> {
         };
         let Some((span, fits)) = span.zip(fits) else {
             self.env.leave_indices_unchecked();
-            return Ok(());
+            return self.require_positions(lookup, clause);
         };
         // Where nothing is looked up the indices mostly fit as well: `arange(0)` ends before 0.
         let mut fine = smallvec![fits];
@@ -250,6 +250,22 @@ impl Cx<'_> {
         })
     }
 
+    /// Requires a dimension to have positions, unless nothing is looked up: whatever the indices are, none is in range of
+    /// an empty one.
+    fn require_positions(
+        &mut self,
+        lookup: &Lookup<'_>,
+        clause: impl Into<Clause>,
+    ) -> Result<(), KernelError> {
+        let some = self.ge(lookup.size, 1);
+        if self.surely(some) {
+            return Ok(());
+        }
+        let fine: SmallVec<[Expr; 4]> = lookup.nothing.iter().copied().chain([some]).collect();
+        let fine = self.any(&fine);
+        self.require(fine, clause, |_| format!("there are no {}: the dimension is empty", lookup.what))
+    }
+
     /// Requires the elements of an index to be indices, unless it has none.
     ///
     /// # Errors
@@ -262,8 +278,7 @@ impl Cx<'_> {
         what: &str,
         clause: impl Into<Clause>,
     ) -> Result<(), KernelError> {
-        let is_attained = index.span.as_ref().is_some_and(Span::is_attained);
-        let nothing = if is_attained { self.without_elements(&index.sizes) } else { SmallVec::new() };
+        let nothing = self.without_elements(&index.sizes);
         let lookup = Lookup { size, from_end, nothing: &nothing, what };
         self.require_span(index.span.as_ref(), &lookup, clause)
     }

@@ -31,11 +31,11 @@ fn embedding(cx: &mut Cx, args: &Args) -> KernelResult {
         format!("a matrix is expected, not {} dimensions", weight.rank())
     })?;
     check_indices(cx, indices, "embedding.C2")?;
-    cx.require_indices(indices, weight.size(0), false, ROWS, "embedding.C4")?;
     let (rows, looked_up) = (weight.size(0), cx.numel(indices));
     let (some_rows, nothing) = (cx.gt(rows, Expr::ZERO), cx.eq(looked_up, Expr::ZERO));
     let possible = cx.any(&[some_rows, nothing]);
     cx.require(possible, "embedding.C3", |_| "indices into an empty table".into())?;
+    cx.require_indices(indices, weight.size(0), false, ROWS, "embedding.C4")?;
     let mut sizes: Sizes = indices.sizes.clone();
     sizes.push(weight.size(1));
     one(cx.contiguous(sizes, weight.dtype, &weight.device))

@@ -120,11 +120,15 @@ fn in_rows(
     offsets: &Tensor,
     drops_last: bool,
 ) -> Result<(), KernelError> {
-    let span = indices.span.as_ref().filter(|_| !drops_last);
+    if drops_last {
+        // Those behind the last offset are not looked up.
+        cx.env.leave_indices_unchecked();
+        return Ok(());
+    }
     let sizes: Sizes = indices.sizes.iter().chain(&offsets.sizes).copied().collect();
     let nothing = cx.without_elements(&sizes);
     cx.require_span(
-        span,
+        indices.span.as_ref(),
         &Lookup { size: rows, from_end: false, nothing: &nothing, what: ROWS },
         "embedding_bag.C6",
     )
@@ -238,11 +242,11 @@ fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, indices) = (args.tensor("self")?, args.tensor("indices")?);
     cx.rank(x, 2, "embedding_renorm.C1", "the operand")?;
     check_indices(cx, indices, "embedding_renorm.C2")?;
-    cx.require_indices(indices, x.size(0), true, ROWS, "embedding_renorm.C4")?;
     let looked_up = cx.numel(indices);
     let (nothing, rows) = (cx.eq(looked_up, 0), cx.gt(x.size(0), 0));
     let possible = cx.any(&[nothing, rows]);
     cx.require(possible, "embedding_renorm.C3", |_| "indices into an empty table".into())?;
+    cx.require_indices(indices, x.size(0), true, ROWS, "embedding_renorm.C4")?;
     if !Domain::FLOAT_COMPLEX.contains(x.dtype) {
         cx.require(nothing, "embedding_renorm.C3", |_| format!("rows of {} have no norm", x.dtype))?;
     }

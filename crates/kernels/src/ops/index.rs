@@ -115,8 +115,8 @@ fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, K
     Ok(result)
 }
 
-/// (C9) Positions that sizes decide are in range, negative ones counted from the end, unless nothing is selected from
-/// dimensions that have elements.
+/// (C9) A dimension that is indexed by positions has elements, unless nothing is selected. Positions that sizes decide
+/// are in range, negative ones counted from the end, unless nothing is selected from dimensions that have elements.
 fn in_range(
     cx: &mut Cx,
     x: &Tensor,
@@ -124,9 +124,6 @@ fn in_range(
     selected: &Indexed,
 ) -> Result<(), KernelError> {
     let decided = |index: &Arc<Tensor>| index.span.as_ref().is_some_and(Span::is_attained);
-    if !indices.iter().flatten().any(decided) {
-        return Ok(());
-    }
     let mut nothing = cx.without_elements(&selected.picked);
     let kept = cx.without_elements(&selected.sizes);
     let kept: Vec<Expr> = kept.into_iter().filter(|empty| !nothing.contains(empty)).collect();
@@ -147,7 +144,9 @@ fn in_range(
         dim += 1;
         let some = cx.ge(size, 1);
         nothing[last] = cx.all(&[nothing_kept, some]);
-        let lookup = Lookup { size, from_end: true, nothing: &nothing, what: POSITIONS };
+        // An empty dimension has no positions, whatever is kept of the others.
+        let nothing = if decided(index) { &nothing[..] } else { &nothing[..last] };
+        let lookup = Lookup { size, from_end: true, nothing, what: POSITIONS };
         cx.require_span(index.span.as_ref(), &lookup, "index.C9")?;
     }
     Ok(())

@@ -232,10 +232,10 @@ fn take(cx: &mut Cx, args: &Args) -> KernelResult {
 /// (C9) and (C14) of [`take`].
 fn require_elements(cx: &mut Cx, x: &Tensor, index: &Tensor) -> Result<(), KernelError> {
     let (numel, wanted) = (cx.numel(x), cx.numel(index));
-    cx.require_indices(index, numel, true, "elements", "index_dim.C14")?;
     let (some, none) = (cx.ne(numel, 0), cx.eq(wanted, 0));
     let enough = cx.any(&[some, none]);
-    cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())
+    cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())?;
+    cx.require_indices(index, numel, true, "elements", "index_dim.C14")
 }
 
 /// (C8) The index is of `int64`.

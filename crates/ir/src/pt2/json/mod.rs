@@ -100,7 +100,8 @@ fn refusal<'a, T: serde::Deserialize<'a>>(text: &'a str, error: &serde_json::Err
     let json_path = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_str(text))
         .err()
         .map(|error| error.path().to_string())
-        .filter(|path| path != ".");
+        // Where the text is no JSON, the last step of a path is not known.
+        .filter(|path| path != "." && !path.contains('?'));
     let line_column = Some((error.line(), error.column()));
     let full = error.to_string();
     let why = full.rsplit_once(" at line ").map_or(&*full, |(why, _)| why);
