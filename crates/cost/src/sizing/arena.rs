@@ -107,12 +107,15 @@ fn by_size(blocks: &[Block]) -> Vec<usize> {
     order
 }
 
+/// What blocks are ordered by: the greatest first.
+type Key = (std::cmp::Reverse<u128>, std::cmp::Reverse<u128>);
+
 /// Orders in which blocks get their places; that of [`greedy`] is the first.
 fn orders(blocks: &[Block]) -> Vec<Vec<usize>> {
     use std::cmp::Reverse;
     let all = || (0..blocks.len()).collect::<Vec<usize>>();
     let mut orders = vec![by_size(blocks)];
-    let mut add = |key: &dyn Fn(&Block) -> (Reverse<u128>, Reverse<u128>)| {
+    let mut add = |key: &dyn Fn(&Block) -> Key| {
         let mut order = all();
         order.sort_by_key(|&at| key(&blocks[at]));
         orders.push(order);

@@ -228,16 +228,22 @@ impl Sizing<'_> {
         at::at(&self.env, &self.inputs, witness)
     }
 
-    /// An assignment with sizes that are chosen between a least and a greatest one, if it is allowed.
+    /// An assignment with sizes that are chosen between a least and a greatest one, or those of an allowed one, if it is
+    /// allowed.
     pub fn allowed_at(&mut self, choose: &mut dyn FnMut(i64, i64) -> i64) -> Option<Witness> {
         const FAR: i64 = 1_000;
-        let witness: Witness = self.known.starts[0]
+        let last = self.known.starts.len().saturating_sub(1) as i64;
+        let start = usize::try_from(choose(0, last)).unwrap_or(0);
+        // How often a size stays: never, or up to three times of four.
+        let kept = choose(0, 3);
+        let witness: Witness = self.known.starts[start]
             .iter()
             .map(|(symbol, value)| {
                 let (low, high) = self.known.symbols.get(symbol).cloned().unwrap_or_default();
                 let low = low.and_then(|low| low.to_i64());
                 let high = high.map_or_else(|| low.map(|low| low.saturating_add(FAR)), |high| high.to_i64());
                 let chosen = low.zip(high).map(|(low, high)| Int::from(choose(low, high.max(low))));
+                let chosen = chosen.filter(|_| choose(0, 3) >= kept);
                 (*symbol, chosen.unwrap_or_else(|| value.clone()))
             })
             .collect();
