@@ -105,6 +105,9 @@ fn only_symbols(term: &Term, names: &Names) -> Result<()> {
     }
 }
 
+/// A monomial and its coefficient modulo a number.
+type Reduced<'p> = (&'p [(u32, u32)], u64);
+
 /// What is known where a step stands.
 #[derive(Default)]
 struct Checker {
@@ -332,7 +335,7 @@ impl Checker {
             polys.push(p);
         }
         let reduced = |c: &BigInt| c.mod_floor(&BigInt::from(m)).to_u64().unwrap_or(0);
-        let terms: Vec<Vec<(&[(u32, u32)], u64)>> = polys
+        let terms: Vec<Vec<Reduced<'_>>> = polys
             .iter()
             .map(|p| {
                 p.terms.iter().map(|(mono, c)| (mono.as_slice(), reduced(c))).filter(|t| t.1 != 0).collect()
@@ -343,7 +346,7 @@ impl Checker {
         let mut residues: BTreeMap<u32, u64> = vars.iter().map(|v| (*v, 0)).collect();
         loop {
             self.spend(polys.iter().map(|p| p.terms.len()).sum())?;
-            let vanishes = |p: &Vec<(&[(u32, u32)], u64)>| {
+            let vanishes = |p: &Vec<Reduced<'_>>| {
                 let sum = p.iter().fold(0, |sum, (mono, c)| {
                     let power =
                         |all: u64, (v, k): &(u32, u32)| (0..*k).fold(all, |all, _| all * residues[v] % m);

@@ -80,12 +80,10 @@ fn required(names: &Names, term: &Term) -> std::result::Result<Vec<(Poly, bool)>
     for operand in operands {
         found.extend(required(names, operand)?);
     }
-    if let (Op::FloorDiv | Op::Mod | Op::IntDiv | Op::Pow | Op::Shl | Op::Shr, Some(second)) =
-        (op, operands.get(1))
-    {
-        if second.known_sort() == Sort::Int {
-            found.push((names.poly(second)?, matches!(op, Op::FloorDiv | Op::Mod | Op::IntDiv)));
-        }
+    let nonzero = matches!(op, Op::FloorDiv | Op::Mod | Op::IntDiv);
+    let second = operands.get(1).filter(|_| nonzero || matches!(op, Op::Pow | Op::Shl | Op::Shr));
+    if let Some(second) = second.filter(|second| second.known_sort() == Sort::Int) {
+        found.push((names.poly(second)?, nonzero));
     }
     Ok(found)
 }

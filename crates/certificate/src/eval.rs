@@ -243,7 +243,7 @@ fn quotient(a: &BigInt, b: &BigInt) -> Result<f64> {
     let shift = 66 + b.bits() as i64 - a.bits() as i64;
     let (a, b) = if shift >= 0 { (a << shift, b) } else { (a, b << -shift) };
     let (mut q, rest) = a.div_rem(&b);
-    if shift > 900 || shift < -1_100 {
+    if !(-1_100..=900).contains(&shift) {
         // Near the least doubles; beyond the greatest.
         return Err(if shift > 900 { Fault::Refused } else { Fault::Undefined });
     }

@@ -337,7 +337,7 @@ fn moduli(p: &Poly) -> Vec<u64> {
         if let Ok(c) = u64::try_from(c.abs())
             && !mono.is_empty()
         {
-            moduli.extend([c, 2 * c]);
+            moduli.extend([c, c.saturating_mul(2)]);
             moduli.extend([2, 3, 4, 5, 7, 8, 9, 16].iter().filter(|m| c % **m == 0));
         }
     }

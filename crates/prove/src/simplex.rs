@@ -14,6 +14,8 @@ pub trait Number: Clone + Integer + Signed + CheckedAdd + CheckedMul + CheckedSu
     fn from_big(value: &BigInt) -> Option<Self>;
     /// The same number.
     fn to_big(&self) -> BigInt;
+    /// Whether signs and sums of a few such numbers cannot overflow.
+    fn is_safe(&self) -> bool;
 }
 
 impl Number for i128 {
@@ -24,6 +26,9 @@ impl Number for i128 {
     fn to_big(&self) -> BigInt {
         BigInt::from(*self)
     }
+    fn is_safe(&self) -> bool {
+        self.unsigned_abs() < 1 << 120
+    }
 }
 
 impl Number for BigInt {
@@ -32,6 +37,9 @@ impl Number for BigInt {
     }
     fn to_big(&self) -> BigInt {
         self.clone()
+    }
+    fn is_safe(&self) -> bool {
+        self.bits() < 10_000
     }
 }
 
@@ -297,25 +305,30 @@ impl<T: Number> Simplex<T> {
     }
 }
 
+/// The number, unless it is too large to go on with.
+fn safe<T: Number>(value: Ratio<T>) -> Option<Ratio<T>> {
+    (value.numer().is_safe() && value.denom().is_safe()).then_some(value)
+}
+
 fn add<T: Number>(a: &Ratio<T>, b: &Ratio<T>) -> Option<Ratio<T>> {
     if a.denom().is_one() && b.denom().is_one() {
-        return Some(Ratio::from_integer(a.numer().checked_add(b.numer())?));
+        return safe(Ratio::from_integer(a.numer().checked_add(b.numer())?));
     }
-    a.checked_add(b)
+    safe(a.checked_add(b)?)
 }
 
 fn sub<T: Number>(a: &Ratio<T>, b: &Ratio<T>) -> Option<Ratio<T>> {
     if a.denom().is_one() && b.denom().is_one() {
-        return Some(Ratio::from_integer(a.numer().checked_sub(b.numer())?));
+        return safe(Ratio::from_integer(a.numer().checked_sub(b.numer())?));
     }
-    a.checked_sub(b)
+    safe(a.checked_sub(b)?)
 }
 
 fn mul<T: Number>(a: &Ratio<T>, b: &Ratio<T>) -> Option<Ratio<T>> {
     if a.denom().is_one() && b.denom().is_one() {
-        return Some(Ratio::from_integer(a.numer().checked_mul(b.numer())?));
+        return safe(Ratio::from_integer(a.numer().checked_mul(b.numer())?));
     }
-    a.checked_mul(b)
+    safe(a.checked_mul(b)?)
 }
 
 fn div<T: Number>(a: &Ratio<T>, b: &Ratio<T>) -> Option<Ratio<T>> {
