@@ -28,7 +28,9 @@ enum Part {
 /// # Errors
 /// What is wrong with the pattern.
 pub fn matching(pattern: &Path, found: &mut Vec<Program>) -> Result<(), String> {
-    let parts = pattern.components().map(part).collect::<Result<Vec<Part>, String>>()?;
+    let mut parts = pattern.components().map(part).collect::<Result<Vec<Part>, String>>()?;
+    // Any number of folders, twice, is any number.
+    parts.dedup_by(|a, b| matches!((a, b), (Part::Folders, Part::Folders)));
     // What stands before the first part that is a pattern is the folder.
     let fixed = parts.iter().take_while(|part| matches!(part, Part::Name(_))).count();
     let root: PathBuf = pattern.components().take(fixed).collect();
@@ -70,7 +72,8 @@ impl Search<'_> {
                 for (path, _) in self.entries(folder) {
                     let name = path.file_name().unwrap_or_default().to_string_lossy();
                     let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
-                    if pattern.matches_with(&name, options) {
+                    let is_way = rest.is_empty() || path.is_dir();
+                    if is_way && pattern.matches_with(&name, options) {
                         self.below(&path, rest, depth);
                     }
                 }
@@ -81,7 +84,8 @@ impl Search<'_> {
             [Part::Folders, rest @ ..] => {
                 self.below(folder, rest, depth);
                 for (path, is_folder) in self.entries(folder) {
-                    let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
+                    let is_hidden =
+                        path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
                     if is_folder && !is_hidden {
                         self.below(&path, parts, depth + 1);
                     } else if !is_folder && rest.is_empty() && !is_hidden {
