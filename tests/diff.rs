@@ -1,6 +1,8 @@
 //! What a new export changes: pairs of programs that are variants of each other, with the verdict, and examples that are
 //! replayed in both.
 #![cfg(feature = "cli")]
+mod calls;
+
 use crate::command::with_input;
 use serde_json::{Value as Json, json};
 use sizewise::check::{Checker, Shapes};

@@ -1,5 +1,6 @@
 //! `sizewise check PATH…`: many programs in one command, each by itself.
 mod baselines;
+mod counts;
 mod folder;
 mod hostile;
 mod names;
@@ -355,7 +356,7 @@ fn a_file_of_the_project_has_options() {
     assert_eq!(below.status.code(), Some(0));
     for (name, text, says) in [
         ("sizewise.toml", "igonre = []", "there is no field `igonre` here; the nearest is `ignore`"),
-        ("sizewise.toml", "ignore = 'guard'", "invalid type: string"),
+        ("sizewise.toml", "ignore = 'guard'", "`ignore`: expected a list of strings"),
         ("sizewise.toml", "ignore = ['guard-not-impled']", "the nearest is `guard-not-implied`"),
         ("sizewise.toml", "fail-on = 'never'", "`fail-on`: expected violated, unknown or undeclarable"),
         ("sizewise.toml", "format = 'xml'", "`format`: there is no such format"),
@@ -363,8 +364,10 @@ fn a_file_of_the_project_has_options() {
         ("sizewise.toml", "jobs = 0", "`jobs`: expected a number from 1 to 256"),
         ("sizewise.toml", "budget = 9999", "`budget`: expected a number from 1 to 1000"),
         ("sizewise.toml", "backend = 'tpu'", "`backend`: "),
-        ("sizewise.toml", "memory = -1", "sizewise.toml: "),
-        ("sizewise.toml", "= 1", "sizewise.toml: TOML parse error"),
+        ("sizewise.toml", "memory = -1", "`memory`: expected a whole number that is not negative"),
+        ("sizewise.toml", "jobs = '2'", "`jobs`: expected a whole number that is not negative"),
+        ("sizewise.toml", "specs = 1", "`specs`: expected a string"),
+        ("sizewise.toml", "jobs = 2\n = 1", "sizewise.toml: TOML parse error at line 2, column 2: "),
         ("pyproject.toml", "[tool.sizewise]\njob = 1", "there is no field `job` here; the nearest is `jobs`"),
     ] {
         let _ = fs::remove_file(folder.path().join("sizewise.toml"));
@@ -372,6 +375,7 @@ fn a_file_of_the_project_has_options() {
         let ran = run(&["m"]);
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{text}");
         has(&ran.err, &[name, says]);
+        assert!(!ran.err.contains("\\n"), "{}", ran.err);
     }
 }
 

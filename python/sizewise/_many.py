@@ -103,13 +103,15 @@ def spec_beside(program: str | os.PathLike[str]) -> str | None:
     Raises
     ------
     SpecError
-        If there are both.
+        If there are both, or the one is no file.
     """
     stem = os.path.splitext(os.fspath(program))[0]
     specs = [stem + ending for ending in (".spec.json", ".spec.py")]
-    known = [spec for spec in specs if (is_file(spec) if is_url(spec) else os.path.isfile(spec))]
+    known = [spec for spec in specs if (is_file(spec) if is_url(spec) else os.path.lexists(spec))]
     if len(known) > 1:
         raise SpecError(f"{os.fspath(program)}: it has two specs, {known[0]} and {known[1]}; keep one")
+    if known and not is_url(known[0]) and not os.path.isfile(known[0]):
+        raise SpecError(f"{os.fspath(program)}: its spec {known[0]} is no file that can be read")
     return known[0] if known else None
 
 

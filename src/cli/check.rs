@@ -2,7 +2,7 @@
 use super::args::{Colour, Effort, Given, Kernels, ModelChoice, report_form};
 use super::failure::{Failure, Result};
 use super::fix::{self, Fixed};
-use super::fleet::{self, Baseline, FleetOptions, Job, Program, Settings, gravity, status};
+use super::fleet::{self, Baseline, FleetOptions, Job, List, Program, Settings, gravity, status};
 use super::programs::{Loaded, failed};
 use super::{files, operators, sources, spec};
 use crate::check::{Checker, Emit, EmitForm};
@@ -74,7 +74,7 @@ pub struct CheckOptions {
     /// Say everything in the text: each error in full, what follows from it, notes, and what is proved.
     #[arg(long, conflicts_with = "quiet")]
     pub all: bool,
-    /// Say the verdict and the first error only, a line a program.
+    /// Say the verdict and the first error only, a line a program; of several, those that are not ok, and the totals.
     #[arg(long, short)]
     pub quiet: bool,
     /// Write each query as an SMT-LIB 2 file to this folder, for other solvers to check.
@@ -126,9 +126,9 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
                 let expected = "expected a program, or a list of paths, one a line";
                 return Err(Failure::program(format!("standard input is empty: {expected}")));
             }
-            match fleet::is_list(&bytes) {
-                true => listed(&options.paths, &bytes)?,
-                false => return one(&options, &Loaded::of(path, bytes, &options.choice, &options.given)),
+            match List::of(&bytes) {
+                Some(list) => fleet::programs(&options.paths, Some(&list)),
+                None => return one(&options, &Loaded::of(path, bytes, &options.choice, &options.given)),
             }
         }
         // What a project's file says of many is not meant for what is asked of one.
@@ -141,12 +141,9 @@ pub fn run(mut options: CheckOptions) -> Result<ExitCode> {
         }
         paths if paths.iter().any(|path| path.as_os_str() == "-") => {
             let bytes = files::read(Path::new("-")).map_err(Failure::program)?;
-            match fleet::is_list(&bytes) {
-                true => listed(paths, &bytes)?,
-                false => {
-                    return Err(Failure::usage("standard input: expected a list of paths, one a line"));
-                }
-            }
+            let expected = "standard input: expected a list of paths, one a line";
+            let list = List::of(&bytes).ok_or_else(|| Failure::usage(expected))?;
+            fleet::programs(paths, Some(&list))
         }
         paths => fleet::programs(paths, None),
     };
@@ -170,12 +167,6 @@ pub(super) fn spec_beside(path: &PathBuf) -> Result<Option<PathBuf>> {
     Ok(spec)
 }
 
-/// Programs of which standard input has a list.
-fn listed(paths: &[PathBuf], bytes: &[u8]) -> Result<Vec<Program>> {
-    let list = std::str::from_utf8(bytes).map_err(Failure::usage)?;
-    Ok(fleet::programs(paths, Some(list)))
-}
-
 /// Sets the options that a project's file has and the command line has not.
 fn fill(options: &mut CheckOptions, settings: &Settings) -> Result<()> {
     settings.fill(&mut options.fleet)?;
@@ -189,8 +180,7 @@ fn fill(options: &mut CheckOptions, settings: &Settings) -> Result<()> {
         options.format = form.ok_or_else(|| settings.wrong("format", "there is no such format"))?;
     }
     if let Some(jobs) = settings.jobs.filter(|_| is_free("jobs")) {
-        number("jobs", u32::from(jobs), 256)?;
-        options.jobs = jobs;
+        options.jobs = u16::try_from(number("jobs", jobs, 256)?).unwrap_or(u16::MAX);
     }
     if let Some(budget) = settings.budget.filter(|_| is_free("budget")) {
         options.effort.budget = number("budget", budget, 1000)?;
@@ -212,7 +202,7 @@ fn fill(options: &mut CheckOptions, settings: &Settings) -> Result<()> {
 fn job(options: &CheckOptions) -> Result<Job<'_>> {
     Ok(Job {
         options: &options.fleet,
-        baseline: options.fleet.baseline.as_deref().map(Baseline::read).transpose()?.unwrap_or_default(),
+        baseline: baseline(&options.fleet)?,
         operators: operators::load_on(&options.operators)?,
         known_operators: Operators::new(),
         backend: options.operators.backend,
@@ -221,6 +211,22 @@ fn job(options: &CheckOptions) -> Result<Job<'_>> {
         source_root: options.source_root.clone(),
         timings: options.timings,
         arguments: options.arguments.as_deref(),
+    })
+}
+
+/// The known findings. A file that is not there may never have been written.
+fn baseline(options: &FleetOptions) -> Result<Baseline> {
+    let Some(path) = &options.baseline else { return Ok(Baseline::default()) };
+    let named = match &options.baseline_from {
+        Some(file) => format!("{}: `baseline`", files::shown(file)),
+        None => "--baseline".to_owned(),
+    };
+    Baseline::read(path).map_err(|failure| {
+        let written = match path.exists() {
+            true => String::new(),
+            false => format!("; --write-baseline {} writes it", files::shown(path)),
+        };
+        Failure::usage(format!("{named}: {}{written}", failure.message))
     })
 }
 
@@ -282,7 +288,7 @@ fn text(options: &CheckOptions, checked: &[Checked]) -> Result<String> {
         return Ok(to_sarif_of(checked.iter().map(|(report, _)| report)));
     }
     if checked.len() > 1 && options.format == ReportForm::Junit {
-        let cases = checked.iter().map(|(report, _)| to_junit_case(&Findings::of(report), None));
+        let cases = checked.iter().map(|(report, _)| to_junit_case(&Findings::of(report), None, false));
         return Ok(to_junit_of(&cases.collect::<Vec<_>>()));
     }
     let style = style(options);

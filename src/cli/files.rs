@@ -18,7 +18,26 @@ const HEAD_BYTES: u64 = 4096;
 
 /// The name of a file in messages.
 pub fn name(path: &Path) -> String {
-    if path.as_os_str() == "-" { "standard input".to_string() } else { path.display().to_string() }
+    if path.as_os_str() == "-" { "standard input".to_string() } else { text(path) }
+}
+
+/// A path as text. A byte that is no Unicode is `\xff`; so that nothing else is called so, a backslash before an `x` is
+/// `\x5c`.
+#[cfg(unix)]
+pub fn text(path: &Path) -> String {
+    use std::os::unix::ffi::OsStrExt;
+    let mut out = String::new();
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        out.push_str(&chunk.valid().replace("\\x", "\\x5cx"));
+        chunk.invalid().iter().for_each(|byte| out.push_str(&format!("\\x{byte:02x}")));
+    }
+    out
+}
+
+/// A path as text.
+#[cfg(not(unix))]
+pub fn text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 /// The name of a file in messages, on one line.
@@ -29,7 +48,8 @@ pub fn shown(path: &Path) -> String {
 /// Writes a message to standard error.
 pub fn complain(text: &str) {
     progress::clear();
-    eprintln!("sizewise: {}", escape::message(text));
+    // Nobody may read it.
+    let _ = writeln!(std::io::stderr(), "sizewise: {}", escape::message(text));
 }
 
 /// The bytes of a file. Of one that begins as no format does, with a zero, only the beginning is read.
@@ -118,6 +138,16 @@ pub enum Out<'a> {
     File(BufWriter<&'a mut std::fs::File>),
     /// Standard output, a pipe or a device.
     Stream(BufWriter<Box<dyn Write + 'a>>),
+}
+
+impl<'a> Out<'a> {
+    /// What takes the bytes one after another.
+    pub fn writer(self) -> Box<dyn Write + 'a> {
+        match self {
+            Out::File(file) => Box::new(file),
+            Out::Stream(stream) => Box::new(stream),
+        }
+    }
 }
 
 /// Writes to a file, or to standard output, piece by piece. The file is replaced at the end, or stays as it was: it may

@@ -51,6 +51,7 @@ use asked::{ExpressionOptions, GuardSetOptions};
 use clap::{Parser, Subcommand};
 pub use sources::Sources;
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 /// The exit status of an internal error.
@@ -234,7 +235,8 @@ fn usage(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     let mut pieces = shown.split("\u{1b}[");
     let mut plain = pieces.next().unwrap_or_default().to_string();
     plain.extend(pieces.map(|piece| piece.split_once('m').map_or("", |(_, text)| text)));
-    eprint!("{}", escape::lines(&plain));
+    // Nobody may read it.
+    let _ = write!(std::io::stderr(), "{}", escape::lines(&plain));
     ExitCode::from(WRONG_USAGE)
 }
 

@@ -8,6 +8,7 @@ use crate::ir::Program;
 use crate::ir::text::{self, Detail};
 use crate::pass::{Pass, PassError, Pipeline};
 use clap::{Args, ValueEnum};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -104,7 +105,7 @@ fn transform<'n>(
     };
     files::complain(&what);
     for detail in &details {
-        eprintln!("  {}", escape::visible(detail));
+        let _ = writeln!(std::io::stderr(), "  {}", escape::visible(detail));
     }
     Ok(ExitCode::from(1))
 }

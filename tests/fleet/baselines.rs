@@ -40,7 +40,10 @@ fn known_findings_do_not_count() {
         assert_eq!((ran.status, ran.out.as_str()), (2, ""), "{bad}");
         has(&ran.err, &["bad.json: ", says]);
     }
-    has(&ran(&["--baseline", "none.json"]).err, &["none.json: No such file"]);
+    let missing = ["--baseline: none.json: No such file", "; --write-baseline none.json writes it"];
+    has(&ran(&["--baseline", "none.json"]).err, &missing);
+    folder.write("sizewise.toml", b"baseline = 'none.json'");
+    has(&ran(&[]).err, &["sizewise.toml: `baseline`: ", "none.json: No such file", "--write-baseline "]);
 }
 
 #[test]
@@ -60,4 +63,35 @@ fn a_baseline_may_stand_beside_the_folder_of_programs() {
     assert_eq!(below("q/ci", "../m"), Some(0));
     assert_eq!(below("q/ci", "../../q/m/a.pt2"), Some(0));
     assert_eq!(below("q", "m/a.pt2"), Some(1), "there is no baseline here");
+}
+
+#[test]
+fn findings_that_are_gone_are_counted() {
+    let folder = Folder::new(&[("a.pt2", AREA), ("c.onnx", MODEL)], &[("a.spec.json", WIDE)]);
+    assert_eq!(folder.check(&[".", "--write-baseline", "known.json"]).status, 0);
+    let ran = |arguments: &[&str]| folder.check(&[&[".", "--baseline", "known.json"], arguments].concat());
+    let known = ran(&[]);
+    assert!(!known.out.contains("gone") && !known.out.contains("commonest causes"), "{}", known.out);
+    fs::remove_file(folder.path().join("a.spec.json")).expect("a file");
+    let gone = "1 finding of the baseline is gone: write it anew with --write-baseline";
+    has(&ran(&[]).out, &[gone]);
+    has(&ran(&["--format", "jsonl"]).err, &[gone]);
+    // What is not asked for is not missed.
+    let other = ran(&["--select", "shape-mismatch"]);
+    assert!(!other.out.contains("gone"), "{}", other.out);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_baseline_that_cannot_be_written_stays_as_it_was() {
+    let folder = Folder::new(&[("a.pt2", AREA)], &[("a.spec.json", WIDE), ("known.json", "as it was")]);
+    // No file of this process may be longer.
+    let mut command = std::process::Command::new("sh");
+    let limited = "ulimit -f 0; trap '' XFSZ; exec \"$0\" check . --write-baseline known.json";
+    command.current_dir(folder.path()).args(["-c", limited]).arg(assert_cmd::cargo::cargo_bin("sizewise"));
+    let output = command.output().expect("a run");
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(folder.read("known.json"), "as it was");
+    let left = fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 3, "nothing else is left");
 }

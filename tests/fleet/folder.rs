@@ -14,6 +14,13 @@ pub struct Ran {
     pub err: String,
 }
 
+/// A path of these bytes.
+#[cfg(unix)]
+pub fn path_of(bytes: &[u8]) -> &Path {
+    use std::os::unix::ffi::OsStrExt;
+    Path::new(std::ffi::OsStr::from_bytes(bytes))
+}
+
 impl Folder {
     /// A folder with these programs of `examples/`, by the names they get, and these texts.
     pub fn new(programs: &[(&str, &str)], texts: &[(&str, &str)]) -> Folder {
@@ -45,7 +52,7 @@ impl Folder {
         self.check_with(arguments, "")
     }
 
-    pub fn check_with(&self, arguments: &[&str], input: &str) -> Ran {
+    pub fn check_with(&self, arguments: &[&str], input: impl Into<Vec<u8>>) -> Ran {
         let mut command = assert_cmd::Command::cargo_bin("sizewise").expect("the program");
         command.current_dir(self.path()).arg("check").args(arguments).write_stdin(input);
         let output = command.output().expect("a run");

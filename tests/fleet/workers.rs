@@ -38,7 +38,7 @@ fn a_worker_that_is_killed_ends_the_line_of_one_program() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("a report"))
         .collect();
-    assert_eq!((lines.len(), output.status.code()), (60, Some(70)));
+    assert_eq!((lines.len(), output.status.code()), (60, Some(3)));
     let (ended, checked): (Vec<&Json>, Vec<&Json>) =
         lines.iter().partition(|line| line["verdict"] == "invalid");
     assert!(checked.iter().all(|line| line["verdict"] == "violated"));

@@ -1,4 +1,5 @@
 //! What callers see of a program apart from sizes: inputs and outputs, their names, order and kinds.
+use super::calls;
 use super::side::{Input, Kind, Side};
 use sizewise_ir::Constant;
 
@@ -33,7 +34,7 @@ pub(super) fn compare(old: &Side, new: &Side) -> Interface {
     }
     for i in unmatched {
         // An input of another name at the same place is the same for calls by position.
-        if free.contains(&i) && !before[i].is_keyword && !after[i].is_keyword {
+        if free.contains(&i) && calls::are_at_one_place(&before[i], &after[i]) {
             free.retain(|&other| other != i);
             interface.pairs.push((i, i));
             let (from, to) = (&before[i].path, &after[i].path);
@@ -51,7 +52,11 @@ pub(super) fn compare(old: &Side, new: &Side) -> Interface {
     if interface.pairs.windows(2).any(|pair| pair[0].1 > pair[1].1) {
         let order: Vec<&str> = after.iter().map(|input| &*input.path).collect();
         interface.changes.push(format!("the inputs are in another order: {}", order.join(", ")));
+        interface.is_broken |= calls::are_reordered(before, after, &interface.pairs);
     }
+    let changes = calls::changes(old, new, &interface.pairs);
+    interface.is_broken |= !changes.is_empty();
+    interface.changes.extend(changes);
     for (i, j) in interface.pairs.clone() {
         kinds(&before[i], &after[j], &mut interface);
     }

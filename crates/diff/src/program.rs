@@ -29,7 +29,7 @@ impl<'c> Side<'c> {
         Ok(Side {
             name: checker.name().to_owned(),
             nodes: program.graph.total_nodes(),
-            inputs: contract.inputs.iter().map(input).collect(),
+            inputs: contract.inputs.iter().map(|one| called(one, program)).collect(),
             pool: contract.env.pool.clone(),
             hints: contract.hints.clone(),
             ranges: contract.ranges.iter().map(|(_, bounds)| *bounds).collect(),
@@ -74,9 +74,19 @@ impl Source for Followed<'_> {
         node.provenance.location().map(|location| location.to_string())
     }
 
+    fn whole(&self) -> Option<Vec<u8>> {
+        Some(format!("{:?}", self.program()).into_bytes())
+    }
+
     fn program(&self) -> Option<&Followed<'_>> {
         Some(self)
     }
+}
+
+/// An input of a program, which may not record how it is called.
+fn called(one: &ProgramInput, program: &Program) -> Input {
+    let input = input(one);
+    Input { call: input.call.filter(|_| program.call_signature().is_some()), ..input }
 }
 
 /// An input of a program.
@@ -93,6 +103,7 @@ pub(super) fn input(input: &ProgramInput) -> Input {
         placeholder: Arc::clone(&input.input.placeholder),
         path: input.path(),
         is_keyword: input.input.keyword.is_some(),
+        call: Some(input.input.call_path.clone()),
         kind,
     }
 }

@@ -5,6 +5,12 @@ use sizewise_check::spec::InputKind;
 use sizewise_ir::{Dtype, Graph, GraphInput, InputSpec, Meta, Sym, TensorMeta};
 use std::fmt::Debug;
 
+/// Whether both are the same in all that decides what they accept.
+pub(super) fn is_same(old: &Side, new: &Side) -> bool {
+    let whole = old.source.whole();
+    whole.is_some() && whole == new.source.whole()
+}
+
 /// Whether both programs call the same operators on the same values, and their inputs are alike but for sizes. `false`
 /// where that is not seen.
 pub(super) fn same_steps(old: &Side, new: &Side) -> bool {

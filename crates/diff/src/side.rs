@@ -49,6 +49,11 @@ pub trait Source {
         None
     }
 
+    /// All that decides what is answered, in some form; `None` if that has none.
+    fn whole(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// The exported program, if it is one.
     fn program(&self) -> Option<&Followed<'_>> {
         None
@@ -67,6 +72,8 @@ pub struct Input {
     pub path: String,
     /// Whether it is passed by name only.
     pub is_keyword: bool,
+    /// Its place among the arguments, `args[0]['a']`, if calls are recorded.
+    pub call: Option<String>,
     /// What it is.
     pub kind: Kind,
 }

@@ -5,6 +5,7 @@ use crate::escape::json_text;
 use crate::report::Known;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Component, Path, PathBuf};
 
 /// The version of the file's form.
@@ -56,7 +57,11 @@ impl Baseline {
     pub fn write(self, path: &Path) -> Result<()> {
         let form = Form { version: VERSION, findings: self.findings };
         let text = serde_json::to_string_pretty(&form).map_err(Failure::internal)?;
-        files::write(Some(path), &json_text(text + "\n"))
+        let text = json_text(text + "\n");
+        files::write_anew(Some(path), |out| {
+            let mut out = out.writer();
+            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+        })
     }
 
     /// The known findings of a program.
@@ -103,7 +108,8 @@ fn from(folder: &Path, path: &Path) -> String {
     let common = folder.components().zip(path.components()).take_while(|(a, b)| a == b).count();
     let up = folder.components().skip(common).map(|_| Component::ParentDir);
     let seen: PathBuf = up.chain(path.components().skip(common)).collect();
-    seen.to_string_lossy().replace('\\', "/")
+    let seen = seen.to_string_lossy();
+    if cfg!(windows) { seen.replace('\\', "/") } else { seen.into_owned() }
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@ use super::summary::Summary;
 use super::worker::{Entry, NOT_CHECKED};
 use crate::check::tool;
 use crate::escape::{json_text, visible};
-use crate::report::{ReportForm, Style, sarif_frame, to_html_frame, to_html_part, to_html_row, to_junit_of};
+use crate::report::{
+    Detail, ReportForm, Style, sarif_frame, to_html_frame, to_html_part, to_html_row, to_junit_of,
+};
 use std::io::{self, Write};
 
 /// A document that is written as programs are checked. What a form needs at the end is held until then.
@@ -33,6 +35,11 @@ impl<'w> Document<'w> {
         Ok(Document { form, style, out, count: 0, is_successful: true, parts, artifacts, rows })
     }
 
+    /// Whether only what is not ok is said.
+    fn is_quiet(&self) -> bool {
+        self.style.detail == Detail::Verdict
+    }
+
     /// Adds a program.
     ///
     /// # Errors
@@ -42,8 +49,9 @@ impl<'w> Document<'w> {
         self.count += 1;
         self.is_successful &= !matches!(entry.verdict.as_str(), "invalid" | NOT_CHECKED);
         match self.form {
+            ReportForm::Text if self.is_quiet() && entry.verdict == "ok" => Ok(()),
             ReportForm::Text => {
-                self.out.write_all(line(&entry, self.style).as_bytes())?;
+                self.out.write_all(line(&entry, self.style, self.is_quiet()).as_bytes())?;
                 self.out.flush()
             }
             ReportForm::Json => {
@@ -77,6 +85,7 @@ impl<'w> Document<'w> {
     /// When it cannot be written.
     pub fn end(self, summary: &Summary) -> io::Result<()> {
         match self.form {
+            ReportForm::Text if self.is_quiet() => writeln!(self.out, "{}", summary.line())?,
             ReportForm::Text => self.out.write_all(summary.text().as_bytes())?,
             ReportForm::Json => self.out.write_all(b"\n]\n")?,
             ReportForm::Html => {
@@ -95,8 +104,8 @@ impl<'w> Document<'w> {
     }
 }
 
-/// A program on a line, with the first finding below it.
-fn line(entry: &Entry, style: Style) -> String {
+/// A program on a line, with the first finding below it; where little is said, on the line.
+fn line(entry: &Entry, style: Style, is_quiet: bool) -> String {
     let padded = format!("{:<11}", entry.verdict);
     let verdict = match entry.verdict.as_str() {
         "ok" => padded,
@@ -108,6 +117,10 @@ fn line(entry: &Entry, style: Style) -> String {
         1 => ", 1 known finding".to_owned(),
         dropped => format!(", {dropped} known findings"),
     };
+    if is_quiet {
+        let says = entry.says.as_ref().map(|says| format!(": {}", visible(says))).unwrap_or_default();
+        return format!("{verdict} {}{says}\n", visible(&entry.path));
+    }
     let mut line = format!("{verdict} {} ({:.2} s{known})\n", visible(&entry.path), entry.seconds);
     if let Some(says) = &entry.says {
         line.push_str(&format!("            {}\n", visible(says)));

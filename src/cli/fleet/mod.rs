@@ -2,16 +2,19 @@
 mod baseline;
 mod document;
 mod engine;
+mod list;
 mod options;
 mod paths;
+mod patterns;
 mod process;
 mod settings;
 mod summary;
 mod worker;
 
 pub use baseline::Baseline;
+pub use list::List;
 pub use options::FleetOptions;
-pub use paths::{Program, is_list, is_many, programs};
+pub use paths::{Program, is_many, programs};
 pub use process::serve;
 pub use settings::Settings;
 pub use worker::{Job, gravity, status};
@@ -51,10 +54,7 @@ pub fn run(
     };
     let mut is_cut = false;
     files::write_anew(output, |out| {
-        let mut out: Box<dyn Write> = match out {
-            files::Out::File(file) => Box::new(file),
-            files::Out::Stream(stream) => Box::new(stream),
-        };
+        let mut out = out.writer();
         match all(job, programs, jobs, style, &mut *out, &mut outcome) {
             // Whoever reads the document has seen enough.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -66,12 +66,13 @@ pub fn run(
     })?;
     if job.form != ReportForm::Text {
         files::complain(&outcome.summary.line());
+        outcome.summary.gone().into_iter().for_each(|gone| files::complain(&gone));
     }
     if let (Some(baseline), Some(path)) = (outcome.baseline, &job.options.write_baseline) {
         baseline.write(path)?;
     }
-    // Not all were checked: nothing is known of the others.
-    let status = if is_cut && outcome.status == 0 { CUT_SHORT } else { outcome.status };
+    // Not all were checked: nothing is known of the others, which may be worse.
+    let status = if is_cut { CUT_SHORT } else { outcome.status };
     Ok(ExitCode::from(status))
 }
 
@@ -152,8 +153,8 @@ fn isolated(job: &Job, program: &Program, process: &mut Option<Process>) -> Vec<
         Some(Ok(entries)) => entries,
         Some(Err(ended)) => {
             *process = None;
-            let name = program.path.display().to_string();
-            vec![worker::entry_of_failure(job, &name, &Failure::internal(ended), started)]
+            let name = files::text(&program.path);
+            vec![worker::entry_of_failure(job, &name, &Failure::program(ended), started)]
         }
     }
 }

@@ -19,6 +19,9 @@ pub struct FleetOptions {
     /// A file of known findings, which do not count.
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
+    /// The project's file that names the baseline, if the command line does not.
+    #[arg(skip)]
+    pub baseline_from: Option<PathBuf>,
     /// Write all findings to this file, as a baseline for later checks.
     #[arg(long, value_name = "FILE", conflicts_with = "baseline")]
     pub write_baseline: Option<PathBuf>,
@@ -49,6 +52,15 @@ pub enum FailOn {
     Undeclarable,
 }
 
+/// What is known of the findings on a program.
+#[derive(Default)]
+pub struct Counted {
+    /// All that could be known: those of the codes that are selected.
+    pub all: Vec<Known>,
+    /// How many findings of the baseline are there no more.
+    pub gone: usize,
+}
+
 impl FleetOptions {
     /// Whether any is given.
     pub fn is_any(&self) -> bool {
@@ -77,13 +89,14 @@ impl FleetOptions {
         Ok(())
     }
 
-    /// Keeps the findings on a program that count. Returns all that could be known: those of the codes that are selected.
-    pub fn count(&self, findings: &mut Findings, program: &str, baseline: &Baseline) -> Vec<Known> {
+    /// Keeps the findings on a program that count.
+    pub fn count(&self, findings: &mut Findings, program: &str, baseline: &Baseline) -> Counted {
         let has = |finding: &Known, codes: &[String]| codes.iter().any(|code| finding.has(code));
-        findings.retain(|finding| {
+        let is_asked = |finding: &Known| {
             (self.select.is_empty() || has(finding, &self.select)) && !has(finding, &self.ignore)
-        });
-        let all = findings.known();
+        };
+        findings.retain(is_asked);
+        let mut counted = Counted { all: findings.known(), gone: 0 };
         if self.write_baseline.is_some() {
             findings.retain(|_| false);
         } else {
@@ -96,8 +109,9 @@ impl FleetOptions {
                 None => true,
             });
             findings.retain_remarks_beside_findings();
+            counted.gone = known.iter().filter(|known| is_asked(known)).count();
         }
-        all
+        counted
     }
 }
 

@@ -1,15 +1,16 @@
 //! Which programs are checked together: files, folders, patterns and lists of them, and the spec of each.
+use super::list::List;
+use super::patterns::{is_pattern, matching};
 use crate::cli::files;
-use crate::onnx::subject::Kind;
-use glob::{MatchOptions, Pattern, glob_with};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 /// The extensions of programs and models that are looked for in folders.
 const EXTENSIONS: [&str; 2] = ["pt2", "onnx"];
 /// How deep folders are looked through.
-const MAX_DEPTH: usize = 64;
+pub(super) const MAX_DEPTH: usize = 64;
 
 /// A program to check.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,12 +46,12 @@ impl Program {
         Program { path, inside, problem: None }
     }
 
-    fn below(root: &Path, path: PathBuf) -> Program {
+    pub(super) fn below(root: &Path, path: PathBuf) -> Program {
         let inside = path.strip_prefix(root).unwrap_or(&path).to_path_buf();
         Program { path, inside, problem: None }
     }
 
-    fn missing(path: &Path, problem: impl Into<String>) -> Program {
+    pub(super) fn missing(path: &Path, problem: impl Into<String>) -> Program {
         Program { path: path.to_path_buf(), inside: PathBuf::new(), problem: Some(problem.into()) }
     }
 
@@ -58,7 +59,7 @@ impl Program {
     /// folder, beside it.
     ///
     /// # Errors
-    /// When there are several.
+    /// When there are several, or it is no file that can be read.
     pub fn spec(&self, folder: Option<&Path>) -> Result<Option<PathBuf>, String> {
         let (places, endings): (Vec<PathBuf>, &[&str]) = match folder {
             None => (vec![self.path.clone()], &["spec.json", "spec.py"]),
@@ -70,10 +71,10 @@ impl Program {
         };
         for place in places {
             let known = endings.iter().map(|ending| place.with_extension(ending));
-            let found: Vec<PathBuf> = known.filter(|path| path.is_file()).collect();
+            let found: Vec<PathBuf> = known.filter(|path| is_there(path)).collect();
             match found.as_slice() {
                 [] => {}
-                [only] => return Ok(Some(only.clone())),
+                [only] => return is_readable(only).map(|()| Some(only.clone())),
                 [first, second, ..] => {
                     let [first, second] = [first, second].map(|path| files::shown(path));
                     return Err(format!("it has two specs, {first} and {second}; keep one"));
@@ -89,28 +90,35 @@ pub fn is_many(path: &Path) -> bool {
     path.is_dir() || is_pattern(path)
 }
 
-fn is_pattern(path: &Path) -> bool {
-    path.to_str().is_some_and(|text| text.contains(['*', '?', '['])) && !path.exists()
-}
-
-/// Whether these bytes are a list of paths, and no program: lines of text that begin as no format does.
-pub fn is_list(bytes: &[u8]) -> bool {
-    if Kind::by_bytes(bytes).is_some() {
-        return false;
+/// Whether something stands at a path, whatever it is: also a link that leads nowhere.
+fn is_there(path: &Path) -> bool {
+    match path.symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => {
+            let kind = error.kind();
+            !matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::InvalidFilename)
+        }
     }
-    let text = std::str::from_utf8(bytes).unwrap_or_default();
-    !text.trim().is_empty() && !text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
 }
 
-/// The programs that paths stand for, in their order, each once. `-` stands for the lines of `list`.
-pub fn programs(paths: &[PathBuf], list: Option<&str>) -> Vec<Program> {
+/// Refuses a spec that is no file.
+fn is_readable(spec: &Path) -> Result<(), String> {
+    let says = match spec.metadata() {
+        Ok(known) if known.is_file() => return Ok(()),
+        Ok(known) if known.is_dir() => "a folder; expected a file".to_owned(),
+        Ok(_) => "not a regular file".to_owned(),
+        Err(error) if spec.is_symlink() => format!("a link that cannot be followed: {error}"),
+        Err(error) => error.to_string(),
+    };
+    Err(format!("its spec {}: {says}", files::shown(spec)))
+}
+
+/// The programs that paths stand for, in their order, each once. `-` stands for those of `list`.
+pub fn programs(paths: &[PathBuf], list: Option<&List>) -> Vec<Program> {
     let mut found = Vec::new();
     for path in paths {
         match list {
-            Some(list) if path.as_os_str() == "-" => {
-                let lines = list.lines().map(str::trim_end).filter(|line| !line.is_empty());
-                lines.for_each(|line| add(Path::new(line), &mut found));
-            }
+            Some(list) if path.as_os_str() == "-" => list.paths().for_each(|path| add(&path, &mut found)),
             _ => add(path, &mut found),
         }
     }
@@ -142,7 +150,7 @@ fn add(path: &Path, found: &mut Vec<Program>) {
 }
 
 /// Whether a file is called as specs beside programs are.
-fn is_spec(path: &Path) -> bool {
+pub(super) fn is_spec(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.ends_with(".spec.json") || name.ends_with(".spec.py")
 }
@@ -171,54 +179,6 @@ fn walk(root: &Path, folder: &Path, depth: usize, found: &mut Vec<Program>) {
                 found.push(Program::below(root, path));
             }
             _ => {}
-        }
-    }
-}
-
-/// The files that a pattern matches, by name.
-fn matching(pattern: &Path, found: &mut Vec<Program>) -> Result<(), String> {
-    let text = pattern.to_string_lossy();
-    let options = MatchOptions { require_literal_leading_dot: true, ..MatchOptions::new() };
-    let paths = glob_with(&text, options).map_err(|error| format!("not a pattern: {error}"))?;
-    // What stands before the first part that is a pattern is the folder.
-    let fixed = pattern.components().take_while(|part| {
-        let part = part.as_os_str().to_string_lossy();
-        Pattern::escape(&part) == part
-    });
-    let root: PathBuf = fixed.collect();
-    for path in paths {
-        match path {
-            Ok(path) if path.is_dir() || is_spec(&path) => {}
-            Ok(path) => found.push(Program::below(&root, path)),
-            Err(error) => found.push(Program::missing(error.path(), error.error().to_string())),
-        }
-    }
-    Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_list;
-
-    #[test]
-    fn bytes_say_whether_standard_input_is_a_program_or_a_list() {
-        for (bytes, expected) in [
-            (&b"a.pt2\nb/c.onnx\n"[..], true),
-            (b"models/a b.pt2", true),
-            (b"\nmodels\n", true),
-            (b"PK\x03\x04", false),
-            (b"PKG/a.pt2", false),
-            (b" {\"graph_module\": {}}", false),
-            (b"graph():\n", false),
-            (b"ExportedProgram:\n", false),
-            (b"<ir_version: 8> g () => () {}", false),
-            (&[8, 8, 58, 0], false),
-            (b"a\x00b", false),
-            (b"\xff\xfe", false),
-            (b"", false),
-            (b" \n", false),
-        ] {
-            assert_eq!(is_list(bytes), expected, "{}", String::from_utf8_lossy(bytes));
         }
     }
 }

@@ -44,7 +44,7 @@ pub struct Settings {
     /// `--ignore`.
     pub ignore: Vec<String>,
     /// `--jobs`.
-    pub jobs: Option<u16>,
+    pub jobs: Option<u32>,
     /// `--memory`.
     pub memory: Option<u64>,
     /// `--ops`.
@@ -83,6 +83,12 @@ impl Settings {
         if let Some(key) = table.keys().find(|key| !KEYS.contains(&key.as_str())) {
             return Err(files::unusable(file, unknown(key, &KEYS)));
         }
+        for (key, value) in &table {
+            let (is_right, expected) = fits(key, value);
+            if !is_right {
+                return Err(files::unusable(file, format!("`{key}`: expected {expected}")));
+            }
+        }
         let mut settings: Settings =
             Value::Table(table).try_into().map_err(|error: toml::de::Error| files::unusable(file, error))?;
         file.clone_into(&mut settings.file);
@@ -107,7 +113,10 @@ impl Settings {
         options.memory = options.memory.or(self.memory);
         options.specs = options.specs.take().or_else(|| self.specs.clone());
         if options.write_baseline.is_none() {
-            options.baseline = options.baseline.take().or_else(|| self.baseline.clone());
+            if options.baseline.is_none() && self.baseline.is_some() {
+                options.baseline.clone_from(&self.baseline);
+                options.baseline_from = Some(self.file.clone());
+            }
         }
         for (key, given, own) in
             [("select", &mut options.select, &self.select), ("ignore", &mut options.ignore, &self.ignore)]
@@ -130,7 +139,28 @@ impl Settings {
 fn read(path: &Path) -> Result<Table> {
     let bytes = files::read(path).map_err(Failure::usage)?;
     let text = String::from_utf8(bytes).map_err(|_| files::unusable(path, "expected text in UTF-8"))?;
-    text.parse().map_err(|error: toml::de::Error| files::unusable(path, error))
+    text.parse().map_err(|error: toml::de::Error| {
+        let before = text.get(..error.span().map_or(0, |span| span.start)).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+        let says = error.message().replace('\n', ", ");
+        files::unusable(path, format!("TOML parse error at line {line}, column {column}: {says}"))
+    })
+}
+
+/// Whether a value is of the kind that its key has, and what that is.
+fn fits(key: &str, value: &Value) -> (bool, &'static str) {
+    match key {
+        "ignore" | "ops" | "select" => {
+            let is_list = value.as_array().is_some_and(|items| items.iter().all(Value::is_str));
+            (is_list, "a list of strings")
+        }
+        "budget" | "jobs" | "memory" => {
+            let is_number = value.as_integer().is_some_and(|number| u32::try_from(number).is_ok());
+            (is_number, "a whole number that is not negative")
+        }
+        _ => (value.is_str(), "a string"),
+    }
 }
 
 /// The table `[tool.sizewise]`.

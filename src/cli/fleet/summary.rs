@@ -16,6 +16,7 @@ pub struct Summary {
     causes: BTreeMap<String, usize>,
     without_spec: usize,
     dropped: usize,
+    gone: usize,
 }
 
 impl Summary {
@@ -34,6 +35,7 @@ impl Summary {
         let is_checked = entry.verdict != NOT_CHECKED;
         self.without_spec += usize::from(is_checked && !entry.has_spec);
         self.dropped += entry.dropped;
+        self.gone += entry.gone;
     }
 
     /// The programs and their verdicts, on a line.
@@ -47,6 +49,16 @@ impl Summary {
         format!("{total} {programs}: {}", counts.collect::<Vec<_>>().join(", "))
     }
 
+    /// That a baseline has findings that are there no more.
+    pub fn gone(&self) -> Option<String> {
+        let findings = match self.gone {
+            0 => return None,
+            1 => "1 finding of the baseline is gone".to_owned(),
+            gone => format!("{gone} findings of the baseline are gone"),
+        };
+        Some(format!("{findings}: write it anew with --write-baseline"))
+    }
+
     /// All of it.
     pub fn text(&self) -> String {
         let mut out = format!("\n{}\n", self.line());
@@ -55,6 +67,9 @@ impl Summary {
         }
         if self.dropped > 0 {
             let _ = writeln!(out, "  known findings, which do not count: {}", self.dropped);
+        }
+        if let Some(gone) = self.gone() {
+            let _ = writeln!(out, "  {gone}");
         }
         for (title, counts) in
             [("commonest causes", &self.causes), ("unsupported operators", &self.unsupported)]

@@ -1,6 +1,6 @@
 //! The check of one file among many: whatever happens ends its own entry only.
 use super::baseline::Baseline;
-use super::options::{FailOn, FleetOptions};
+use super::options::{Counted, FailOn, FleetOptions};
 use super::paths::Program;
 use crate::check::tool;
 use crate::cli::failure::{Failure, Result};
@@ -79,11 +79,13 @@ pub struct Entry {
     pub known: Vec<Known>,
     /// How many of them do not count.
     pub dropped: usize,
+    /// How many findings of the baseline are there no more.
+    pub gone: usize,
 }
 
 /// Checks all programs in a file.
 pub fn check(job: &Job, program: &Program) -> Vec<Entry> {
-    let name = program.path.display().to_string();
+    let name = files::text(&program.path);
     let started = Instant::now();
     let opened = match guarded(|| open(job, program)) {
         Ok(opened) => opened,
@@ -201,6 +203,7 @@ fn blank(name: &str, says: String) -> Entry {
         artifact: String::new(),
         known: Vec::new(),
         dropped: 0,
+        gone: 0,
     }
 }
 
@@ -222,21 +225,23 @@ fn entry(
         report.timings.clear();
     }
     let mut findings = Findings::of(&report);
-    let known = match subject {
+    let counted = match subject {
         Some(_) if report.verdict != Outcome::Invalid => {
             job.options.count(&mut findings, name, &job.baseline)
         }
         // What says nothing of the program is never known.
-        _ => Vec::new(),
+        _ => Counted::default(),
     };
+    let known = counted.all;
     let verdict = findings.verdict();
+    let status = status(&findings, job.options.fail_on);
     let (text, artifact) = match job.form {
         ReportForm::Text => (String::new(), String::new()),
         ReportForm::Json | ReportForm::Jsonl => (to_jsonl(&report), String::new()),
         ReportForm::Github => (to_github_of(&findings), String::new()),
         ReportForm::Junit => {
             let seconds = job.timings.then(|| started.elapsed().as_secs_f64());
-            (to_junit_case(&findings, seconds), String::new())
+            (to_junit_case(&findings, seconds, status == 0), String::new())
         }
         ReportForm::Sarif => {
             let results: Vec<String> =
@@ -252,28 +257,36 @@ fn entry(
                 let text = subject.render(&report, form, Style::default());
                 (text.map_err(|error| failed(name, error))?, String::new())
             }
-            None => (String::new(), String::new()),
+            None => (refusal(&report), String::new()),
         },
     };
     Ok(Entry {
         path: name.to_owned(),
         verdict: word(verdict).to_owned(),
-        status: status(&findings, job.options.fail_on),
+        status,
         seconds: started.elapsed().as_secs_f64(),
         has_spec: report.assumed == Assumed::Spec,
         unsupported: report.unsupported.iter().map(|item| item.op.clone()).collect(),
-        causes: if verdict == Outcome::Ok { Vec::new() } else { causes(&report) },
+        causes: if verdict == Outcome::Ok { Vec::new() } else { causes(&report, &findings.known()) },
         says: findings.first().filter(|_| verdict != Outcome::Ok),
         dropped: known.len().saturating_sub(findings.known().len()),
         known,
+        gone: counted.gone,
         text,
         artifact,
     })
 }
 
-/// Why a program is not ok, each reason once.
-fn causes(report: &Report) -> Vec<String> {
-    let guards = report.guards.iter().filter(|guard| !guard.follows);
+/// That a program could not be checked, as text.
+fn refusal(report: &Report) -> String {
+    let why = report.diagnostics.first().map(|first| first.message.as_str()).unwrap_or_default();
+    format!("{}: {NOT_CHECKED}: {}\n", visible(&report.program.path), visible(why))
+}
+
+/// Why a program is not ok, by the findings that count, each reason once.
+fn causes(report: &Report, counting: &[Known]) -> Vec<String> {
+    let counts = |about: &str| counting.iter().any(|known| known.about == about);
+    let guards = report.guards.iter().filter(|guard| !guard.follows && counts(&guard.shown));
     let mut causes: Vec<String> = guards
         .filter_map(|guard| match guard.verdict {
             GuardVerdict::Implied => None,
@@ -281,9 +294,14 @@ fn causes(report: &Report) -> Vec<String> {
             GuardVerdict::Unknown => Some("a condition is undecided".to_owned()),
         })
         .collect();
-    causes.extend(report.mismatches.iter().map(|_| "shape-mismatch".to_owned()));
-    causes.extend(report.unsupported.iter().map(|_| "unsupported-operator".to_owned()));
+    causes.extend(
+        report.mismatches.iter().filter(|item| counts(&item.value)).map(|_| "shape-mismatch".to_owned()),
+    );
+    causes.extend(
+        report.unsupported.iter().filter(|item| counts(&item.op)).map(|_| "unsupported-operator".to_owned()),
+    );
     let errors = report.diagnostics.iter().filter(|diagnostic| diagnostic.level == Level::Error);
+    let errors = errors.filter(|diagnostic| counts(&diagnostic.code));
     causes.extend(errors.map(|diagnostic| diagnostic.code.clone()));
     causes.sort_unstable();
     causes.dedup();

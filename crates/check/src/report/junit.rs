@@ -6,12 +6,12 @@ use std::fmt::Write;
 
 /// The report as JUnit XML.
 pub fn to_junit(report: &Report) -> String {
-    to_junit_of(&[to_junit_case(&Findings::of(report), None)])
+    to_junit_of(&[to_junit_case(&Findings::of(report), None, false)])
 }
 
 /// Findings as the test case of their program, with the seconds that it took: a failure if something is violated or
-/// undecided, an error if it could not be checked.
-pub fn to_junit_case(findings: &Findings, seconds: Option<f64>) -> String {
+/// undecided, an error if it could not be checked. If it passes, what was found is its output.
+pub fn to_junit_case(findings: &Findings, seconds: Option<f64>, passes: bool) -> String {
     let (path, verdict) = (&findings.report.program.path, findings.verdict());
     let time = seconds.map(|seconds| format!(" time=\"{seconds:.3}\"")).unwrap_or_default();
     let mut case = format!("    <testcase classname=\"sizewise\" name=\"{}\"{time}", html(path));
@@ -21,17 +21,27 @@ pub fn to_junit_case(findings: &Findings, seconds: Option<f64>) -> String {
         Outcome::Unknown => ("failure", "unknown"),
         Outcome::Invalid => ("error", "invalid"),
     };
+    if passes {
+        let _ = write!(case, ">\n      <system-out>{}</system-out>\n    </testcase>\n", lines(findings));
+        return case;
+    }
     let first = findings.first().unwrap_or_else(|| kind.to_owned());
     let _ = write!(case, ">\n      <{element} type=\"{kind}\" message=\"{}\">", html(&first));
-    for finding in findings.weighty() {
-        let _ = write!(case, "{}: {}", finding.rule.id, html(&finding.sentences.join(" ")));
-        if let Some(line) = finding.line {
-            let _ = write!(case, " ({}:{})", html(&line.file), line.line);
-        }
-        case.push('\n');
-    }
-    let _ = write!(case, "</{element}>\n    </testcase>\n");
+    let _ = write!(case, "{}</{element}>\n    </testcase>\n", lines(findings));
     case
+}
+
+/// The findings, a line each.
+fn lines(findings: &Findings) -> String {
+    let mut text = String::new();
+    for finding in findings.weighty() {
+        let _ = write!(text, "{}: {}", finding.rule.id, html(&finding.sentences.join(" ")));
+        if let Some(line) = finding.line {
+            let _ = write!(text, " ({}:{})", html(&line.file), line.line);
+        }
+        text.push('\n');
+    }
+    text
 }
 
 /// Test cases as one document.

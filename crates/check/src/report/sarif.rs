@@ -1,7 +1,7 @@
 //! The report as SARIF 2.1.0 (OASIS standard), which code scanning reads.
 use super::counted::Findings;
 use super::findings::Finding;
-use super::identity::{FINGERPRINT, fingerprint, uri};
+use super::identity::{FINGERPRINT, fingerprint, program_uri, uri};
 use super::model::{Frame, Outcome, Report, Tool};
 use super::rules::RULES;
 use rustc_hash::FxHashMap;
@@ -22,7 +22,7 @@ pub fn to_sarif_of<'r>(reports: impl IntoIterator<Item = &'r Report>) -> String 
         let mut run = run(&report.tool, report.verdict != Outcome::Invalid);
         run["artifacts"] = json!([artifact]);
         run["results"] = json!(results);
-        runs.push((uri(&report.program.path), run));
+        runs.push((program_uri(&report.program.path), run));
     }
     if runs.len() > 1 {
         runs.iter_mut()
@@ -84,7 +84,7 @@ fn run(tool: &Tool, is_successful: bool) -> Json {
 
 /// The program as an artifact of a run.
 pub fn sarif_artifact(report: &Report) -> Json {
-    let mut artifact = json!({"location": {"uri": uri(&report.program.path)}});
+    let mut artifact = json!({"location": {"uri": program_uri(&report.program.path)}});
     // Of a file that could not be read there is none.
     if !report.program.sha256.is_empty() {
         artifact["hashes"] = json!({"sha-256": report.program.sha256});
@@ -94,7 +94,7 @@ pub fn sarif_artifact(report: &Report) -> Json {
 
 /// Findings as results of a run in which the program is the artifact at `index`, if that is known.
 pub fn sarif_results(findings: &Findings, index: Option<usize>) -> Vec<Json> {
-    let program = uri(&findings.report.program.path);
+    let program = program_uri(&findings.report.program.path);
     let mut seen = FxHashMap::default();
     let one = |finding: &Finding| {
         let mut result = result(finding, &program, index);

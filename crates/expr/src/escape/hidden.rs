@@ -4,7 +4,8 @@ use std::fmt::Write;
 /// Whether a character is a control character, reorders text, has no width, or ends a line.
 ///
 /// These are C0 and C1, DEL, the line separators, the default-ignorable characters of Unicode (bidirectional
-/// controls, joiners, variation selectors, tags, fillers), and interlinear annotations.
+/// controls, joiners, variation selectors, tags, fillers), interlinear annotations, and U+FFFE and U+FFFF, which are no
+/// characters and which XML refuses.
 pub fn is_hidden(c: char) -> bool {
     if c <= '~' {
         return c < ' ';
@@ -13,7 +14,7 @@ pub fn is_hidden(c: char) -> bool {
         '\u{7f}'..='\u{9f}' | '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
         | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}' | '\u{1bca0}'..='\u{1bca3}'
         | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 

@@ -131,10 +131,24 @@ impl Source for Followed<'_> {
         for input in &self.allowed.inputs {
             text.extend(dtype_of(&input.kind).bytes().chain([0]));
         }
-        let Model { imports, functions, ir_version, backend, .. } = self.model;
-        text.extend(format!("{imports:?} {functions:?} {ir_version} {backend:?}").bytes());
+        text.extend(surroundings(self.model).bytes());
         Some(text)
     }
+
+    fn whole(&self) -> Option<Vec<u8>> {
+        let graph = &self.model.graph;
+        (graph.encoded_len() <= MAX_STEP_BYTES).then(|| {
+            let mut text = graph.encode_to_vec();
+            text.extend(surroundings(self.model).bytes());
+            text
+        })
+    }
+}
+
+/// What decides beside the graph.
+fn surroundings(model: &Model) -> String {
+    let Model { imports, functions, ir_version, backend, .. } = model;
+    format!("{imports:?} {functions:?} {ir_version} {backend:?}")
 }
 
 fn dtype_of(kind: &Kind) -> &str {
@@ -150,6 +164,7 @@ fn declared_of(symbolic: &Symbolic, pool: Pool, name: &str) -> (Allowed, Result<
         placeholder: input.name.as_str().into(),
         path: input.name.clone(),
         is_keyword: false,
+        call: None,
         kind: match input.is_tensor && input.shape.is_some() {
             true => Kind::Tensor { sizes: sizes.clone(), dtype: dtype(input.dtype) },
             false => Kind::Other,
