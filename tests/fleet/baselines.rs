@@ -73,7 +73,7 @@ fn findings_that_are_gone_are_counted() {
     let known = ran(&[]);
     assert!(!known.out.contains("gone") && !known.out.contains("commonest causes"), "{}", known.out);
     fs::remove_file(folder.path().join("a.spec.json")).expect("a file");
-    let gone = "1 finding of the baseline is gone: write it anew with --write-baseline";
+    let gone = "2 findings of the baseline are gone: write it anew with --write-baseline";
     has(&ran(&[]).out, &[gone]);
     has(&ran(&["--format", "jsonl"]).err, &[gone]);
     // What is not asked for is not missed.

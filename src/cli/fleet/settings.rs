@@ -112,11 +112,9 @@ impl Settings {
     pub fn fill(&self, options: &mut FleetOptions) -> Result<()> {
         options.memory = options.memory.or(self.memory);
         options.specs = options.specs.take().or_else(|| self.specs.clone());
-        if options.write_baseline.is_none() {
-            if options.baseline.is_none() && self.baseline.is_some() {
-                options.baseline.clone_from(&self.baseline);
-                options.baseline_from = Some(self.file.clone());
-            }
+        if options.write_baseline.is_none() && options.baseline.is_none() && self.baseline.is_some() {
+            options.baseline.clone_from(&self.baseline);
+            options.baseline_from = Some(self.file.clone());
         }
         for (key, given, own) in
             [("select", &mut options.select, &self.select), ("ignore", &mut options.ignore, &self.ignore)]
