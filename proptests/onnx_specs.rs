@@ -221,8 +221,12 @@ proptest! {
                 }
             }
         }
+        // What is undecided before a fix may stay so.
+        let open = found.guards.iter().any(|guard| guard.verdict == GuardVerdict::Unknown);
         for fix in found.fixes.iter().filter_map(|fix| fix.spec.as_ref()) {
-            prop_assert_eq!(verdict(&model, fix), Some(Outcome::Ok), "{}\n{}\n{}", text, json, fix);
+            let outcome = verdict(&model, fix);
+            let fits = outcome == Some(Outcome::Ok) || open && outcome == Some(Outcome::Unknown);
+            prop_assert!(fits, "{text}\n{json}\n{fix}: {outcome:?}");
         }
     }
 
