@@ -139,7 +139,7 @@ pub struct ProgramFile {
     /// What the command was given. First: what is read of the arguments is taken away from them.
     #[command(flatten)]
     pub given: Given,
-    /// The exported program: a .pt2 file, or - for standard input; `annotate`, `check`, `cost`, `eval`, `guards` and `show` also read ONNX
+    /// The exported program: a .pt2 file, or - for standard input; `annotate`, `bounds-of`, `check`, `cost`, `eval`, `fit`, `guards`, `plan`, `profile` and `show` also read ONNX
     /// models, and `show`, `verify`, `pass` and `lower` text.
     #[arg(value_name = "PROGRAM")]
     pub path: PathBuf,

@@ -97,7 +97,9 @@ examples! {
         "sizewise bounds-of examples/area.pt2 --value add --format json";
     PLAN:
         "One arena for all buffers, at all sizes that the spec allows."
-        "sizewise plan examples/area.pt2 --spec examples/area.json";
+        "sizewise plan examples/area.pt2 --spec examples/area.json"
+        "The same for a planner to read, with offsets that are multiples of 64."
+        "sizewise plan examples/area.pt2 --spec examples/area.json --align 64 --format json";
     FIT:
         "Which batch fits in 2 MB, with sequences of 32?"
         "sizewise fit examples/bert.pt2 --memory 2MB --maximize input_ids.0 --given input_ids.1=32"

@@ -56,7 +56,7 @@ pub struct Facts {
     whole: bool,
     /// Whether compiled code cannot compute a fact or a question, so that few facts are divided, too.
     beyond_code: bool,
-    /// Whether a question was asked that is better answered part by part, however few the facts are.
+    /// Whether the last question is better answered part by part, however few the facts are.
     in_parts: bool,
     /// Whether quotients and remainders of one division are put together in what is reasoned with.
     pub(super) merges_divisions: bool,
@@ -318,6 +318,7 @@ impl Facts {
     /// Divides even few facts into components, if compiled code cannot compute a question; a single one too, where the
     /// question has parts, or is about other symbols.
     pub(super) fn divide_for(&mut self, pool: &Pool, goal: Expr) {
+        self.in_parts = false;
         if self.whole || self.is_divided() {
             return;
         }

@@ -16,20 +16,20 @@ const MAX_HARD_VIOLATED: u32 = 1;
 impl<'p> Examination<'_, 'p> {
     /// Whether what was decided without regard to other conditions counts: not once one of them is violated.
     pub(super) fn has_full_budget(&self) -> bool {
-        self.hard < MAX_HARD && self.violated.is_empty()
+        self.hard < MAX_HARD && !self.is_broken
     }
 
     /// The budgets of the attempts at a condition, the next one if the last one decides nothing.
     fn attempts(&self) -> Vec<Budget> {
         let small = || Budget { points: 1_000, branches: 4, work: 20_000, ..Budget::small() };
         let brief = || Budget { branches: 0, iterations: 0, rlimit: 0, ..self.budget.percent(1) };
-        match (self.violated.is_empty(), self.hard) {
-            (true, 0..MAX_HARD) => vec![self.budget.clone()],
-            (true, _) => vec![small()],
-            (false, 0..MAX_HARD_VIOLATED) => {
+        match (self.is_broken, self.hard) {
+            (false, 0..MAX_HARD) => vec![self.budget.clone()],
+            (false, _) => vec![small()],
+            (true, 0..MAX_HARD_VIOLATED) => {
                 vec![by_rewriting(self.budget), brief(), self.budget.percent(25)]
             }
-            (false, _) => vec![by_rewriting(self.budget), brief()],
+            (true, _) => vec![by_rewriting(self.budget), brief()],
         }
     }
 

@@ -47,6 +47,8 @@ pub(super) struct Examination<'a, 'p> {
     pub asked: &'a [(Expr, &'p Asked)],
     /// How many conditions needed Z3, or have stayed open.
     pub hard: u32,
+    /// Whether some condition is violated, written into the report or not.
+    pub is_broken: bool,
     /// How many threads decide.
     pub jobs: usize,
     /// Whether there is a spec; else the program's own contract is assumed.
@@ -81,6 +83,7 @@ impl<'p> Examination<'_, 'p> {
                 }
             };
             self.hard += u32::from(proof.is_hard());
+            self.is_broken |= proof.verdict == GuardVerdict::Violated;
             proofs.push(proof);
         }
         self.where_it_runs(&list, &mut proofs);
@@ -171,6 +174,7 @@ impl<'p> Examination<'_, 'p> {
         match proof.verdict {
             GuardVerdict::Violated => {
                 self.violated.push(obligation.clone());
+                self.is_broken = true;
                 self.lower(Outcome::Violated);
             }
             GuardVerdict::Unknown => {

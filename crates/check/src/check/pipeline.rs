@@ -140,6 +140,7 @@ impl Checker {
             emit: task.emit,
             asked: &asked,
             hard: 0,
+            is_broken: false,
             jobs: self.jobs,
             has_spec: task.spec.is_some(),
             tell: &|done, total| self.tell("deciding conditions", done, total),

@@ -56,7 +56,7 @@ fn limits(symbolic: &Symbolic, walk: &mut Walk) -> Limits {
             conditions.push(pool.le(size, max));
         }
     }
-    let hint = |(symbol, _): &(_, Named)| Some((*symbol, Int::from(hint_in(&mut walk.env, *symbol)?)));
+    let hint = |(symbol, _): &(_, Named)| Some((*symbol, Int::from(hint_in(&walk.env, *symbol)?)));
     let example = symbolic.symbols.iter().filter_map(hint).collect();
     Limits { inputs, conditions, example }
 }
