@@ -84,7 +84,8 @@ class _Call:
         from torch._subclasses.fake_tensor import FakeTensorMode
         from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-        self.op, self.when = op, []
+        self.op = op
+        self.when: list[str] = []
         self.env = ShapeEnv(duck_shape=False, specialize_zero_one=False)
         self.mode = FakeTensorMode(shape_env=self.env, allow_non_fake_inputs=True)
         #: What each symbol is called in formulas.
