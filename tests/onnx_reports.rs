@@ -226,7 +226,7 @@ fn help_says_what_models_are_given() {
     let text = String::from_utf8(output.stdout).expect("text");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "`guards` and `show` also read ONNX models",
+        "`plan`, `profile` and `show` also read ONNX models",
         "of an ONNX model all tensors are given",
         "an ONNX model runs on onnxruntime, which `cpu` stands for there",
     ] {

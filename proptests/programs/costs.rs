@@ -19,7 +19,7 @@ fn sizes(shapes: &Shapes, numbers: &[u8]) -> Sizes {
         }
     }
     let (input, dim, by) = (usize::from(numbers[20]), usize::from(numbers[21]), i64::from(numbers[22]));
-    if numbers[23] % 2 == 0
+    if numbers[23].is_multiple_of(2)
         && let Some((_, list)) =
             sizes.get_index_mut(input % shapes.len().max(1)).filter(|(_, list)| !list.is_empty())
     {

@@ -83,7 +83,8 @@ fn a_spec_that_cannot_be_read_is_not_passed_over() {
     let link = |to: &'static str| {
         move |path: &std::path::Path| std::os::unix::fs::symlink(to, path).expect("a link")
     };
-    let kinds: [(&dyn Fn(&std::path::Path), &str); 5] = [
+    type Make<'m> = &'m dyn Fn(&std::path::Path);
+    let kinds: [(Make<'_>, &str); 5] = [
         (&link("nothing.json"), "a link that cannot be followed"),
         (&link("a.spec.json"), "a link that cannot be followed"),
         (&link("/dev/null"), "not a regular file"),
