@@ -1,8 +1,10 @@
 //! How callers pass what a program takes: by position or by name, in which order, in which containers. torch refuses a
 //! call that differs from the recorded one in any of these.
-use super::interface::Pairs;
 use super::side::{Input, Side};
 use sizewise_ir::{Container, PathStep, Program, TreeKind};
+
+/// Inputs of both programs that correspond: their positions among the inputs of OLD and of NEW.
+pub(super) type Pairs = Vec<(usize, usize)>;
 
 /// A place among the arguments of a call.
 struct Place<'i> {

@@ -1,7 +1,7 @@
 //! Does one program accept all that another one accepts?
+use super::calls::Pairs;
 use super::candidates::Candidates;
 use super::form::{Form, Goal, Place};
-use super::interface::Pairs;
 use super::side::{Outcome, Side};
 use sizewise_check::check::{Enforcement, Shapes};
 use sizewise_expr::{Expr, Int, Symbol};

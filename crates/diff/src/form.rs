@@ -1,5 +1,5 @@
 //! What a program accepts, over the sizes that both programs have.
-use super::interface::Pairs;
+use super::calls::Pairs;
 use super::side::{Input, Kind, Side};
 use sizewise_check::check::{Acceptance, Enforced, Enforcement, readable};
 use sizewise_check::report::guard_code::GuardedInput;

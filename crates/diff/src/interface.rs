@@ -1,10 +1,7 @@
 //! What callers see of a program apart from sizes: inputs and outputs, their names, order and kinds.
-use super::calls;
+use super::calls::{self, Pairs};
 use super::side::{Input, Kind, Side};
 use sizewise_ir::Constant;
-
-/// Inputs of both programs that correspond: their positions among the inputs of OLD and of NEW.
-pub(super) type Pairs = Vec<(usize, usize)>;
 
 /// What is compared of the interfaces.
 pub(super) struct Interface {
