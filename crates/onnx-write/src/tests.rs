@@ -427,7 +427,7 @@ fn steps(
                 return Err(format!("`{}` uses `{input}`, which nothing makes", node.name));
             }
         }
-        if !domains.iter().any(|domain| *domain == node.domain) {
+        if !domains.contains(&node.domain) {
             return Err(format!("the domain `{}` is not imported", node.domain));
         }
         if node.domain == "local" && !functions.contains(&node.op_type.as_str()) {

@@ -5,7 +5,6 @@ mod engine;
 mod list;
 mod options;
 mod paths;
-mod patterns;
 mod process;
 mod settings;
 mod summary;

@@ -1,6 +1,8 @@
 //! Which programs are checked together: files, folders, patterns and lists of them, and the spec of each.
+mod patterns;
+
 use super::list::List;
-use super::patterns::{is_pattern, matching};
+use patterns::{is_pattern, matching};
 use crate::cli::files;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};

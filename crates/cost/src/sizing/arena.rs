@@ -96,9 +96,35 @@ pub fn arena(blocks: &[Block]) -> Arena {
     }
     match best {
         Some((found, _)) if found.bytes == least || work == 0 => found,
+        Some((found, _)) if blocks.len() <= MAX_EXACT => in_every_order(blocks, found, least),
         Some((found, order)) => varied(blocks, found, order.clone(), least, work),
         None => Arena { offsets: Vec::new(), bytes: 0 },
     }
+}
+
+/// So few blocks are placed in every order.
+const MAX_EXACT: usize = 6;
+
+/// The smallest arena of all orders, or the one that was found.
+fn in_every_order(blocks: &[Block], mut best: Arena, least: u64) -> Arena {
+    let mut orders = vec![Vec::new()];
+    for _ in blocks {
+        let longer = |order: &Vec<usize>| {
+            let free = (0..blocks.len()).filter(|at| !order.contains(at));
+            free.map(|at| [order.as_slice(), &[at]].concat()).collect::<Vec<_>>()
+        };
+        orders = orders.iter().flat_map(longer).collect();
+    }
+    for order in orders {
+        let found = place(blocks, &order, &mut u64::MAX.into());
+        if found.bytes < best.bytes {
+            best = found;
+        }
+        if best.bytes == least {
+            break;
+        }
+    }
+    best
 }
 
 fn by_size(blocks: &[Block]) -> Vec<usize> {

@@ -1,5 +1,5 @@
 //! Patterns of paths: `models/**/*.pt2`.
-use super::paths::{MAX_DEPTH, Program, is_spec};
+use super::{MAX_DEPTH, Program, is_spec};
 use glob::{MatchOptions, Pattern};
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
