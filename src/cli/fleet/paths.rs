@@ -2,8 +2,8 @@
 mod patterns;
 
 use super::list::List;
-use patterns::{is_pattern, matching};
 use crate::cli::files;
+use patterns::{is_pattern, matching};
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use std::io::ErrorKind;

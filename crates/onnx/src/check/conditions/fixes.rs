@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
 use sizewise_check::check::{as_equal_sizes, propose};
 use sizewise_check::spec::Change;
-use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
 use sizewise_onnx_model::read::Model;
 use sizewise_solve::Budget;
 
@@ -398,11 +398,16 @@ impl Check<'_> {
             choice.reverse();
             choice
         };
-        // Heights and widths are often the same.
+        // Heights and widths are often the same. Of a product that has to be a multiple one size is enough.
+        let has_remainder =
+            |e: Expr| pool.reachable(&[e]).into_iter().any(|part| pool.as_func(part, Func::Mod).is_some());
+        let apart =
+            pool.free_symbols(&conditions.iter().copied().filter(|&e| has_remainder(e)).collect::<Vec<_>>());
         let is_square = |choice: &Vec<i64>| {
-            let own =
-                symbols.iter().zip(choice).filter(|(symbol, _)| tied.contains(symbol) && !is_batch(symbol));
-            let mut sizes = own.map(|(_, size)| size);
+            let is_own =
+                |symbol: &Symbol| tied.contains(symbol) && !is_batch(symbol) && !apart.contains(symbol);
+            let mut sizes =
+                symbols.iter().zip(choice).filter(|(symbol, _)| is_own(symbol)).map(|(_, size)| size);
             sizes.next().is_some_and(|first| sizes.all(|size| size == first))
         };
         let find = |conditions: &[Expr]| {
