@@ -86,6 +86,20 @@ fn widest_specs_keep_sizes_dynamic() {
 }
 
 #[test]
+fn heights_and_widths_that_are_one_number_together_are_the_same() {
+    let found = check(&read(
+        "g (float[b, h, w] x, float[50176, 2] v) => (float[b, k] y) {
+            f = Flatten<axis = 1>(x)
+            y = MatMul(f, v)
+        }",
+    ));
+    let fix = found.fixes.first().expect("a fix");
+    for declared in ["x.shape[1] as 224", "x.shape[2] as 224"] {
+        assert!(fix.text.contains(declared), "{}", fix.text);
+    }
+}
+
+#[test]
 fn equal_sizes_come_before_ranges_that_end_at_the_example() {
     let found = check(&read(BATCHES));
     let first = found.fixes.first().expect("a fix");
