@@ -198,7 +198,6 @@ fn the_command_counts_and_says_what_is_wrong() {
         (believed, "1 accepted, 0 rejected, 1 steps, 1 by other solvers", 0),
         (format!("{right}\n{wrong}"), "1 accepted, 1 rejected", 1),
         (format!("{right} (uncertified linear)"), "1 answers without a certificate", 4),
-        (String::new(), "0 accepted", 1),
         (json!({"verdict": "implied", "certificate": right}).to_string(), "1 accepted", 0),
         (json!({"verdict": "implied", "certificate": null}).to_string(), "1 answers without", 4),
         (json!({"verdict": "implied", "certificate": wrong}).to_string(), "1 rejected", 1),
@@ -206,6 +205,11 @@ fn the_command_counts_and_says_what_is_wrong() {
         let (said, status) = sizewise(&["certify", "-"], text.clone());
         assert!(said.contains(says), "{said}: {text}");
         assert_eq!(status, Some(expected), "{text}");
+    }
+    // What has no certificates is no file of them.
+    for text in ["", "; a remark", "# Certificates"] {
+        let (said, status) = sizewise(&["certify", "-"], text.to_owned());
+        assert_eq!((said.as_str(), status), ("", Some(3)), "{text}");
     }
 }
 

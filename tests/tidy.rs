@@ -269,6 +269,23 @@ fn files_are_short_and_begin_with_a_header() {
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
+/// `print!` panics where the reader of a pipe has gone; `files::write` ends quietly.
+#[test]
+fn commands_print_by_one_function() {
+    for path in rust_files("src") {
+        let source = without_tests(&fs::read_to_string(&path).expect("a readable file"));
+        let printed = source.lines().find(|line| {
+            let line = line.trim_start();
+            !line.starts_with("//")
+                && (line.contains(" print!(")
+                    || line.contains(" println!(")
+                    || line.starts_with("print!(")
+                    || line.starts_with("println!("))
+        });
+        assert_eq!(printed, None, "{}", relative(&path));
+    }
+}
+
 #[test]
 fn no_module_has_a_name_without_meaning() {
     for path in rust_files("src").into_iter().chain(rust_files("crates")) {

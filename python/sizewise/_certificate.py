@@ -1,4 +1,4 @@
-"""A second checker of certificates, written from ``docs/certificates.md`` alone.
+"""A second checker of certificates: the format is that of ``docs/certificates.md``.
 
 It uses Python's integers and the standard library, and nothing else of sizewise.
 """

@@ -77,7 +77,7 @@ def try_manual(work: pathlib.Path, env: dict[str, str], wheel: str | None) -> No
 
 
 def try_action(work: pathlib.Path, env: dict[str, str], wheel: str | None) -> None:
-    """The action installs, writes SARIF, and fails where a model does."""
+    """The action installs, annotates or writes SARIF, and fails where a model does."""
     install, check = runs((ROOT / "action.yml").read_text())
     temp = work / "runner"
     temp.mkdir()
@@ -92,13 +92,15 @@ def try_action(work: pathlib.Path, env: dict[str, str], wheel: str | None) -> No
         checkout = work / f"action-{broken}"
         models(checkout / "some models", broken)
         models(checkout / "more", False)
-        env = {**env, "PATHS": "some*/m00?.pt2\nmore", "ARGS": "--jobs 2", "SARIF": "out.sarif"}
-        done = shell(check, checkout, env)
-        # Programs that are named have the spec beside them, too.
-        assert done.returncode == int(broken), (done.stdout, done.stderr)
-        assert ("::error" in done.stdout) == broken
-        assert "210 programs" in done.stderr, done.stderr
-        assert bool(json.loads((checkout / "out.sarif").read_text())["runs"][0]["results"]) == broken
+        for sarif in ("", "out.sarif"):
+            asked = {**env, "PATHS": "some*/m00?.pt2\nmore", "ARGS": "--jobs 2", "SARIF": sarif}
+            done = shell(check, checkout, asked)
+            # Programs that are named have the spec beside them, too.
+            assert done.returncode == int(broken), (done.stdout, done.stderr)
+            assert "210 programs" in done.stderr, done.stderr
+            assert ("::error" in done.stdout) == (broken and not sarif), (sarif, done.stdout)
+            if sarif:
+                assert bool(json.loads((checkout / sarif).read_text())["runs"][0]["results"]) == broken
 
 
 def try_image(work: pathlib.Path, env: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 //! Questions on expressions that are given as arguments: one question, and an answer for people.
 use super::args::Reasoning;
 use super::failure::{Failure, Result};
+use super::files;
 use crate::escape;
 use crate::query::{Fields, Refusal};
 use clap::Args;
@@ -51,9 +52,9 @@ struct Shown {
 }
 
 impl Shown {
-    fn print(self) -> ExitCode {
-        print!("{}", escape::lines(&self.text));
-        ExitCode::from(self.status)
+    fn print(self) -> Result<ExitCode> {
+        files::write(None, &escape::lines(&self.text))?;
+        Ok(ExitCode::from(self.status))
     }
 }
 
@@ -78,7 +79,7 @@ pub fn entails(
     answer: &dyn Fn(&Fields) -> std::result::Result<Fields, Refusal>,
 ) -> Result<ExitCode> {
     let reply = answer(&entailment(question)?).map_err(refused)?;
-    Ok(entailed(&reply, question).print())
+    entailed(&reply, question).print()
 }
 
 /// The request of a question in words: conditions, and one goal behind `=>`.
@@ -231,12 +232,12 @@ pub(super) fn about(options: &ExpressionOptions) -> Option<Fields> {
 pub(super) fn simplified(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
     let reply = reply.map_err(refused)?;
     if let Some(shown) = contradictory(&reply, "nothing to simplify") {
-        return Ok(shown.print());
+        return shown.print();
     }
     let expr = reply.get("expr").and_then(Json::as_str).unwrap_or_default();
     let mut text = format!("{}\n", infix(expr));
     steps(&mut text, &reply);
-    Ok(Shown { text, status: 0 }.print())
+    Shown { text, status: 0 }.print()
 }
 
 /// Prints the least and the greatest value.
@@ -246,7 +247,7 @@ pub(super) fn simplified(reply: std::result::Result<Fields, Refusal>) -> Result<
 pub(super) fn bounded(reply: std::result::Result<Fields, Refusal>) -> Result<ExitCode> {
     let reply = reply.map_err(refused)?;
     if let Some(shown) = contradictory(&reply, "no value") {
-        return Ok(shown.print());
+        return shown.print();
     }
     let exact = reply.get("exact").and_then(Json::as_bool).unwrap_or(false);
     let mut text = String::new();
@@ -265,7 +266,7 @@ pub(super) fn bounded(reply: std::result::Result<Fields, Refusal>) -> Result<Exi
         );
     }
     steps(&mut text, &reply);
-    Ok(Shown { text, status: 0 }.print())
+    Shown { text, status: 0 }.print()
 }
 
 /// The request of a question about guards.
@@ -296,7 +297,7 @@ pub(super) fn minimized(reply: std::result::Result<Fields, Refusal>) -> Result<E
         let _ = writeln!(text, "  redundant: {guard} ({because})");
     }
     steps(&mut text, &reply);
-    Ok(Shown { text, status: 0 }.print())
+    Shown { text, status: 0 }.print()
 }
 
 /// The request of `x=3,8 y=4`; `is_tensor` says what an input is, if there is one of this name.
@@ -379,7 +380,7 @@ pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<E
         if !traced.is_empty() {
             let _ = writeln!(text, "  not given, so as it was traced: {}", traced.join(", "));
         }
-        return Ok(Shown { text, status: 0 }.print());
+        return Shown { text, status: 0 }.print();
     }
     let part = |key: &str| reply.get(key).and_then(Json::as_str).map(str::to_owned);
     let is_unknown = part("error_kind").as_deref() == Some("unsupported");
@@ -390,5 +391,5 @@ pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<E
             let _ = writeln!(text, "  {label:<12} {value}");
         }
     }
-    Ok(Shown { text, status }.print())
+    Shown { text, status }.print()
 }

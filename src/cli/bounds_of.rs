@@ -1,6 +1,7 @@
 //! `sizewise bounds-of`: how large every value gets.
 use super::args::Format;
 use super::failure::{Failure, Result};
+use super::files;
 use super::sized::SizedOptions;
 use crate::escape;
 use clap::Args;
@@ -35,6 +36,6 @@ pub fn run(options: &BoundsOfOptions) -> Result<ExitCode> {
             Format::Text => out.push_str(&escape::lines(&sizing.value_text(bounds))),
         }
     }
-    print!("{out}");
+    files::write(None, &out)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -41,6 +41,13 @@ pub fn run(options: &CertifyOptions) -> Result<ExitCode> {
         let bytes = files::read(path).map_err(Failure::program)?;
         let text = String::from_utf8(bytes)
             .map_err(|_| Failure::program(format!("{}: not UTF-8", files::shown(path))))?;
+        if !is_certificates(&text) {
+            let message = format!(
+                "{}: no certificates; expected `(certificate …)` or the JSON lines of `entail --certificate`",
+                files::shown(path)
+            );
+            return Err(Failure::program(message));
+        }
         for certificate in certificates(&text) {
             let outcome = match certificate {
                 Ok(Sexp::List(items)) if items.first().and_then(Sexp::word) == Some("uncertified") => None,
@@ -48,7 +55,10 @@ pub fn run(options: &CertifyOptions) -> Result<ExitCode> {
                 Ok(certificate) => Some(check(&certificate)),
                 Err(problem) => Some(Err(problem)),
             };
-            tally.add(outcome, options, &files::shown(path));
+            let said = tally.add(outcome, &files::shown(path));
+            if !options.quiet {
+                files::write(None, &crate::escape::lines(&said))?;
+            }
         }
     }
     let Tally { accepted, rejected, missing, steps, outside } = tally;
@@ -57,12 +67,19 @@ pub fn run(options: &CertifyOptions) -> Result<ExitCode> {
     if missing > 0 {
         summary.push_str(&format!("; {missing} answers without a certificate"));
     }
-    println!("{summary}");
+    files::write(None, &(summary + "\n"))?;
     Ok(match (rejected + usize::from(accepted + missing == 0), missing) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(UNDECIDED),
         _ => ExitCode::FAILURE,
     })
+}
+
+/// Whether a text begins as certificates do, or as JSON lines. What follows `;` on a line is a remark.
+fn is_certificates(text: &str) -> bool {
+    let lines = text.lines().map(|line| line.split(';').next().unwrap_or_default().trim_start());
+    let first = lines.filter(|line| !line.is_empty()).find_map(|line| line.chars().next());
+    matches!(first, Some('(' | '{'))
 }
 
 /// The certificates of a text: S-expressions, or the field `certificate` of JSON lines.
@@ -96,30 +113,23 @@ fn certificates(text: &str) -> Vec<std::result::Result<Sexp, String>> {
 }
 
 impl Tally {
-    fn add(
-        &mut self,
-        outcome: Option<std::result::Result<Checked, String>>,
-        options: &CertifyOptions,
-        path: &str,
-    ) {
-        let said = match outcome {
+    /// Counts a certificate; what is said of it.
+    fn add(&mut self, outcome: Option<std::result::Result<Checked, String>>, path: &str) -> String {
+        match outcome {
             None => {
                 self.missing += 1;
-                return;
+                String::new()
             }
             Some(Ok(checked)) => {
                 self.accepted += 1;
                 self.steps += checked.steps;
                 self.outside += checked.outside.len();
-                accepted(&checked)
+                accepted(&checked) + "\n"
             }
             Some(Err(problem)) => {
                 self.rejected += 1;
-                format!("{path}: rejected: {problem}")
+                format!("{path}: rejected: {problem}\n")
             }
-        };
-        if !options.quiet {
-            println!("{}", crate::escape::lines(&said));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `sizewise cost`: what a program costs at all sizes that it allows.
 use super::args::{Format, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
-use super::{operators, programs};
+use super::{files, operators, programs};
 use crate::cost::{Cost, Growth, Numbers, Share, Sizes, cost};
 use crate::escape;
 use crate::onnx::subject::Kind;
@@ -59,7 +59,7 @@ pub fn run(options: &CostOptions) -> Result<ExitCode> {
             escape::lines(&text(loaded.name(), &cost, at.as_ref())).into_owned()
         }
     };
-    print!("{text}");
+    files::write(None, &text)?;
     Ok(ExitCode::SUCCESS)
 }
 

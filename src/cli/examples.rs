@@ -141,8 +141,8 @@ examples! {
     CERTIFY:
         "Are the proofs of these answers right?"
         "sizewise entail --certificate < questions.jsonl > answers.jsonl && sizewise certify answers.jsonl"
-        "A proof written by hand: x >= 1 implies x >= 1."
-        "echo '(certificate 1 (symbols x) (premises (>= x 1)) (defined) (goal (>= x 1)) (definitions) (proof (combine (1 0) (1 1))))' | sizewise certify --steps -";
+        "The proof of one answer, line by line."
+        "echo '{\"given\": [\"s0 >= 2\"], \"goal\": \"s0 >= 1\"}' | sizewise entail --certificate | sizewise certify --steps -";
     SIMPLIFY:
         "The smallest equivalent expression."
         "sizewise simplify 'Max(s0, 1) + 4*s1//4' --given 's0 >= 2'"

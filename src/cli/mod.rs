@@ -176,7 +176,7 @@ pub fn run_on(arguments: Vec<OsString>) -> ExitCode {
 fn run_as(mut arguments: Vec<OsString>, is_own: bool) -> ExitCode {
     keep_minus_signs(&mut arguments);
     if arguments.iter().skip(1).eq(["help", "start"]) {
-        return start::print();
+        return ended(start::print());
     }
     let mut options = match Options::try_parse_from(&arguments) {
         Ok(options) => options,
@@ -300,6 +300,11 @@ fn dispatch(options: Options) -> ExitCode {
         #[cfg(feature = "service")]
         Command::Serve(options) => serve::run(&options),
     };
+    ended(result)
+}
+
+/// The exit status; what went wrong is said.
+fn ended(result: Result<ExitCode, failure::Failure>) -> ExitCode {
     result.unwrap_or_else(|failure| {
         files::complain(&failure.message);
         ExitCode::from(failure.status)

@@ -2,7 +2,7 @@
 use super::args::{Format, Kernels, ProgramFile};
 use super::failure::{Failure, Result};
 use super::programs::{Loaded, failed};
-use super::{operators, spec};
+use super::{files, operators, spec};
 use crate::escape;
 use crate::kernels::Operators;
 use crate::onnx::subject::{Subject, SubjectError};
@@ -64,9 +64,9 @@ impl SizedOptions {
         match self.format {
             Format::Json => {
                 let text = serde_json::to_string_pretty(&json()).map_err(Failure::internal)?;
-                print!("{}", escape::json_text(text) + "\n");
+                files::write(None, &(escape::json_text(text) + "\n"))?;
             }
-            Format::Text => print!("{}", escape::lines(&text())),
+            Format::Text => files::write(None, &escape::lines(&text()))?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,4 +1,6 @@
 //! `sizewise help start`: where to begin.
+use super::failure::Result;
+use super::files;
 use std::process::ExitCode;
 
 /// What to do first.
@@ -55,7 +57,10 @@ eval, explain, spec and guards take models as they take programs.
 ";
 
 /// Prints it.
-pub fn print() -> ExitCode {
-    print!("{START}");
-    ExitCode::SUCCESS
+///
+/// # Errors
+/// When it cannot be written.
+pub fn print() -> Result<ExitCode> {
+    files::write(None, START)?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -180,56 +180,43 @@ impl Sizing<'_> {
 
     /// The least allowed size that is at least this one.
     fn size_from(&mut self, dim: Expr, least: &Int) -> Result<Option<Int>, SizingError> {
-        self.end_within(dim, Some(least), None, true)
+        self.neighbour(dim, least, true)
     }
 
     /// The greatest allowed size that is less than this one.
     fn size_below(&mut self, dim: Expr, most: &Int) -> Result<Option<Int>, SizingError> {
-        self.end_within(dim, None, Some(most), false)
+        self.neighbour(dim, most, false)
     }
 
-    fn end_within(
-        &mut self,
-        dim: Expr,
-        least: Option<&Int>,
-        below: Option<&Int>,
-        is_least: bool,
-    ) -> Result<Option<Int>, SizingError> {
-        let key = (dim, least.or(below).cloned().unwrap_or_default(), is_least);
+    /// The allowed size nearest to this one: from it on, or below it. Each is found once.
+    fn neighbour(&mut self, dim: Expr, size: &Int, from: bool) -> Result<Option<Int>, SizingError> {
+        let key = (dim, size.clone(), from);
         if let Some(known) = self.neighbours.get(&key) {
             return Ok(known.clone());
         }
-        let found = self.find_within(dim, least, below, is_least)?;
+        let mut env = self.env.clone();
+        let size = env.pool.int(size.clone());
+        let side = if from { env.pool.ge(dim, size) } else { env.pool.lt(dim, size) };
+        let found = match env.pool.as_bool(side) {
+            Some(false) => None,
+            _ => self.nearest_end(env, dim, side, from)?,
+        };
         self.neighbours.insert(key, found.clone());
         Ok(found)
     }
 
-    fn find_within(
+    fn nearest_end(
         &mut self,
+        mut env: ShapeEnv,
         dim: Expr,
-        least: Option<&Int>,
-        below: Option<&Int>,
-        is_least: bool,
+        side: Expr,
+        from: bool,
     ) -> Result<Option<Int>, SizingError> {
-        let mut env = self.env.clone();
-        let low = least.map(|least| {
-            let least = env.pool.int(least.clone());
-            env.pool.ge(dim, least)
-        });
-        let high = below.map(|below| {
-            let below = env.pool.int(below.clone());
-            env.pool.lt(dim, below)
-        });
-        for condition in low.into_iter().chain(high) {
-            if env.pool.as_bool(condition) == Some(false) {
-                return Ok(None);
-            }
-            env.assume(condition);
-        }
+        env.assume(side);
         let starts = self.starts().to_vec();
         let (pool, facts) = env.facts();
         let found = bounds_from(pool, facts, dim, &starts, &Budget::default());
-        let (end, at) = if is_least { (found.min, found.min_at) } else { (found.max, found.max_at) };
+        let (end, at) = if from { (found.min, found.min_at) } else { (found.max, found.max_at) };
         match (end, at) {
             (Some(end), Some(_)) => Ok(Some(end)),
             _ if is_impossible(&mut env) => Ok(None),
