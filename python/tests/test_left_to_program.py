@@ -49,7 +49,14 @@ def test_inequalities_with_a_dimension_on_auto_are_the_modules_own_checks(step):
 def test_an_own_check_that_excludes_named_sizes_is_demanded(step):
     # The mask has a greatest length, which the longest cache and queries exceed.
     report = sizewise.check(step, step_spec(Dim.AUTO(min=2, max=100)))
-    assert [guard.expr for guard in report.violations] == ["mask.shape[1] == p + q"]
+    [guard] = report.violations
+    assert guard.expr == "p + q <= 100"
+    # The example is an input that the spec allows, and the module refuses it.
+    shapes = guard.inputs
+    assert shapes["mask"][1] <= 100 < shapes["k"][1] + shapes["x"][1]
+    module = step.module()
+    with pytest.raises(AssertionError, match="Guard failed"):
+        module(*[torch.ones(shapes[name]) for name in ("x", "mask", "k", "v")])
 
 
 class Eights(Step):

@@ -34,6 +34,7 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
         records: contract.records.clone(),
         dims: IndexMap::new(),
         bound: FxHashSet::default(),
+        computed: FxHashSet::default(),
         assumed: Vec::new(),
         demands: Vec::new(),
         dim_names: FxHashMap::default(),
@@ -79,6 +80,8 @@ pub(super) struct Binder<'c, 'p> {
     pub dims: IndexMap<String, Named>,
     /// Program symbols that the spec determines.
     pub bound: FxHashSet<Symbol>,
+    /// Those of them that the spec leaves to the program, and that the program's guards hold to sizes of the spec.
+    pub computed: FxHashSet<Symbol>,
     assumed: Vec<Expr>,
     pub demands: Vec<Demand>,
     dim_names: FxHashMap<Symbol, String>,
@@ -362,8 +365,9 @@ impl<'p> Binder<'_, 'p> {
             }
         }
         for condition in std::mem::take(&mut self.assumed) {
-            // The module checks the range of a size that the spec's own sizes determine.
-            let is_computed = !self.determined(&[condition]).is_empty();
+            // There is an input for all named sizes only if the size that they determine is in the range that the spec gives.
+            let is_computed =
+                self.env.pool.free_symbols(&[condition]).iter().any(|s| self.computed.contains(s));
             let text = sizewise_expr::text::print::expression(&self.env.pool, condition);
             let condition = self.records.translate(&mut self.env, condition);
             match is_computed {
@@ -376,6 +380,12 @@ impl<'p> Binder<'_, 'p> {
     /// Demands that each recorded size is the allowed one.
     fn demand_sizes(&mut self, places: &[Place], allowed: &[Expr]) {
         for (place, &size) in places.iter().zip(allowed) {
+            // Its range is demanded in place of this.
+            if self.env.pool.as_symbol(place.recorded).is_some_and(|symbol| self.computed.contains(&symbol))
+                && matches!(place.entry, Entry::Inferred { .. })
+            {
+                continue;
+            }
             let recorded = self.records.translate(&mut self.env, place.recorded);
             let condition = self.env.pool.eq(recorded, size);
             let text = sizewise_expr::text::print::expression(&self.contract.env.pool, place.recorded);

@@ -85,10 +85,28 @@ impl Binder<'_, '_> {
             }
             self.records.bind(symbol, value);
             self.bound.insert(symbol);
-            for (size, _) in allowed.iter_mut().zip(places).filter(|(size, _)| **size == e) {
-                *size = value;
+            self.computed.insert(symbol);
+            for (size, place) in allowed.iter_mut().zip(places).filter(|(size, _)| **size == e) {
+                // An input has a size that the spec allows, so the module refuses it where that is not the value.
+                *size = match &place.entry {
+                    Entry::Inferred { min, max, .. } => self.clamped(value, min.as_ref(), max.as_ref()),
+                    _ => value,
+                };
             }
         }
+    }
+
+    /// The number nearest to a value between these ends.
+    fn clamped(&mut self, value: Expr, min: Option<&Int>, max: Option<&Int>) -> Expr {
+        let pool = &mut self.env.pool;
+        let below = max.map_or(value, |max| {
+            let max = pool.int(max.clone());
+            pool.min(value, max)
+        });
+        min.map_or(below, |min| {
+            let min = pool.int(min.clone());
+            pool.max(below, min)
+        })
     }
 
     /// The free symbols that guards compare with sizes that the spec determines, with these bounds.
