@@ -141,8 +141,8 @@ examples! {
     CERTIFY:
         "Are the proofs of these answers right?"
         "sizewise entail --certificate < questions.jsonl > answers.jsonl && sizewise certify answers.jsonl"
-        "The proof of one answer, line by line."
-        "echo '{\"given\": [\"s0 >= 2\"], \"goal\": \"s0 >= 1\"}' | sizewise entail --certificate | sizewise certify --steps -";
+        "Their proofs, line by line."
+        "sizewise certify --steps - < answers.jsonl";
     SIMPLIFY:
         "The smallest equivalent expression."
         "sizewise simplify 'Max(s0, 1) + 4*s1//4' --given 's0 >= 2'"
