@@ -149,7 +149,15 @@ Range constraints: {{s0: VR[2, 4]}}
         plan.buffers.iter().map(|buffer| (&*buffer.value, buffer.from, buffer.to)).collect();
     // What a branch gives is in use until it is copied; a branch makes nothing while the other one runs.
     assert_eq!(steps, [("a", 0, 1), ("b", 1, 4), ("a", 2, 3), ("b", 3, 4), ("getitem", 4, 4)]);
-    assert_eq!((plan.arena_bytes, &plan.reasons), (3 * 128, &Vec::new()));
+    // A run takes one branch: what one gives shares memory with what the other one makes.
+    assert_eq!((plan.arena_bytes, plan.lower_bound, &plan.reasons), (2 * 128, 2 * 128, &Vec::new()));
+    let fit = |memory: i64| {
+        let question = json!({"ask": "fit", "memory": memory, "maximize": "x.0"});
+        let Json::Object(fields) = question else { panic!("no question") };
+        sizing.answer(&fields).expect("what fits")["fits"]["size"].clone()
+    };
+    // Inputs of 32*s0 + 1, and two of 32*s0 that are made.
+    assert_eq!([97 * 4 - 4, 96 * 4 + 1].map(fit), [json!(3), json!(4)]);
     let values = sizing.values();
     let exact: Vec<(&str, bool)> =
         values.iter().map(|bounds| (bounds.value.name.as_str(), bounds.is_exact())).collect();
@@ -346,7 +354,8 @@ fn holds_at_random_sizes(sizing: &mut Sizing, name: &str) {
         for (a, (x, &bytes)) in plan.buffers.iter().zip(&values).enumerate() {
             assert!(bytes <= x.bytes && x.offset + bytes <= plan.arena_bytes, "{name}: {}", x.value);
             for (y, &other) in plan.buffers.iter().zip(&values).take(a) {
-                let together = x.from <= y.to && y.from <= x.to && bytes > 0 && other > 0;
+                let together = x.from <= y.to && y.from <= x.to && !x.branches.exclude(&y.branches);
+                let together = together && bytes > 0 && other > 0;
                 let apart = x.offset >= y.offset + other || y.offset >= x.offset + bytes;
                 assert!(!together || apart, "{name}: {} and {}", x.value, y.value);
             }

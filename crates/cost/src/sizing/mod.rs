@@ -29,7 +29,7 @@ pub use profile::Profile;
 pub use program::sizing;
 pub use values::{Sized, ValueBounds};
 
-use crate::Storages;
+use crate::{Branches, Life};
 use extremes::Known;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::InputSizes;
@@ -51,6 +51,16 @@ pub struct Buffer {
     pub from: usize,
     /// The last step that uses it.
     pub to: usize,
+    /// The branches that it is made in: those that exclude each other share memory.
+    pub branches: Branches,
+}
+
+impl Buffer {
+    /// A buffer that is made and used so.
+    pub fn new(value: Arc<str>, life: Life) -> Buffer {
+        let Life { bytes, from, to, branches } = life;
+        Buffer { value, bytes, from, to, branches }
+    }
 }
 
 /// The memory that a run takes.
@@ -106,17 +116,6 @@ pub struct Parts<'p> {
     pub reasons: Vec<String>,
     /// Runs it.
     pub replay: Replay<'p>,
-}
-
-/// The bytes of buffers that are live together: the greatest of these.
-pub fn peak(env: &mut ShapeEnv, buffers: &[Buffer]) -> Vec<Expr> {
-    let mut storages = Storages::default();
-    for buffer in buffers {
-        let storage = storages.made(buffer.bytes, buffer.from);
-        storages.touched(storage, buffer.to);
-    }
-    let steps = buffers.iter().map(|buffer| buffer.to + 1).max().unwrap_or(1);
-    storages.peak(env, steps)
 }
 
 impl<'p> Sizing<'p> {
