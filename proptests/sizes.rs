@@ -87,7 +87,7 @@ fn sizing(of: &Box2, value: &str, peak: &[&str]) -> Result<Sizing<'static>, Sizi
         buffers,
         inputs: Some(Expr::ZERO),
         state: Some(Expr::ONE),
-        reasons: Vec::new(),
+        ..Memory::default()
     };
     let input = InputSizes {
         placeholder: "x".into(),

@@ -1,4 +1,4 @@
-//! `sizewise fit`: the largest size that fits in a memory.
+//! `sizewise fit`: the largest size that fits in a memory. The exit status is 1 where none does.
 use super::failure::{Failure, Result};
 use super::files;
 use super::sized::SizedOptions;

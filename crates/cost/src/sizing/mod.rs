@@ -14,6 +14,7 @@ mod named;
 mod plan;
 mod profile;
 mod program;
+mod report;
 mod values;
 
 pub use arena::{Arena, Block, arena, greedy, lower_bound, overlaps};
@@ -70,6 +71,10 @@ pub struct Memory {
     pub buffers: Vec<Buffer>,
     /// The bytes of it that are live together: the greatest of these.
     pub peak: Vec<Expr>,
+    /// Floating point operations.
+    pub flops: Option<Expr>,
+    /// The bytes of all that is made.
+    pub made: Option<Expr>,
     /// The bytes of the inputs.
     pub inputs: Option<Expr>,
     /// The bytes of parameters, buffers and constants.

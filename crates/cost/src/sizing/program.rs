@@ -52,6 +52,8 @@ pub fn sizing<'p>(
     let memory = Memory {
         buffers,
         peak: cost.peak_bytes,
+        flops: Some(cost.flops),
+        made: Some(cost.activation_bytes),
         inputs: Some(cost.input_bytes),
         state: Some(pool.sum([cost.parameter_bytes, cost.buffer_bytes, cost.constant_bytes])),
         reasons: cost.reasons,

@@ -42,6 +42,8 @@ pub fn sizing<'m>(model: &'m Model, spec: Option<&Spec>) -> Result<Sizing<'m>, S
     let memory = Memory {
         buffers,
         peak: cost.peak_bytes,
+        flops: Some(cost.flops),
+        made: Some(cost.activation_bytes),
         inputs: Some(cost.input_bytes),
         state: Some(state),
         reasons: cost.reasons,
