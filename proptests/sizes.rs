@@ -5,6 +5,7 @@ use campaign::hold;
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use sizewise::ShapeEnv;
+use sizewise::cost::Branches;
 use sizewise::env::SymbolInfo;
 use sizewise::expr::{Expr, Int, Symbol, Value, read};
 use sizewise::range::ValueRange;
@@ -76,6 +77,7 @@ fn sizing(of: &Box2, value: &str, peak: &[&str]) -> Result<Sizing<'static>, Sizi
             bytes: parsed(text),
             from: at,
             to: at + 1,
+            branches: Branches::default(),
         })
         .collect();
     let conditions: Vec<Expr> = of.conditions.iter().map(|text| parsed(text)).collect();
@@ -85,7 +87,7 @@ fn sizing(of: &Box2, value: &str, peak: &[&str]) -> Result<Sizing<'static>, Sizi
         buffers,
         inputs: Some(Expr::ZERO),
         state: Some(Expr::ONE),
-        reasons: Vec::new(),
+        ..Memory::default()
     };
     let input = InputSizes {
         placeholder: "x".into(),
@@ -173,10 +175,11 @@ fn bounds_are_what_enumeration_finds() {
 
 #[test]
 fn arenas_keep_apart_what_is_in_use_together() {
-    let block = (0..200u64, 0..30usize, 0..12usize).prop_map(|(bytes, from, more)| Block {
-        bytes,
-        from,
-        to: from + more,
+    // Half of the blocks are in one of two graphs of a `cond`.
+    let block = (0..200u64, 0..30usize, 0..12usize, 0..4usize).prop_map(|(bytes, from, more, graph)| {
+        let none = Branches::default();
+        let branches = if graph < 2 { none.within(0, graph) } else { none };
+        Block { bytes, from, to: from + more, branches }
     });
     hold(200, &prop::collection::vec(block, 0..40), |blocks| -> Law {
         let (found, simple) = (arena(&blocks), greedy(&blocks));
@@ -185,6 +188,7 @@ fn arenas_keep_apart_what_is_in_use_together() {
             for (a, b) in (0..blocks.len()).flat_map(|a| (0..a).map(move |b| (a, b))) {
                 let (x, y) = (&blocks[a], &blocks[b]);
                 let together = x.from <= y.to && y.from <= x.to && x.bytes > 0 && y.bytes > 0;
+                let together = together && !x.branches.exclude(&y.branches);
                 let apart = arena.offsets[a] >= arena.offsets[b] + y.bytes
                     || arena.offsets[b] >= arena.offsets[a] + x.bytes;
                 prop_assert!(!together || apart, "{x:?} {y:?}");
@@ -197,7 +201,12 @@ fn arenas_keep_apart_what_is_in_use_together() {
             prop_assert_eq!(end.unwrap_or(0), arena.bytes);
         }
         let load = |step: usize| {
-            blocks.iter().filter(|b| b.from <= step && step <= b.to).map(|b| b.bytes).sum::<u64>()
+            let live = || blocks.iter().filter(|b| b.from <= step && step <= b.to);
+            let of_run = |graph: usize| {
+                let run = Branches::default().within(0, graph);
+                live().filter(|b| !b.branches.exclude(&run)).map(|b| b.bytes).sum::<u64>()
+            };
+            of_run(0).max(of_run(1))
         };
         prop_assert_eq!(lower_bound(&blocks), (0..45).map(load).max().unwrap_or(0));
         prop_assert!(found.bytes <= simple.bytes && found.bytes >= lower_bound(&blocks));

@@ -105,7 +105,9 @@ fn report(path: &Path) -> Json {
     let subject = Subject::read(&name, bytes, &ReadOptions::default()).expect("a program");
     let spec = std::fs::read(path.with_extension("json")).ok();
     let spec = spec.map(|spec| Spec::parse(&spec).expect("a spec"));
-    let report = subject.check(spec.as_ref(), &Operators::new(), &Budget::default()).expect("a report");
+    let operators = Operators::new();
+    let mut report = subject.check(spec.as_ref(), &operators, &Budget::default()).expect("a report");
+    subject.add_costs(&mut report, spec.as_ref(), &operators);
     serde_json::from_str(&to_json(&report)).expect("JSON")
 }
 

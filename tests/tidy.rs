@@ -65,7 +65,18 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
     ("diff", &[("", 0)]),
     ("pass", &[("", 0)]),
     ("onnx-model", &[("shape", 0), ("text", 1), ("read", 1), ("walk", 2)]),
-    ("onnx", &[("check", 0), ("dot", 1), ("fill", 1), ("query", 1), ("redeclare", 2), ("subject", 3)]),
+    (
+        "onnx",
+        &[
+            ("check", 0),
+            ("dot", 1),
+            ("fill", 1),
+            ("query", 1),
+            ("redeclare", 2),
+            ("subject", 3),
+            ("costs", 4),
+        ],
+    ),
     ("onnx-write", &[("", 0)]),
     (
         "service",

@@ -207,7 +207,7 @@ impl Program {
             let spec = spec.as_deref().map(spec_of).transpose()?;
             let known = self::operators(&operators)?;
             let report = subject.check(spec.as_ref(), &known, &self::budget(budget))?;
-            Ok(Report::new(report, subject))
+            Ok(Report::new(report, subject, spec, known))
         })
     }
 

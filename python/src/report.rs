@@ -1,7 +1,9 @@
 //! Reports, rendered when they are asked for.
 use pyo3::prelude::*;
+use sizewise::kernels::Operators;
 use sizewise::onnx::subject::Subject;
 use sizewise::report::{self, ReportForm, Style};
+use sizewise::spec::Spec;
 use std::sync::Arc;
 
 /// A report, and what it is about.
@@ -9,12 +11,20 @@ use std::sync::Arc;
 pub struct Report {
     report: report::Report,
     subject: Arc<Subject>,
+    /// What it was checked under.
+    spec: Option<Spec>,
+    operators: Operators,
 }
 
 impl Report {
     /// A report of a check.
-    pub fn new(report: report::Report, subject: Arc<Subject>) -> Report {
-        Report { report, subject }
+    pub fn new(
+        report: report::Report,
+        subject: Arc<Subject>,
+        spec: Option<Spec>,
+        operators: Operators,
+    ) -> Report {
+        Report { report, subject, spec, operators }
     }
 }
 
@@ -30,6 +40,11 @@ impl Report {
                 let mut untimed = self.report.clone();
                 untimed.timings.clear();
                 return self.subject.render(&untimed, form, style).ok();
+            }
+            if form == ReportForm::Html {
+                let mut priced = self.report.clone();
+                self.subject.add_costs(&mut priced, self.spec.as_ref(), &self.operators);
+                return self.subject.render(&priced, form, style).ok();
             }
             self.subject.render(&self.report, form, style).ok()
         })

@@ -349,8 +349,14 @@ fn check(options: &CheckOptions, subject: Subject) -> Result<Checked> {
     let spec = options.spec.as_deref().map(spec::read).transpose()?;
     let operators = operators::load_on(&options.operators)?;
     let budget = options.effort.budget();
+    let adds_costs = options.all || options.format == ReportForm::Html;
     let checked = |subject: &Subject, spec: Option<&Spec>| {
-        subject.check(spec, &operators, &budget).map_err(|error| failed(subject.name(), error))
+        let report = subject.check(spec, &operators, &budget);
+        let mut report = report.map_err(|error| failed(subject.name(), error))?;
+        if adds_costs {
+            subject.add_costs(&mut report, spec, &operators);
+        }
+        Ok::<Report, Failure>(report)
     };
     let report = match (emitted(options), &subject) {
         (Some((form, folder)), Subject::Program(checker)) => {

@@ -1,4 +1,4 @@
-//! `sizewise fit`: the largest size that fits in a memory.
+//! `sizewise fit`: the largest size that fits in a memory. The exit status is 1 where none does.
 use super::failure::{Failure, Result};
 use super::files;
 use super::sized::SizedOptions;
@@ -44,13 +44,20 @@ pub fn run(options: &FitOptions) -> Result<ExitCode> {
     let Some(other) = &options.frontier else {
         let fitted = sizing.fit(&fit).map_err(|error| opened.unanswered(error))?;
         let text = || format!("{}\n{}", opened.name(), fitted.text());
-        return options.sized.print(|| fitted.json(), text);
+        options.sized.print(|| fitted.json(), text)?;
+        return Ok(status(fitted.fits.is_some() || fitted.is_unlimited));
     };
     let frontier = sizing.frontier(&fit, other).map_err(|error| opened.unanswered(error))?;
     if let Some(plot) = &options.plot {
         files::write(Some(plot), &frontier.svg())?;
     }
-    options.sized.print(|| frontier.json(), || format!("{}\n{}", opened.name(), frontier.text()))
+    options.sized.print(|| frontier.json(), || format!("{}\n{}", opened.name(), frontier.text()))?;
+    Ok(status(frontier.fits()))
+}
+
+/// The exit status: 1 where nothing fits.
+fn status(fits: bool) -> ExitCode {
+    ExitCode::from(u8::from(!fits))
 }
 
 /// A size that is given: `seq=2048`.

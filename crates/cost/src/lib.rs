@@ -16,7 +16,7 @@ pub mod sizing;
 pub use figures::{Numbers, Sizes};
 pub use growth::Growth;
 pub use limits::Limits;
-pub use storages::{StorageId, Storages, bytes};
+pub use storages::{Branches, Life, StorageId, Storages, bytes};
 pub use tally::{Given, Place, Tally};
 
 use indexmap::IndexMap;
@@ -97,12 +97,8 @@ pub(crate) struct Lived<'p> {
     pub node: &'p Node,
     /// The result that shows it first.
     pub value: ValueId,
-    /// Its bytes.
-    pub bytes: Expr,
-    /// The step that makes it.
-    pub from: usize,
-    /// The last step that takes or gives a tensor of it.
-    pub to: usize,
+    /// Its bytes, and how long it is in use.
+    pub life: Life,
 }
 
 /// What a program costs under assumptions, in their symbols, and the memory that it makes. The graphs of `cond` are

@@ -1,5 +1,5 @@
 //! The figures of a graph that is walked elsewhere, step by step.
-use super::{Cost, Limits, Share, StorageId, Storages};
+use super::{Cost, Life, Limits, Share, StorageId, Storages};
 use indexmap::IndexMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Symbol};
@@ -77,6 +77,17 @@ impl Tally {
         }
     }
 
+    /// Outputs show these storages: they are in use to the end.
+    pub fn shown(&mut self, outputs: &[StorageId]) {
+        let last = self.steps.saturating_sub(1);
+        outputs.iter().for_each(|&storage| self.storages.touched(storage, last));
+    }
+
+    /// The bytes of a storage and how long it is in use; `None` for one that the graph is given.
+    pub fn life(&self, storage: StorageId) -> Option<Life> {
+        self.storages.life(storage)
+    }
+
     /// The figures, where outputs show these storages. `symbols` are the sizes that figures depend on, `places` all sizes
     /// of inputs that are one of them.
     pub fn finish(
@@ -86,8 +97,7 @@ impl Tally {
         places: Vec<(Symbol, String)>,
         limits: Limits,
     ) -> Cost {
-        let last = self.steps.saturating_sub(1);
-        outputs.iter().for_each(|&storage| self.storages.touched(storage, last));
+        self.shown(outputs);
         let output_bytes = self.storages.sum(&mut self.env, outputs.iter().copied());
         let activation_bytes = self.storages.total(&mut self.env);
         let peak_bytes = self.storages.peak(&mut self.env, self.steps.max(1));

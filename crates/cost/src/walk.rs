@@ -83,6 +83,8 @@ pub struct Walk<'p> {
     /// How many steps there were.
     steps: usize,
     depth: usize,
+    /// How many `cond`s were followed.
+    conds: usize,
     /// Whether the graphs of `cond` are followed, one after the other.
     follows_branches: bool,
     given: Given,
@@ -104,6 +106,7 @@ impl<'p> Walk<'p> {
             made: Vec::new(),
             steps: 0,
             depth: 0,
+            conds: 0,
             follows_branches: false,
             given: Given { inputs: zero, parameters: zero, buffers: zero, constants: zero },
             flops: zero,
@@ -235,8 +238,8 @@ impl<'p> Walk<'p> {
         Ok(true)
     }
 
-    /// Follows the graphs of a `cond`. What they give is in use until the step of the node itself, which comes next. False if
-    /// it is not such a node, or they are not to be followed.
+    /// Follows the graphs of a `cond`, of which a run takes one. What they give is in use until the step of the node itself,
+    /// which comes next. False if it is not such a node, or they are not to be followed.
     fn branched(&mut self, frame: &Frame<'p>, node: &'p Node, name: &str) -> Result<bool, RecordedError> {
         let graphs = node.subgraphs();
         let is_cond = name == "cond" && graphs.len() == 2 && node.inputs.len() > 3;
@@ -252,13 +255,23 @@ impl<'p> Walk<'p> {
         if graphs.iter().any(|graph| graph.graph.inputs().len() != operands.len()) {
             return Ok(false);
         }
-        let mut given = Vec::new();
-        for graph in graphs {
-            self.depth += 1;
-            let outputs = self.graph(&graph.graph, operands.clone());
-            self.depth -= 1;
-            given.extend(outputs?.into_iter().flatten().filter_map(|slot| slot.storage));
+        if matches!(self.argument(frame, &node.inputs[0].arg), Value::Bool(_)) {
+            self.inexact(format!(
+                "what the graphs of `{}` make counts at all sizes, though one chooses",
+                node.name
+            ));
         }
+        let mut given = Vec::new();
+        let (around, cond) = (self.storages.branches.clone(), self.conds);
+        self.conds += 1;
+        self.depth += 1;
+        for (at, graph) in graphs.into_iter().enumerate() {
+            self.storages.branches = around.within(cond, at);
+            let outputs = self.graph(&graph.graph, operands.clone())?;
+            given.extend(outputs.into_iter().flatten().filter_map(|slot| slot.storage));
+        }
+        self.depth -= 1;
+        self.storages.branches = around;
         given.into_iter().for_each(|storage| self.storages.touched(storage, self.steps));
         Ok(true)
     }
@@ -389,10 +402,11 @@ impl<'p> Walk<'p> {
     pub fn lived(&self, outputs: &[Option<Slot>]) -> Vec<Lived<'p>> {
         let shown: FxHashSet<StorageId> = outputs.iter().flatten().filter_map(|slot| slot.storage).collect();
         let lived = |&(storage, node, value): &(StorageId, &'p Node, ValueId)| {
-            let (bytes, from, last) = self.storages.life(storage)?;
-            let is_shown = shown.contains(&storage);
-            let to = if is_shown { self.steps.saturating_sub(1) } else { last };
-            Some(Lived { node, value, bytes, from, to })
+            let mut life = self.storages.life(storage)?;
+            if shown.contains(&storage) {
+                life.to = self.steps.saturating_sub(1);
+            }
+            Some(Lived { node, value, life })
         };
         self.made.iter().filter_map(lived).collect()
     }

@@ -103,7 +103,11 @@ pub fn check(job: &Job, program: &Program) -> Vec<Entry> {
                 Subject::Program(_) => &job.operators,
                 Subject::Model(_) => &job.known_operators,
             };
-            let report = subject.check(opened.spec.as_ref(), operators, &job.budget).map_err(failed)?;
+            let spec = opened.spec.as_ref();
+            let mut report = subject.check(spec, operators, &job.budget).map_err(failed)?;
+            if job.form == ReportForm::Html {
+                subject.add_costs(&mut report, spec, operators);
+            }
             warn(&subject, &called);
             entry(job, report, Some(&subject), &called, started)
         });

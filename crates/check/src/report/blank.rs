@@ -32,6 +32,7 @@ impl Report {
             runtime_asserts: Vec::new(),
             ledger: Vec::new(),
             diagnostics: Vec::new(),
+            costs: None,
             needs: None,
             timings: IndexMap::new(),
         }

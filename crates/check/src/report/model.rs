@@ -1,5 +1,6 @@
 //! The report as data. Field order is the order of the JSON.
 use super::change::{DimensionReport, Fix};
+use super::costs::CostReport;
 use super::needs::Needs;
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -107,6 +108,9 @@ pub struct Report {
     pub ledger: Vec<LedgerEntry>,
     /// Warnings and notes.
     pub diagnostics: Vec<Diagnostic>,
+    /// What a run takes; in pages and with `--all`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub costs: Option<CostReport>,
     /// Of an ONNX model, what it needs beyond its declaration.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub needs: Option<Needs>,

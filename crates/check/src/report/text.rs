@@ -5,6 +5,7 @@ use super::fixes;
 use super::model::{AssertReport, Assumed, Diagnostic, GuardReport, GuardVerdict, Level, Outcome, Report};
 use super::style::{Detail, Style};
 use super::table;
+use super::taken;
 use super::words::{assumed, fix_settles, plural, short};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
@@ -63,6 +64,7 @@ fn whole(out: &mut String, report: &Report, style: Style) {
     if report.verdict != Outcome::Violated || style.is_all() {
         constants(out, report);
         outputs(out, report);
+        taken::write(out, report);
     }
     timings(out, report, style);
     if out.len() > before {

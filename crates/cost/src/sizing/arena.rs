@@ -4,13 +4,16 @@
 //! tightest gap between those that have their places; the best one is then varied, until the arena is as small as the
 //! blocks that are in use together, or the work is spent.
 
+use crate::Branches;
+use std::collections::BTreeMap;
+
 /// The work of a search: how many placed blocks are looked at.
 const WORK: u64 = 60_000_000;
 /// The most variations of one order.
 const MAX_VARIATIONS: u64 = 4_000;
 
 /// A block: so many bytes from one step to another, both included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Block {
     /// Its bytes.
     pub bytes: u64,
@@ -18,11 +21,17 @@ pub struct Block {
     pub from: usize,
     /// The last.
     pub to: usize,
+    /// The branches in which it is used: no run uses blocks whose branches exclude each other.
+    pub branches: Branches,
 }
 
 impl Block {
     fn is_with(&self, other: &Block) -> bool {
-        self.bytes > 0 && other.bytes > 0 && self.from <= other.to && other.from <= self.to
+        self.bytes > 0
+            && other.bytes > 0
+            && self.from <= other.to
+            && other.from <= self.to
+            && !self.branches.exclude(&other.branches)
     }
 
     fn duration(&self) -> usize {
@@ -44,11 +53,13 @@ pub fn lower_bound(blocks: &[Block]) -> u64 {
     loads(blocks).into_iter().max().unwrap_or(0)
 }
 
-/// The bytes that are in use at each step.
+/// The most bytes that are in use at each step.
 fn loads(blocks: &[Block]) -> Vec<u64> {
     let steps = blocks.iter().map(|block| block.to + 1).max().unwrap_or(0);
     let (mut begins, mut ends) = (vec![0_u64; steps + 1], vec![0_u64; steps + 1]);
-    for block in blocks {
+    let (outside, mut within): (Vec<&Block>, Vec<&Block>) =
+        blocks.iter().partition(|block| block.branches.list().is_empty());
+    for block in outside {
         begins[block.from] += block.bytes;
         ends[block.to + 1] += block.bytes;
     }
@@ -57,7 +68,32 @@ fn loads(blocks: &[Block]) -> Vec<u64> {
         live = live + begun - ended;
         live
     });
-    each.collect()
+    let mut each: Vec<u64> = each.collect();
+    within.sort_by_key(|block| block.from);
+    let (mut next, mut live) = (within.into_iter().peekable(), Vec::new());
+    for (step, load) in each.iter_mut().enumerate() {
+        live.retain(|block: &&Block| block.to >= step);
+        while let Some(block) = next.next_if(|block| block.from <= step) {
+            live.push(block);
+        }
+        *load += taken(&live, 0);
+    }
+    each
+}
+
+/// The most bytes of some blocks that one run uses; all are within the same branches up to a depth.
+fn taken(blocks: &[&Block], depth: usize) -> u64 {
+    let (mut own, mut deeper) = (0, BTreeMap::<usize, BTreeMap<usize, Vec<&Block>>>::new());
+    for &block in blocks {
+        match block.branches.list().get(depth) {
+            None => own += block.bytes,
+            Some(&(cond, graph)) => deeper.entry(cond).or_default().entry(graph).or_default().push(block),
+        }
+    }
+    let most = |graphs: &BTreeMap<usize, Vec<&Block>>| {
+        graphs.values().map(|blocks| taken(blocks, depth + 1)).max().unwrap_or(0)
+    };
+    own + deeper.values().map(most).sum::<u64>()
 }
 
 /// Two blocks that are in use together and overlap, if there are such.
@@ -233,7 +269,7 @@ mod tests {
     use super::*;
 
     fn blocks(list: &[(u64, usize, usize)]) -> Vec<Block> {
-        list.iter().map(|&(bytes, from, to)| Block { bytes, from, to }).collect()
+        list.iter().map(|&(bytes, from, to)| Block { bytes, from, to, ..Block::default() }).collect()
     }
 
     #[test]
@@ -251,6 +287,32 @@ mod tests {
             let (simple, found) = (greedy(&blocks), arena(&blocks));
             assert_eq!((simple.bytes, found.bytes), (greedy_bytes, bytes), "{list:?}");
             assert_eq!(lower_bound(&blocks), bytes, "{list:?}");
+            assert_eq!(overlaps(&blocks, &found.offsets), None, "{list:?}");
+        }
+    }
+
+    #[test]
+    fn branches_that_exclude_each_other_share_memory() {
+        let none = Branches::default();
+        let [then, other] = [0, 1].map(|graph| none.within(0, graph));
+        let [inner, beside] = [0, 1].map(|graph| other.within(1, graph));
+        let block = |(bytes, branches): &(u64, &Branches)| Block {
+            bytes: *bytes,
+            from: 0,
+            to: 1,
+            branches: (*branches).clone(),
+        };
+        for (list, bytes) in [
+            (vec![(8, &none), (8, &then)], 16),
+            (vec![(8, &then), (8, &then)], 16),
+            (vec![(8, &then), (6, &other)], 8),
+            (vec![(1, &none), (8, &then), (6, &other), (5, &inner), (4, &beside)], 12),
+            (vec![(8, &then), (5, &inner), (4, &beside)], 8),
+            (vec![(5, &inner), (4, &beside), (3, &beside)], 7),
+        ] {
+            let blocks: Vec<Block> = list.iter().map(block).collect();
+            let found = arena(&blocks);
+            assert_eq!((lower_bound(&blocks), found.bytes), (bytes, bytes), "{list:?}");
             assert_eq!(overlaps(&blocks, &found.offsets), None, "{list:?}");
         }
     }

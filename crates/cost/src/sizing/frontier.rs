@@ -88,6 +88,11 @@ impl Frontier {
         json!({"maximize": self.maximize, "given": self.other, "rows": rows})
     }
 
+    /// Whether some size fits.
+    pub fn fits(&self) -> bool {
+        self.rows.iter().any(|(_, fitted)| fitted.fits.is_some() || fitted.is_unlimited)
+    }
+
     /// As a table.
     pub fn text(&self) -> String {
         let mut out = String::new();

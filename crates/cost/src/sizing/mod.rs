@@ -14,6 +14,7 @@ mod named;
 mod plan;
 mod profile;
 mod program;
+mod report;
 mod values;
 
 pub use arena::{Arena, Block, arena, greedy, lower_bound, overlaps};
@@ -29,7 +30,7 @@ pub use profile::Profile;
 pub use program::sizing;
 pub use values::{Sized, ValueBounds};
 
-use crate::Storages;
+use crate::{Branches, Life};
 use extremes::Known;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::InputSizes;
@@ -51,6 +52,16 @@ pub struct Buffer {
     pub from: usize,
     /// The last step that uses it.
     pub to: usize,
+    /// The branches that it is made in: those that exclude each other share memory.
+    pub branches: Branches,
+}
+
+impl Buffer {
+    /// A buffer that is made and used so.
+    pub fn new(value: Arc<str>, life: Life) -> Buffer {
+        let Life { bytes, from, to, branches } = life;
+        Buffer { value, bytes, from, to, branches }
+    }
 }
 
 /// The memory that a run takes.
@@ -60,6 +71,10 @@ pub struct Memory {
     pub buffers: Vec<Buffer>,
     /// The bytes of it that are live together: the greatest of these.
     pub peak: Vec<Expr>,
+    /// Floating point operations.
+    pub flops: Option<Expr>,
+    /// The bytes of all that is made.
+    pub made: Option<Expr>,
     /// The bytes of the inputs.
     pub inputs: Option<Expr>,
     /// The bytes of parameters, buffers and constants.
@@ -106,17 +121,6 @@ pub struct Parts<'p> {
     pub reasons: Vec<String>,
     /// Runs it.
     pub replay: Replay<'p>,
-}
-
-/// The bytes of buffers that are live together: the greatest of these.
-pub fn peak(env: &mut ShapeEnv, buffers: &[Buffer]) -> Vec<Expr> {
-    let mut storages = Storages::default();
-    for buffer in buffers {
-        let storage = storages.made(buffer.bytes, buffer.from);
-        storages.touched(storage, buffer.to);
-    }
-    let steps = buffers.iter().map(|buffer| buffer.to + 1).max().unwrap_or(1);
-    storages.peak(env, steps)
 }
 
 impl<'p> Sizing<'p> {

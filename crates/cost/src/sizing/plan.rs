@@ -2,6 +2,7 @@
 use super::arena::{Block, arena, greedy, lower_bound, overlaps};
 use super::named;
 use super::{Sizing, SizingError};
+use crate::Branches;
 use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct Planned {
     pub from: usize,
     /// The last step that uses it.
     pub to: usize,
+    /// The branches that it is made in.
+    pub branches: Branches,
 }
 
 /// A memory plan.
@@ -68,7 +71,8 @@ impl Sizing<'_> {
             let Some(bytes) = bytes else {
                 return Err(SizingError::Unanswered(format!("`{}` may have {most} bytes", buffer.value)));
             };
-            blocks.push(Block { bytes, from: buffer.from, to: buffer.to });
+            let branches = buffer.branches.clone();
+            blocks.push(Block { bytes, from: buffer.from, to: buffer.to, branches });
         }
         needs.sort();
         needs.dedup();
@@ -100,6 +104,7 @@ impl Sizing<'_> {
                 bytes: block.bytes,
                 from: block.from,
                 to: block.to,
+                branches: buffer.branches,
             });
         let mut reasons = self.reasons.clone();
         reasons.extend(self.memory.reasons.iter().filter(|reason| !self.reasons.contains(reason)).cloned());
@@ -117,7 +122,14 @@ impl Sizing<'_> {
 impl Plan {
     /// As JSON.
     pub fn json(&self) -> Json {
-        let buffer = |b: &Planned| json!({"value": &*b.value, "offset": b.offset, "bytes": b.bytes, "from": b.from, "to": b.to});
+        let buffer = |b: &Planned| {
+            let mut fields =
+                json!({"value": &*b.value, "offset": b.offset, "bytes": b.bytes, "from": b.from, "to": b.to});
+            if !b.branches.list().is_empty() {
+                fields["branches"] = json!(b.branches.list());
+            }
+            fields
+        };
         json!({
             "arena_bytes": self.arena_bytes,
             "lower_bound": self.lower_bound,

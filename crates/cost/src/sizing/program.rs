@@ -1,7 +1,7 @@
 //! The sizes of an exported program.
 use super::values::Sized;
 use super::{Buffer, Memory, Parts, Sizing, SizingError};
-use crate::{Lived, followed};
+use crate::{Life, Lived, followed};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::{CheckError, Evaluator, Shapes};
 use sizewise_check::propagate::{Interpreter, Mode, Run, Stop, recorded};
@@ -52,6 +52,8 @@ pub fn sizing<'p>(
     let memory = Memory {
         buffers,
         peak: cost.peak_bytes,
+        flops: Some(cost.flops),
+        made: Some(cost.activation_bytes),
         inputs: Some(cost.input_bytes),
         state: Some(pool.sum([cost.parameter_bytes, cost.buffer_bytes, cost.constant_bytes])),
         reasons: cost.reasons,
@@ -164,7 +166,7 @@ fn buffer(
             let item = env.pool.int(i64::from(tensor.dtype.item_size()));
             env.pool.product(tensor.sizes.iter().copied().chain([item]))
         }
-        None => lived.bytes,
+        None => lived.life.bytes,
     };
-    Buffer { value: value.clone(), bytes, from: lived.from, to: lived.to }
+    Buffer::new(value.clone(), Life { bytes, ..lived.life.clone() })
 }

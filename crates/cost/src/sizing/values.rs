@@ -12,7 +12,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 
 /// The most assignments at which a program is run, to see that it takes them; fewer of large programs.
-const MAX_REPLAYED: usize = 1_024;
+pub(super) const MAX_REPLAYED: usize = 1_024;
 /// The most nodes that these runs visit.
 const MAX_VISITED: usize = 1_000_000;
 
@@ -91,7 +91,7 @@ impl Sizing<'_> {
         values.into_iter().map(|value| self.bounds_of(value, most)).collect()
     }
 
-    fn bounds_of(&mut self, value: Sized, most: usize) -> ValueBounds {
+    pub(super) fn bounds_of(&mut self, value: Sized, most: usize) -> ValueBounds {
         let elements = self.env.pool.product(value.sizes.iter().copied());
         let mut dims: Vec<Rc<Ends>> = value.sizes.iter().map(|&size| self.ends(size)).collect();
         let mut all = self.ends(elements);

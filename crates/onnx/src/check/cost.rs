@@ -6,30 +6,45 @@ use super::examples::{Walked, walked_for_shapes};
 use super::outline::{module, origin};
 use super::symbolic::{Named, Symbolic, hint_in};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_cost::sizing::Buffer;
 use sizewise_cost::{Cost, Given, Limits, Place, Share, StorageId, Tally};
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::Cx;
-use sizewise_onnx_model::read::message::NodeProto;
+use sizewise_onnx_model::read::message::{GraphProto, NodeProto};
 use sizewise_onnx_model::read::{Model, attribute, domain_of, graphs_of};
 use sizewise_onnx_model::shape::{Call, Dtype, Known, Tensor, Value, Work, operator};
 use sizewise_onnx_model::walk::Walk;
 use std::cell::RefCell;
 
+/// The greatest nesting of graphs.
+const MAX_DEPTH: usize = 64;
 /// The version of a domain that a model does not import.
 const NO_IMPORT: i64 = 1;
 
 /// What a model costs.
 pub fn cost(model: &Model) -> Cost {
-    let Walked { symbolic, mut walk, .. } = walked_for_shapes(model);
+    let Walked { symbolic, walk, .. } = walked_for_shapes(model);
+    followed(model, &symbolic, walk).0
+}
+
+/// What a model costs that was walked, and the memory that it makes.
+pub(super) fn followed(model: &Model, symbolic: &Symbolic, mut walk: Walk) -> (Cost, Vec<Buffer>) {
     let values = std::mem::take(&mut walk.values);
-    let limits = limits(&symbolic, &mut walk);
+    let limits = limits(symbolic, &mut walk);
     let tally = Tally::new(std::mem::take(&mut walk.env));
     let known = symbolic.symbols.iter().map(|(symbol, _)| *symbol).collect();
-    let mut steps = Steps { model, values, storages: FxHashMap::default(), known, tally };
+    let has_graphs = model.graph.node.iter().any(|node| graphs_of(node).next().is_some());
+    let numbers = model.all_values().filter(|_| has_graphs).map(|(name, number)| (name.as_str(), number));
+    let numbers = numbers.collect();
+    let (storages, made) = (FxHashMap::default(), Vec::new());
+    let mut steps = Steps { model, values, numbers, storages, made, known, tally };
     steps.given();
     (0..model.graph.node.len()).for_each(|at| steps.node(at));
     let shown = model.links.results().filter_map(|number| steps.storages.get(&number?).copied());
     let shown: Vec<StorageId> = shown.collect();
+    steps.tally.shown(&shown);
+    let buffer = |(name, id): &(&str, StorageId)| Some(Buffer::new((*name).into(), steps.tally.life(*id)?));
+    let buffers = steps.made.iter().filter_map(buffer).collect();
     let source = |(input, dim): &(String, usize)| format!("{input}.shape[{dim}]");
     let symbols =
         symbolic.symbols.iter().filter_map(|(symbol, named)| Some((*symbol, source(named.source.as_ref()?))));
@@ -39,7 +54,7 @@ pub fn cost(model: &Model) -> Cost {
         let of = sizes.iter().enumerate().map(|(dim, &size)| (steps.tally.env.pool.as_symbol(size), dim));
         places.extend(of.filter_map(|(symbol, dim)| Some((symbol?, source(&(input.clone(), dim))))));
     }
-    steps.tally.finish(&shown, symbols, places, limits)
+    (steps.tally.finish(&shown, symbols, places, limits), buffers)
 }
 
 /// What the model asks of the sizes of its inputs.
@@ -66,8 +81,12 @@ struct Steps<'m> {
     model: &'m Model,
     /// The values of the main graph by number.
     values: Vec<Option<Value>>,
+    /// The values by name, where nodes have graphs that may use them.
+    numbers: FxHashMap<&'m str, usize>,
     /// The storages of values.
     storages: FxHashMap<usize, StorageId>,
+    /// What is made, by the value that shows it first.
+    made: Vec<(&'m str, StorageId)>,
     /// The symbols that sizes of inputs are.
     known: FxHashSet<Symbol>,
     tally: Tally,
@@ -118,6 +137,10 @@ impl<'m> Steps<'m> {
             inputs.iter().filter_map(|number| self.storages.get(&(*number)?).copied()).collect();
         if graphs_of(node).next().is_some() || self.model.function(domain, name).is_some() {
             self.tally.inexact(format!("`{name}` runs graphs, which are not followed"));
+            used(node, MAX_DEPTH, &mut |name| {
+                let number = self.numbers.get(name);
+                touched.extend(number.and_then(|number| self.storages.get(number)).copied());
+            });
         }
         let mut made = Expr::ZERO;
         for (place, output) in node.output.iter().enumerate().filter(|(_, output)| !output.is_empty()) {
@@ -137,7 +160,9 @@ impl<'m> Steps<'m> {
                 None if is_constant => self.tally.given(Given::Parameter, bytes),
                 None => {
                     made = self.tally.env.pool.add(made, bytes);
-                    self.tally.made(bytes)
+                    let storage = self.tally.made(bytes);
+                    self.made.push((output, storage));
+                    storage
                 }
             };
             touched.push(storage);
@@ -206,4 +231,17 @@ impl<'m> Steps<'m> {
 fn is_packed(dtype: Dtype) -> bool {
     use Dtype::{F4E2M1, F6E2M3, F6E3M2, I2, I4, Str, U2, U4};
     matches!(dtype, Str | U2 | I2 | U4 | I4 | F4E2M1 | F6E2M3 | F6E3M2)
+}
+
+/// The values that a node uses, also those that graphs within it do.
+fn used<'n>(node: &'n NodeProto, depth: usize, each: &mut dyn FnMut(&'n str)) {
+    node.input.iter().for_each(|name| each(name));
+    if depth == 0 {
+        return;
+    }
+    let within = |graph: &'n GraphProto, each: &mut dyn FnMut(&'n str)| {
+        graph.node.iter().for_each(|node| used(node, depth - 1, each));
+        graph.output.iter().for_each(|output| each(&output.name));
+    };
+    graphs_of(node).for_each(|graph| within(graph, each));
 }

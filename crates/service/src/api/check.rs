@@ -41,6 +41,9 @@ pub async fn check(
         let subject = form::read(&state, &name, &program, backend)?;
         let mut report = subject.check(spec.as_ref(), &operators, &budget)?;
         report.timings.clear();
+        if matches!(format, ReportForm::Html | ReportForm::View) {
+            subject.add_costs(&mut report, spec.as_ref(), &operators);
+        }
         count(&state, &report);
         Ok(subject.render(&report, format, Style::default())?)
     };

@@ -221,6 +221,19 @@ const sizewise = (() => {
           make("td", {}, row.allows), make("td", {}, row.needs), make("td", { class: "mono from" }, row.from.slice(0, 3).join(", ") + (row.from.length > 3 ? `, ${row.from.length - 3} more` : ""))))))));
     }
 
+    // What a run takes, and the values that get largest.
+    function costs() {
+      const all = report.costs;
+      if (!all) return null;
+      const most = (one) => (one.max === null ? "no bound" : `at most ${one.max}`);
+      const figure = (one) => [one.expr ? make("code", {}, one.expr) : "", make("span", { class: "faint" }, ` ${most(one)}`)];
+      const largest = all.values.map((one) => make("p", {}, make("code", {}, `${one.value}: ${one.dtype}[${one.shape.join(", ")}]`), ` ${most(one.bytes)} bytes`, one.at ? make("span", { class: "faint" }, `, with ${one.at}`) : ""));
+      return make("section", { class: "card", "aria-labelledby": "costs-title" }, make("h2", { id: "costs-title" }, "What a run takes"),
+        rows([["flops", figure(all.flops)], ["bytes made", figure(all.activation_bytes)], ["bytes live together", figure(all.peak_bytes)]]),
+        largest.length ? make("h3", {}, "The largest values") : "", largest,
+        all.reasons.length ? make("p", { class: "faint" }, "not exact: ", all.reasons.slice(0, 5).join("; ")) : "");
+    }
+
     // Wires: a value's lane runs from the row that makes it to the last that uses it.
     function wires(list) {
       const row = new Map(), last = new Map(), users = new Map();
@@ -334,6 +347,7 @@ const sizewise = (() => {
         folded(`${plural(proved.length, "condition is", "conditions are")} proved`, proved, finding, !violated.length && proved.length <= 20),
         folded(`${plural(report.minimal_guards.length, "condition", "conditions")} that the program needs of its inputs`, report.minimal_guards, (text) => make("pre", { tabindex: "0" }, named(text))),
         folded(report.program.onnx ? `Left to run time: ${plural(report.runtime_asserts.length, "condition", "conditions")} on values` : `${plural(report.runtime_asserts.length, "condition", "conditions")} that only running the program can check`, report.runtime_asserts, leftToRunTime, Boolean(report.program.onnx) && report.runtime_asserts.length <= 20),
+        costs(),
         folded("Remarks", report.diagnostics.filter((d) => d.level !== "error"), (d) => make("p", {}, make("code", {}, d.code), " ", ticked(d.message)))),
       make("div", {}, graphView(), why)));
   }
