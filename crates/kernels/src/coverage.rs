@@ -50,8 +50,29 @@ const CONDITIONS: &str = include_str!("../data/conditions.txt");
 
 /// What a condition of operators says, as a sentence; `None` for a code that is not known.
 pub fn condition_text(code: &str) -> Option<&'static str> {
+    if code.starts_with(OF_DECLARED) {
+        return declared_text(code);
+    }
     let mut lines = CONDITIONS.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(listed, _)| *listed == code).map(|(_, says)| says)
+}
+
+/// How the codes of conditions begin that declarations of operators make.
+const OF_DECLARED: &str = "custom.";
+
+/// What is said of the conditions of declared operators: their text is that of the declaration.
+fn declared_text(code: &str) -> Option<&'static str> {
+    match &code[OF_DECLARED.len()..] {
+        "shape" => Some(
+            "What a declared operator computes is a shape: no divisor is 0, no size is less than 0, and the dimensions that it names are \
+             there.",
+        ),
+        "C17+" => Some("A condition of a declared operator behind the first 16 of its `requires`; the report has its file and line."),
+        number => number.strip_prefix('C')?.parse().ok().filter(|n| (1..=16).contains(n)).map(|_: u32| {
+            "A condition that the declaration of the operator makes (`requires`, see docs/operators.md): its number in the order of \
+             the file. The report has its file and line."
+        }),
+    }
 }
 
 /// The clauses of each overload.
@@ -94,4 +115,19 @@ pub fn coverage() -> Vec<Coverage> {
         }
     };
     SchemaTable::global().overloads().iter().filter(callable).map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::condition_text;
+
+    #[test]
+    fn conditions_of_declared_operators_have_texts() {
+        for code in ["custom.C1", "custom.C3", "custom.C16", "custom.C17+", "custom.shape"] {
+            assert!(condition_text(code).is_some(), "{code}");
+        }
+        for code in ["custom.C0", "custom.C17", "custom.Cx", "custom.", "custom.when"] {
+            assert_eq!(condition_text(code), None, "{code}");
+        }
+    }
 }
