@@ -66,7 +66,9 @@ fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else {
         return;
     };
-    let needed = [said_by_errors(report), Some(fix.assumptions.join(" and "))].into_iter().flatten();
+    let needed = [said_by_errors(report, fix.assumptions.len()), Some(fix.assumptions.join(" and "))]
+        .into_iter()
+        .flatten();
     if let Some(needed) = needed.min_by_key(|text| text.chars().count())
         && needed.chars().count() <= MAX_EXACT
     {
@@ -74,8 +76,9 @@ fn exactly(out: &mut String, report: &Report, is_said: bool) {
     }
 }
 
-/// What the errors say together. All other conditions follow from theirs, so it is as exact as a fix that loses nothing.
-fn said_by_errors(report: &Report) -> Option<String> {
+/// What the errors say together, if they are as many as the assumptions of a fix that loses nothing. All other conditions
+/// follow from theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
+fn said_by_errors(report: &Report, count: usize) -> Option<String> {
     let errors =
         report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows);
     let parts: Vec<String> = errors
@@ -85,7 +88,7 @@ fn said_by_errors(report: &Report) -> Option<String> {
         })
         .collect();
     let is_all = report.guards.iter().all(|guard| guard.verdict != GuardVerdict::Unknown);
-    (is_all && !parts.is_empty()).then(|| parts.join(" and "))
+    (is_all && parts.len() == count).then(|| parts.join(" and "))
 }
 
 fn cells(row: &DimensionReport) -> [String; 4] {
