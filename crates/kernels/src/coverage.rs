@@ -116,18 +116,3 @@ pub fn coverage() -> Vec<Coverage> {
     };
     SchemaTable::global().overloads().iter().filter(callable).map(row).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::condition_text;
-
-    #[test]
-    fn conditions_of_declared_operators_have_texts() {
-        for code in ["custom.C1", "custom.C3", "custom.C16", "custom.C17+", "custom.shape"] {
-            assert!(condition_text(code).is_some(), "{code}");
-        }
-        for code in ["custom.C0", "custom.C17", "custom.Cx", "custom.", "custom.when"] {
-            assert_eq!(condition_text(code), None, "{code}");
-        }
-    }
-}

@@ -1,5 +1,4 @@
 //! What happens to inputs of given shapes.
-use super::told::Told;
 use crate::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use crate::records::Records;
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
@@ -12,7 +11,10 @@ use sizewise_ir::{Constant, GraphInput, Hint, Meta, UserInput, symbol_hints};
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, FactId, Premise, Verdict, Witness, decide};
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+/// What was said of guards, each with the sizes that were 0 then.
+type Told = Mutex<FxHashMap<(Expr, Vec<Symbol>), String>>;
 
 /// Input shapes and scalar values by placeholder name.
 pub type Shapes = IndexMap<Arc<str>, Shape>;

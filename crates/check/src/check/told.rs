@@ -2,17 +2,12 @@
 use super::evaluate::{Evaluator, Refused};
 use super::readable::readable;
 use super::simpler::simplest;
-use rustc_hash::FxHashMap;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value};
 use sizewise_solve::Facts;
-use std::sync::Mutex;
 
 /// The longest condition that is shown, in characters.
 const MAX_SHOWN: usize = 100;
-
-/// What was said of guards, each with the sizes that were 0 then.
-pub(super) type Told = Mutex<FxHashMap<(Expr, Vec<Symbol>), String>>;
 
 impl Evaluator<'_> {
     /// What a refusal says, with a guard in its simplest form: the same condition for all inputs that are empty nowhere these are
