@@ -264,3 +264,15 @@ fn sentences_are_read_as_people_read_them() {
         assert_eq!(sentences(comment), expected, "{comment}");
     }
 }
+
+/// The conditions of declared operators are known by their numbers.
+#[test]
+fn conditions_of_declared_operators_have_texts() {
+    let text = sizewise::kernels::condition_text;
+    for number in ["C1", "C3", "C16", "C17+", "shape"] {
+        assert!(text(&format!("custom.{number}")).is_some(), "{number}");
+    }
+    for number in ["C0", "C17", "Cx", "", "when"] {
+        assert_eq!(text(&format!("custom.{number}")), None, "{number}");
+    }
+}

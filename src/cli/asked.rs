@@ -385,9 +385,12 @@ pub(super) fn evaluated(reply: std::result::Result<Fields, Refusal>) -> Result<E
     let part = |key: &str| reply.get(key).and_then(Json::as_str).map(str::to_owned);
     let is_unknown = part("error_kind").as_deref() == Some("unsupported");
     let (word, status) = if is_unknown { ("not known", UNDECIDED) } else { ("refused", VIOLATED) };
-    let mut text = format!("{word}: {}\n", part("error").unwrap_or_default());
+    let error = part("error").unwrap_or_default();
+    let mut text = format!("{word}: {error}\n");
+    // The guard as the file has it says the same at length.
+    let is_said = |field: &str| field == "expr" && error.starts_with("guard failed: ");
     for (field, label) in [("node", "at node"), ("expr", "condition")] {
-        if let Some(value) = part(field) {
+        if let Some(value) = part(field).filter(|_| !is_said(field)) {
             let _ = writeln!(text, "  {label:<12} {value}");
         }
     }

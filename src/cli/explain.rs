@@ -74,6 +74,9 @@ fn is_like_a_code(text: &str) -> bool {
 /// Whether a text looks like the code of an operator's condition: `pointwise.C1`.
 fn is_like_a_clause(text: &str) -> bool {
     let condition = text.rsplit_once('.').map(|(_, condition)| condition);
+    if condition_text(text).is_some() {
+        return true;
+    }
     let number = condition.and_then(|condition| condition.strip_prefix(['C', 'S']));
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
 }

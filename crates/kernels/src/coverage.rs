@@ -50,8 +50,29 @@ const CONDITIONS: &str = include_str!("../data/conditions.txt");
 
 /// What a condition of operators says, as a sentence; `None` for a code that is not known.
 pub fn condition_text(code: &str) -> Option<&'static str> {
+    if code.starts_with(OF_DECLARED) {
+        return declared_text(code);
+    }
     let mut lines = CONDITIONS.lines().filter_map(|line| line.split_once(' '));
     lines.find(|(listed, _)| *listed == code).map(|(_, says)| says)
+}
+
+/// How the codes of conditions begin that declarations of operators make.
+const OF_DECLARED: &str = "custom.";
+
+/// What is said of the conditions of declared operators: their text is that of the declaration.
+fn declared_text(code: &str) -> Option<&'static str> {
+    match &code[OF_DECLARED.len()..] {
+        "shape" => Some(
+            "What a declared operator computes is a shape: no divisor is 0, no size is less than 0, and the dimensions that it names are \
+             there.",
+        ),
+        "C17+" => Some("A condition of a declared operator behind the first 16 of its `requires`; the report has its file and line."),
+        number => number.strip_prefix('C')?.parse().ok().filter(|n| (1..=16).contains(n)).map(|_: u32| {
+            "A condition that the declaration of the operator makes (`requires`, see docs/operators.md): its number in the order of \
+             the file. The report has its file and line."
+        }),
+    }
 }
 
 /// The clauses of each overload.

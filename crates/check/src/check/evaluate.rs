@@ -5,13 +5,16 @@ use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHE
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Func, Int, Symbol, Value as Number, text};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::keys;
 use sizewise_ir::{Constant, GraphInput, Hint, Meta, UserInput, symbol_hints};
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
-use sizewise_solve::{Budget, FactId, Premise, Verdict, decide};
+use sizewise_solve::{Budget, FactId, Premise, Verdict, Witness, decide};
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+
+/// What was said of guards, each with the sizes that were 0 then.
+type Told = Mutex<FxHashMap<(Expr, Vec<Symbol>), String>>;
 
 /// Input shapes and scalar values by placeholder name.
 pub type Shapes = IndexMap<Arc<str>, Shape>;
@@ -25,6 +28,8 @@ pub struct Refused {
     pub node: Option<Arc<str>>,
     /// The condition that does not hold.
     pub expr: Option<String>,
+    /// The guard of the exported module that does not hold, and the sizes that it speaks of.
+    pub guard: Option<(Expr, Witness)>,
     /// Whether the request itself is wrong: an input that does not exist, or another kind of value.
     pub malformed: bool,
 }
@@ -52,12 +57,13 @@ pub struct Evaluation {
 pub struct Evaluator<'p> {
     contract: Contract<'p>,
     operators: &'p Operators,
+    pub(super) told: Told,
 }
 
 impl<'p> Evaluator<'p> {
     /// An evaluator of the program with this contract.
     pub fn new(contract: Contract<'p>, operators: &'p Operators) -> Evaluator<'p> {
-        Evaluator { contract, operators }
+        Evaluator { contract, operators, told: Told::default() }
     }
 
     /// The inputs that the user passes, by placeholder name.
@@ -151,6 +157,7 @@ impl<'p> Evaluator<'p> {
                     },
                     node: step.map(|s| s.node().into()),
                     expr: failure.clause.map(|clause| clause.to_string()),
+                    guard: None,
                     malformed: false,
                 }
             }
@@ -318,10 +325,12 @@ impl<'p> Evaluator<'p> {
             match pool.eval(*condition, lookup) {
                 Ok(value) if value.as_bool() => {}
                 Ok(_) => {
-                    return Err(refused(
-                        format!("guard failed: {}", self.shown(*condition)),
-                        Some(guard.clone()),
-                    ));
+                    let message = format!("guard failed: {}", self.shown(*condition));
+                    let size = |s: Symbol| Some((s, lookup(s)?.as_int()?));
+                    let sizes = pool.free_symbols(&[*condition]).into_iter().filter_map(size).collect();
+                    let guard =
+                        Refused { guard: Some((*condition, sizes)), ..refused(message, Some(guard.clone())) };
+                    return Err(guard);
                 }
                 Err(sizewise_expr::EvalError::Unbound(_)) => {}
                 Err(error) => return Err(refused(format!("guard `{guard}`: {error}"), Some(guard.clone()))),
@@ -331,11 +340,15 @@ impl<'p> Evaluator<'p> {
     }
 
     fn shown(&self, e: Expr) -> String {
-        let symbols = self.contract.env.pool.free_symbols(&[e]);
+        self.shown_of(&self.contract.env.pool, e)
+    }
+
+    pub(super) fn shown_of(&self, pool: &Pool, e: Expr) -> String {
+        let symbols = pool.free_symbols(&[e]);
         let names: FxHashMap<Symbol, String> =
             symbols.into_iter().map(|s| (s, self.contract.name_of(s))).collect();
         let name = |s: Symbol| names.get(&s).map_or("?", String::as_str);
-        text::print::python(&self.contract.env.pool, e, &name)
+        text::print::python(pool, e, &name)
     }
 
     /// Values for the graph's inputs.
@@ -414,7 +427,7 @@ fn show(value: &Number) -> String {
 }
 
 fn refused(message: String, expr: Option<String>) -> Refused {
-    Refused { message, node: None, expr, malformed: false }
+    Refused { message, node: None, expr, guard: None, malformed: false }
 }
 
 /// Whether an exported module takes a value for a constant input: one that is equal in Python's sense, and
@@ -438,7 +451,7 @@ fn taken(constant: &Constant, value: &Shape) -> bool {
 }
 
 fn malformed(message: String) -> Refused {
-    Refused { message, node: None, expr: None, malformed: true }
+    Refused { message, node: None, expr: None, guard: None, malformed: true }
 }
 
 /// Refuses inputs for which the program's assertions on data-dependent sizes contradict each other: whatever
@@ -461,7 +474,7 @@ fn some_data_passes(run: &mut Run) -> Result<(), Refused> {
     });
     let shown: Vec<String> = shown.map(|&e| text::print::expression(pool, e)).collect();
     let message = format!("no data passes the assertions: {}", shown.join(", "));
-    Err(Refused { message, node, expr: Some(clause), malformed: false })
+    Err(Refused { message, node, expr: Some(clause), guard: None, malformed: false })
 }
 
 /// A size or number that is given, as a hint.

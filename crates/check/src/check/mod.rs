@@ -46,6 +46,7 @@ mod session;
 mod simpler;
 mod strides;
 mod summary;
+mod told;
 mod usual_sizes;
 
 pub use acceptance::{Acceptance, Enforced, Enforcement};

@@ -279,17 +279,30 @@ impl Search<'_> {
     ) -> Witness {
         let mut differ = (0..works.len()).filter(|&i| broken.get(i) != Some(&works[i]));
         let (Some(at), None) = (differ.next(), differ.next()) else { return works };
-        let (symbol, size) = works[at].clone();
+        let (symbol, mut size) = works[at].clone();
         let Some((_, from)) = broken.get(at).filter(|(same, _)| *same == symbol) else { return works };
         let with = |size: &Int| {
             let mut moved = works.clone();
             moved[at].1 = size.clone();
             moved
         };
+        // Between sizes that are far apart the end of those that work is looked for first.
+        let mut from = from.clone();
+        while let Some(middle) = middle(&from, &size) {
+            let works = good(&with(&middle));
+            *(if works { &mut size } else { &mut from }) = middle;
+        }
         // A size of 0 works in too many programs to be of use.
-        let mut sizes = between(from, &size).into_iter().filter(|size| !size.is_zero());
-        sizes.find_map(|size| Some(with(&size)).filter(|moved| good(moved))).unwrap_or(works)
+        let mut sizes = between(&from, &size).into_iter().filter(|size| !size.is_zero());
+        sizes.find_map(|size| Some(with(&size)).filter(|moved| good(moved))).unwrap_or_else(|| with(&size))
     }
+}
+
+/// The size in the middle of two; none if those between them can be tried one after the other.
+fn middle(from: &Int, to: &Int) -> Option<Int> {
+    let (from, to) = (from.to_i64()?, to.to_i64()?);
+    let is_far = from.abs_diff(to) > MAX_BETWEEN.unsigned_abs();
+    is_far.then(|| Int::from(from.midpoint(to)))
 }
 
 /// The sizes between two, from the first on, without both; none if there are too many.
@@ -313,4 +326,27 @@ fn add_tied(search: &Search, symbols: &mut Vec<Symbol>, conditions: &[Tried]) {
 /// All choices of three of the first `n` numbers.
 fn triples(n: usize) -> impl Iterator<Item = (usize, usize, usize)> {
     (0..n).flat_map(move |i| (i + 1..n).flat_map(move |j| (j + 1..n).map(move |k| (i, j, k))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_BETWEEN, middle};
+    use sizewise_expr::Int;
+
+    /// Halving ends where the sizes between two are few enough to be tried, and never passes the end of those that work.
+    #[test]
+    fn the_end_of_sizes_that_are_far_apart_is_found() {
+        for (bad, good, end) in
+            [(2_147_483_646i64, 1024i64, 96_038_388i64), (0, i64::MAX, 70_000), (9, 10, 10)]
+        {
+            let works = |size: i64| if bad < good { size >= end } else { size <= end };
+            let (mut from, mut to) = (Int::from(bad), Int::from(good));
+            while let Some(middle) = middle(&from, &to) {
+                let is_good = works(middle.to_i64().expect("a size"));
+                *(if is_good { &mut to } else { &mut from }) = middle;
+            }
+            let (from, to) = (from.to_i64().expect("a size"), to.to_i64().expect("a size"));
+            assert!(!works(from) && works(to) && from.abs_diff(to) <= MAX_BETWEEN.unsigned_abs(), "{end}");
+        }
+    }
 }

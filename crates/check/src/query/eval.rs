@@ -74,7 +74,7 @@ pub fn answer(evaluator: &Evaluator, request: &Fields) -> Result<Fields, Refusal
         Err(Refused { malformed: true, message, .. }) => return Err(Refusal::invalid(message)),
         Err(refused) => {
             fields.insert("ok".into(), false.into());
-            fields.insert("error".into(), refused.message.into());
+            fields.insert("error".into(), evaluator.told(&refused).into());
             fields.insert("node".into(), refused.node.map_or(Json::Null, |n| Json::from(&*n)));
             fields.insert("expr".into(), refused.expr.map_or(Json::Null, Json::from));
         }

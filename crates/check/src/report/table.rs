@@ -1,6 +1,6 @@
 //! The table of a report: a row a dimension that the first fix changes.
 use super::change::DimensionReport;
-use super::model::{Assumed, Report};
+use super::model::{Assumed, GuardVerdict, Report};
 use super::style::Style;
 use super::words::shown_file;
 use sizewise_expr::escape::visible;
@@ -66,10 +66,29 @@ fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else {
         return;
     };
-    let needed = fix.assumptions.join(" and ");
-    if needed.chars().count() <= MAX_EXACT {
+    let needed = [said_by_errors(report, fix.assumptions.len()), Some(fix.assumptions.join(" and "))]
+        .into_iter()
+        .flatten();
+    if let Some(needed) = needed.min_by_key(|text| text.chars().count())
+        && needed.chars().count() <= MAX_EXACT
+    {
         let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
     }
+}
+
+/// What the errors say together, if they are as many as the assumptions of a fix that loses nothing. All other conditions
+/// follow from theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
+fn said_by_errors(report: &Report, count: usize) -> Option<String> {
+    let errors =
+        report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows);
+    let parts: Vec<String> = errors
+        .map(|guard| match guard.shown.contains(" or ") {
+            true => format!("({})", guard.shown),
+            false => guard.shown.clone(),
+        })
+        .collect();
+    let is_all = report.guards.iter().all(|guard| guard.verdict != GuardVerdict::Unknown);
+    (is_all && parts.len() == count).then(|| parts.join(" and "))
 }
 
 fn cells(row: &DimensionReport) -> [String; 4] {
