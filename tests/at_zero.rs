@@ -55,3 +55,21 @@ fn a_wrong_record_of_an_inner_value_at_0_counts_where_something_comes_of_it() {
         }
     }
 }
+
+#[test]
+fn data_that_decide_whether_a_program_runs_at_0_leave_it_open() {
+    let body = [
+        "k: \"f32[u0]\" = torch.ops.aten.masked_select.default(x, m)",
+        "c: \"f32[u0, 1]\" = torch.ops.aten.reshape.default(k, [-1, 1])",
+        "r: \"f32[1, s1]\" = torch.ops.aten.slice.Tensor(y, 0, 0, 1)",
+        "t: \"f32[u0, s1]\" = torch.ops.aten.mul.Tensor(c, r)",
+        "s: \"f32[]\" = torch.ops.aten.sum.default(t)",
+        "return (s,)",
+    ];
+    // Selected elements meet no row: that runs for one or none of them.
+    for (least, verdict) in [(0, Outcome::Unknown), (1, Outcome::Ok)] {
+        let spec = format!(r#"{{"y": [{{"dim": "n", "min": {least}}}, {{"dim": "k"}}]}}"#);
+        let report = checked("x: \"f32[s2]\", m: \"b8[s2]\", y: \"f32[s0, s1]\"", &body, &spec);
+        assert_eq!(report.verdict, verdict, "from {least} on: {:?}", report.guards);
+    }
+}
