@@ -129,7 +129,13 @@ fn what_is_no_proof_is_rejected() {
         ("(>= (+ x y) 3)", "", "(combine (1 -1))", "a fact has a number"),
         ("(>= (+ x y) 3)", "", "(multiply 0 x)", "a fact has a number"),
         ("(!= x 0)", "", "(multiply 0 2)", "no inequality"),
-        ("(>= (+ x y) 3)", "", "(contradiction 0)", "no contradiction"),
+        ("(>= (+ x y) 3)", "", "(contradiction 0)", "a fact that may be true"),
+        ("(>= (+ x y) 3)", "", "(contradiction 0) (combine (1 0) (1 1) (1 2))", "a fact that may be true"),
+        ("(>= (+ x y) 3)", "", "(combine (01 0) (1 1) (1 2))", "zeros that it does not need"),
+        ("(>= (+ x y) +3)", "", "(combine (1 0) (1 1) (1 2))", "zeros that it does not need"),
+        ("(>= (+ x y) 3)", "", "(combine (1 -0) (1 1) (1 2))", "a fact has a number"),
+        ("(>= (float x) #0)", "", "(contradiction 0)", "no double"),
+        ("(>= (float x) #+3ff000000000000)", "", "(contradiction 0)", "no double"),
         ("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2)) (square x)", "after the end"),
         ("(>= (+ x y) 3)", "", "(guess)", "no rule `guess`"),
         ("(>= (+ x y) 3)", "", "guess", "a step is a list"),
@@ -167,6 +173,15 @@ fn what_is_no_proof_is_rejected() {
     }
 }
 
+/// A power of C: 0.0 to minus infinity is infinity, and not without a value.
+#[test]
+fn infinite_exponents_have_a_value() {
+    let text = "(certificate 1 (symbols x) (premises (>= x 0) (<= x 0)) \
+                (defined (float** (float x) #fff0000000000000)) (goal (false)) (definitions) (proof (enumerate 1 (x 0 1))))";
+    let problem = check_text(text).expect_err(text);
+    assert!(problem.contains("false at"), "{problem}");
+}
+
 #[test]
 fn damaged_texts_are_rejected() {
     let whole = certificate("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2))");
@@ -181,6 +196,10 @@ fn damaged_texts_are_rejected() {
         ("(".repeat(100_000), "nested too deeply"),
         (whole.replace("(symbols x y)", "(symbols x y x)"), "no new name"),
         (whole.replace("(symbols x y)", "(symbols x y 7)"), "no new name"),
+        (whole.replace(" 3)", &format!(" {})", "1".repeat(5_000))), "an integer of more than 4000 digits"),
+        // A remark ends with its line.
+        (whole.replace("(>= y 3)", "; \u{2028} (>= y 3)\n"), "there is no fact 2"),
+        (whole.replace("(>= y 3)", "; \r (>= y 3)\n"), "there is no fact 2"),
         (whole.replace("(combine (1 0)", "(combine ((** x 300) 0)"), "too large"),
     ] {
         let problem = check_text(&damaged).expect_err("a damaged text");
@@ -195,7 +214,7 @@ fn the_command_counts_and_says_what_is_wrong() {
     let wrong = certificate("(>= x 1)", "", "(combine (1 0) (1 2))");
     for (text, says, expected) in [
         (right.clone(), "1 accepted, 0 rejected, 1 steps, 0 by other solvers", 0),
-        (believed, "1 accepted, 0 rejected, 1 steps, 1 by other solvers", 0),
+        (believed, "1 accepted, 0 rejected, 1 steps, 1 by other solvers", 4),
         (format!("{right}\n{wrong}"), "1 accepted, 1 rejected", 1),
         (format!("{right} (uncertified linear)"), "1 answers without a certificate", 4),
         (json!({"verdict": "implied", "certificate": right}).to_string(), "1 accepted", 0),

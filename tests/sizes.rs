@@ -230,6 +230,23 @@ fn profiles_keep_what_the_spec_says() {
     assert_eq!((&answer["exact"], &answer["reasons"]), (&json!(true), &json!([])));
 }
 
+/// The least paddings were found by trying all cuts of both sizes.
+#[test]
+fn buckets_of_two_sizes_are_no_more_than_asked_with_the_least_padding() {
+    let lines = &["relu: \"f32[s0, s1]\" = torch.ops.aten.relu.default(x)", "return (relu,)"];
+    let ranges = "{s0: VR[1, 64], s1: VR[1, 128]}";
+    for (count, padding) in [(1, 8191.0), (2, 703.0), (4, 87.0), (6, 39.0), (9, 19.0)] {
+        let asked = json!({"ask": "buckets", "count": count});
+        let answer = ask("x: \"f32[s0, s1]\"", lines, ranges, asked).expect("buckets");
+        let number = answer["buckets"].as_array().map_or(0, Vec::len);
+        assert!(number <= count, "{number} of {count}");
+        assert_eq!(answer["padding"], json!(padding), "{count}");
+    }
+    let asked = json!({"ask": "buckets", "padding": 0.25});
+    let answer = ask("x: \"f32[s0, s1]\"", lines, ranges, asked).expect("buckets");
+    assert_eq!(answer["buckets"].as_array().map(Vec::len), Some(23 * 27));
+}
+
 #[test]
 fn buckets_are_few_and_allowed() {
     let lines = &["relu: \"f32[4*s0]\" = torch.ops.aten.relu.default(x)", "return (relu,)"];

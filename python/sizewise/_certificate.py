@@ -6,6 +6,7 @@ It uses Python's integers and the standard library, and nothing else of sizewise
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
@@ -19,6 +20,8 @@ MAX_BITS = 20_000
 MAX_DEGREE = 200
 MAX_VALUE_BITS = 1 << 14
 MAX_CASES = 400
+# Python itself reads and prints no integers of more than 4,300 digits.
+MAX_DIGITS = 4_000
 
 Sexp = Union[str, list[Any]]
 Monomial = tuple[tuple[str, int], ...]
@@ -49,8 +52,8 @@ def _need(condition: object, message: str) -> None:
 def read(text: str) -> list[Sexp]:
     """All S-expressions of a text."""
     open_lists: list[list[Any]] = [[]]
-    for line in text.splitlines():
-        for word in line.split(";")[0].replace("(", " ( ").replace(")", " ) ").split():
+    for line in text.split("\n"):
+        for word in re.findall(r"[()]|[^() \t\f\r]+", line.split(";")[0]):
             if word == "(":
                 _need(len(open_lists) <= 1_000, "nested too deeply")
                 open_lists.append([])
@@ -68,7 +71,12 @@ def _integer(word: Sexp) -> int | None:
     if not isinstance(word, str):
         return None
     digits = word[1:] if word[:1] in ("-", "+") else word
-    return int(word) if digits.isascii() and digits.isdigit() else None
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    _need(len(digits) <= MAX_DIGITS, f"an integer of more than {MAX_DIGITS} digits")
+    plain = word[0] != "+" and word != "-0" and (digits == "0" or digits[0] != "0")
+    _need(plain, f"{word}: an integer with a sign or zeros that it does not need")
+    return int(word)
 
 
 INT, BOOL, REAL, SAME = "int", "bool", "real", "same"
@@ -109,8 +117,7 @@ def _check_term(term: Sexp) -> None:
     """Refuses what is no term."""
     if isinstance(term, str):
         if term.startswith("#"):
-            _need(len(term) > 1 and all(c in "0123456789abcdef" for c in term[1:].lower()), f"{term}: no double")
-            _need(int(term[1:], 16) < 1 << 64, f"{term}: no double")
+            _need(re.fullmatch("#[0-9a-f]{16}", term), f"{term}: no double")
         return
     _need(term and isinstance(term[0], str) and term[0] in OPERATIONS, "no operation")
     name, operands = term[0], term[1:]
@@ -514,7 +521,7 @@ def _function(name: str, v: list[Any]) -> Any:
             raise _Undefined
         return math.sqrt(x)
     if name == "decimal":
-        _need(0 <= v[1] <= 300, "a value is not computed")
+        _need(isinstance(v[1], int) and 0 <= v[1] <= 300, "a value is not computed")
         if isinstance(v[0], int):
             return v[0]
         _need(math.isfinite(v[0]), "a value is not computed")
@@ -720,12 +727,18 @@ class _Checker:
             names.append(part[0])
             ranges.append(range(low, high + 1))
         count = math.prod(max(r.stop - r.start, 0) for r in ranges)
+        _need(count <= MAX_WORK, "more work than is allowed")
         _need(rest[0] == str(count), f"{count} assignments, not what is said")
-        for values in assignments(*ranges) if count else ():
+        at = {name: r.start for name, r in zip(names, ranges)}
+        for _ in range(count):
             self.names.spend(1)
             self.tried += 1
-            at = dict(zip(names, values))
-            _need(not self.contradicts(at), f"the claim is false at {at}")
+            _need(not self.contradicts(at), "the claim is false at one of the assignments")
+            for name, r in zip(names, ranges):
+                at[name] += 1
+                if at[name] < r.stop:
+                    break
+                at[name] = r.start
 
     def bound(self, number: Sexp, p: Poly) -> int:
         kind, q = self.fact(number, "ge", "eq")

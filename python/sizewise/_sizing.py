@@ -71,6 +71,9 @@ class ProgramBounds(FromJson):
     def __getitem__(self, name: str) -> ValueBounds:
         return self._values[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._values
+
     @property
     def _values(self) -> dict[str, ValueBounds]:
         found = self.__dict__.get("_by_name")
@@ -171,6 +174,9 @@ class Fit(FromJson):
 
 class Frontier(FromJson):
     """The largest size of one dimension that fits, for sizes of another."""
+
+    def __repr__(self) -> str:
+        return f"<sizewise.Frontier {self.rows}>"
 
     @property
     def rows(self) -> list[tuple[int, int | None]]:

@@ -21,6 +21,11 @@ def boxed(goal: str, proof: str) -> str:
     )
 
 
+def box_of_doubles(term: str) -> str:
+    """A certificate of ``0 <= x <= 9 |- false`` where a term has a value."""
+    return boxed("(false)", "(enumerate 10 (x 0 1))").replace("(defined)", f"(defined {term})")
+
+
 HALF = "#3fe0000000000000"
 
 
@@ -71,6 +76,14 @@ def test_doubles_are_evaluated() -> None:
         (certificate("(!= (* x x) 1)", "(modulo 4 2)"), "there is a solution modulo 4"),
         (boxed("(<= x 8)", "(enumerate 10 (x 0 1))"), "the claim is false at"),
         (boxed("(<= x 9)", "(enumerate 9 (x 0 1))"), "10 assignments, not what is said"),
+        (boxed("(<= x 9)", "(enumerate 1000000001 (x 0 1))").replace("9)", "1000000000)"), "more work than is allowed"),
+        (boxed(f"(<= x {'9' * 5_000})", "(enumerate 10 (x 0 1))"), "more than 4000 digits"),
+        (boxed("(<= x 09)", "(enumerate 10 (x 0 1))"), "zeros that it does not need"),
+        (box_of_doubles("(decimal (float x) #3ff0000000000000)"), "not computed"),
+        (boxed("(<= (float x) #3ff)", "(enumerate 10 (x 0 1))"), "no double"),
+        (certificate("(>= (+ x y) 3)", "(contradiction 0)"), "is of another kind"),
+        (box_of_doubles("(float** (float x) #fff0000000000000)"), "the claim is false at"),
+        (certificate("(>= (+ x y) 3)", "(combine (1 0) (1 1) (1 2))").replace("(>= y 3)", "; \u2028 (>= y 3)\n"), "no fact"),
         (certificate("(>= x 1)", "") + ")", "a parenthesis too many"),
         ("(" * 9_000, "nested too deeply"),
         ("", "0 certificates"),

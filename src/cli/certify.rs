@@ -68,7 +68,7 @@ pub fn run(options: &CertifyOptions) -> Result<ExitCode> {
         summary.push_str(&format!("; {missing} answers without a certificate"));
     }
     files::write(None, &(summary + "\n"))?;
-    Ok(match (rejected + usize::from(accepted + missing == 0), missing) {
+    Ok(match (rejected + usize::from(accepted + missing == 0), missing + outside) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(UNDECIDED),
         _ => ExitCode::FAILURE,

@@ -1,5 +1,6 @@
 //! What the questions about sizes share: the program, a spec, the operators, the format.
 use super::args::{Format, Kernels, ProgramFile};
+use super::check::spec_beside;
 use super::failure::{Failure, Result};
 use super::programs::{Loaded, failed};
 use super::{files, operators, spec};
@@ -24,8 +25,8 @@ pub struct SizedOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// The dynamic-shape spec that says which inputs are allowed, in JSON or as Python; by default the program's own
-    /// contract says so.
+    /// The dynamic-shape spec that says which inputs are allowed, in JSON or as Python. By default it is the file beside the
+    /// program, model.spec.json or model.spec.py; where there is none, the program's own contract says so.
     #[arg(long, value_name = "SPEC")]
     pub spec: Option<PathBuf>,
     /// The operators.
@@ -52,7 +53,9 @@ impl SizedOptions {
         let loaded = Loaded::open(&self.program)?;
         let subject = loaded.subject(self.operators.backend, FOR_MODELS)?;
         let operators = operators::load_on(&self.operators)?;
-        let spec = self.spec.as_deref().map(spec::read).transpose()?;
+        let path = &self.program.path;
+        let beside = if self.spec.is_none() && path.as_os_str() != "-" { spec_beside(path)? } else { None };
+        let spec = self.spec.as_ref().or(beside.as_ref()).map(|path| spec::read(path)).transpose()?;
         Ok(Opened { subject, operators, spec })
     }
 

@@ -2,7 +2,7 @@
 use super::claim::{Claim, contradicts, expect};
 use super::fact::{Fact, Names, facts_of};
 use super::poly::{MAX_TERMS, Poly};
-use super::term::{Sexp, Term};
+use super::term::{Sexp, Term, count};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive, Zero};
@@ -148,7 +148,7 @@ impl Checker {
     }
 
     fn fact(&self, at: &Sexp) -> Result<&Fact> {
-        let number = at.word().and_then(|w| w.parse::<usize>().ok()).ok_or("a fact has a number")?;
+        let number = at.word().and_then(count).and_then(|n| n.to_usize()).ok_or("a fact has a number")?;
         self.facts.get(number).ok_or_else(|| format!("there is no fact {number}"))
     }
 
@@ -185,7 +185,8 @@ impl Checker {
                 "let" => self.name(rest)?,
                 "equal" => self.equal(rest)?,
                 "divide" => self.divide(rest)?,
-                "contradiction" => self.fact(only(rest)?)? == &Fact::FALSE,
+                "contradiction" if self.fact(only(rest)?)? == &Fact::FALSE => true,
+                "contradiction" => return Err("a fact that may be true".into()),
                 other => return Err(format!("no rule `{other}`")),
             };
             if matches!(rule, "split" | "cut") {
@@ -325,7 +326,7 @@ impl Checker {
     /// `(modulo M FACT…)`: equations without a solution modulo M.
     fn modulo(&mut self, rest: &[Sexp]) -> Result<bool> {
         let (m, equations) = rest.split_first().ok_or("modulo what?")?;
-        let m = m.word().and_then(|w| w.parse::<u64>().ok()).filter(|m| (2..=100_000).contains(m));
+        let m = m.word().and_then(count).and_then(|m| m.to_u64()).filter(|m| (2..=100_000).contains(m));
         let m = m.ok_or("a modulus from 2 to 100000")?;
         let mut polys = Vec::new();
         for at in equations {

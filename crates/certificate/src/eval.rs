@@ -191,7 +191,8 @@ fn on_doubles(op: Op, values: &[Value]) -> Result<Value> {
 /// The power as the C library has it, where Python gives one.
 fn power(base: f64, exponent: f64) -> Result<Value> {
     let power = base.powf(exponent);
-    if base == 0.0 && exponent < 0.0 || base.is_finite() && exponent.is_finite() && !power.is_finite() {
+    // Infinite exponents have a limit: 0.0 to minus infinity is infinity.
+    if base.is_finite() && exponent.is_finite() && !power.is_finite() {
         return Err(Fault::Undefined);
     }
     Ok(Value::Real(power))

@@ -1,6 +1,6 @@
 //! Facts: comparisons of polynomials with zero, and what is put together from them.
 use super::poly::{Poly, Var};
-use super::term::{Op, Sort, Term};
+use super::term::{Op, Sort, Term, integer};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -169,8 +169,8 @@ impl Names {
     /// When the name is taken, or looks like a number.
     pub fn declare(&mut self, name: &str) -> Result<Var> {
         let number = Var::try_from(self.list.len()).map_err(|_| "too many names")?;
-        let odd = name.is_empty() || name.contains(|c: char| c.is_whitespace() || "();#".contains(c));
-        if odd || name.parse::<BigInt>().is_ok() || self.numbers.insert(name.to_owned(), number).is_some() {
+        let odd = name.is_empty() || name.contains(|c: char| c.is_ascii_whitespace() || "();#".contains(c));
+        if odd || integer(name) != Ok(None) || self.numbers.insert(name.to_owned(), number).is_some() {
             return Err(format!("`{name}` is no new name").into());
         }
         self.list.push(name.to_owned());

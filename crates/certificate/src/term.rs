@@ -1,9 +1,12 @@
 //! Terms and formulas as they are written: S-expressions.
 use num_bigint::BigInt;
+use num_traits::Signed;
 use std::fmt;
 
 /// The deepest nesting that is read.
 const MAX_DEPTH: usize = 1_000;
+/// The longest integer that is read: no longer one is computed with.
+const MAX_DIGITS: usize = 4_000;
 
 /// An S-expression.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,10 +24,10 @@ impl Sexp {
     /// When parentheses do not match, or nest too deeply.
     pub fn read_all(text: &str) -> Result<Vec<Sexp>, String> {
         let mut open: Vec<Vec<Sexp>> = vec![Vec::new()];
-        for line in text.lines() {
+        for line in text.split('\n') {
             let code = line.split(';').next().unwrap_or_default();
             let spaced = code.replace('(', " ( ").replace(')', " ) ");
-            for word in spaced.split_whitespace() {
+            for word in spaced.split_ascii_whitespace() {
                 match word {
                     "(" if open.len() > MAX_DEPTH => return Err("nested too deeply".into()),
                     "(" => open.push(Vec::new()),
@@ -68,6 +71,29 @@ impl Sexp {
             Sexp::List(_) => None,
         }
     }
+}
+
+/// The integer that a word is, if it is one: written in one way, so that equal terms are equal texts.
+///
+/// # Errors
+/// When there are other digits than needed, or more than are read.
+pub(crate) fn integer(word: &str) -> Result<Option<BigInt>, String> {
+    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return Ok(None);
+    }
+    if digits.len() > MAX_DIGITS {
+        return Err(format!("an integer of more than {MAX_DIGITS} digits"));
+    }
+    if word.starts_with('+') || word == "-0" || digits.len() > 1 && digits.starts_with('0') {
+        return Err(format!("{word}: an integer with a sign or zeros that it does not need"));
+    }
+    Ok(word.parse().ok())
+}
+
+/// The integer that a word is, if that is not negative.
+pub(crate) fn count(word: &str) -> Option<BigInt> {
+    integer(word).ok().flatten().filter(|n| !n.is_negative())
 }
 
 /// What an operation gives.
@@ -184,14 +210,15 @@ impl Term {
     /// When it is none.
     pub fn read(text: &Sexp) -> Result<Term, String> {
         let term = match text {
-            Sexp::Word(word) => match word.parse::<BigInt>() {
-                Ok(value) => Term::Int(value),
-                Err(_) if word.starts_with('#') => {
-                    let bits =
-                        u64::from_str_radix(&word[1..], 16).map_err(|_| format!("{word}: no double"))?;
-                    Term::Real(f64::from_bits(bits))
+            Sexp::Word(word) => match (integer(word)?, word.strip_prefix('#')) {
+                (Some(value), _) => Term::Int(value),
+                (None, Some(digits)) => {
+                    let is_hex =
+                        digits.len() == 16 && digits.bytes().all(|b| b"0123456789abcdef".contains(&b));
+                    let bits = u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);
+                    Term::Real(f64::from_bits(bits.ok_or_else(|| format!("{word}: no double"))?))
                 }
-                Err(_) => Term::Name(word.clone()),
+                (None, None) => Term::Name(word.clone()),
             },
             Sexp::List(_) => {
                 let (head, rest) = text.call().ok_or("a list without an operation")?;

@@ -1,5 +1,6 @@
 //! Buckets: shapes to which inputs are padded, so that few shapes serve all allowed ones.
 use super::at::{At, at_json, at_text};
+use super::runs::{Cuts, Run};
 use super::{Sizing, SizingError, named};
 use serde_json::{Value as Json, json};
 use sizewise_check::report::int_json;
@@ -12,12 +13,8 @@ use std::fmt::Write;
 const MAX_BUCKETS: usize = 4096;
 /// The most dimensions that vary by themselves.
 const MAX_DIMENSIONS: usize = 4;
-/// Into how many shares the padding of two dimensions is divided between them.
-const SHARES: u32 = 8;
-/// Paddings are counted in parts of a million.
-const PARTS: i64 = 1_000_000;
-/// The greatest padding that is tried, in parts: a thousandfold.
-const MOST_PADDING: i64 = 1_000 * PARTS;
+/// The greatest padding that may be asked for: a thousandfold.
+const MOST_PADDING: f64 = 1_000.0;
 
 /// What limits buckets.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,13 +47,6 @@ pub struct Buckets {
     pub reasons: Vec<String>,
 }
 
-/// A run of sizes of one dimension: padded to the greatest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Run {
-    least: Int,
-    most: Int,
-}
-
 impl Sizing<'_> {
     /// The fewest buckets that serve all allowed sizes. Each one's shapes are allowed.
     ///
@@ -64,7 +54,7 @@ impl Sizing<'_> {
     /// When a size has no bound, too many dimensions vary, or a bucket's shapes would not be allowed.
     pub fn buckets(&mut self, serving: Serving) -> Result<Buckets, SizingError> {
         let is_possible = match serving {
-            Serving::Padding(padding) => padding.is_finite() && (0.0..=1_000.0).contains(&padding),
+            Serving::Padding(padding) => padding.is_finite() && (0.0..=MOST_PADDING).contains(&padding),
             Serving::Count(count) => (1..=MAX_BUCKETS).contains(&count),
         };
         if !is_possible {
@@ -73,14 +63,35 @@ impl Sizing<'_> {
             return Err(SizingError::Question(message));
         }
         let dims = self.dimensions()?;
-        let parts = match serving {
-            Serving::Padding(padding) => (padding * PARTS as f64).round() as i64,
-            Serving::Count(count) => self.least_padding(&dims, count)?,
-        };
-        let Some(runs) = self.runs(&dims, parts, MAX_BUCKETS)? else {
-            return Err(too_many());
-        };
-        self.served(&dims, &runs)
+        match serving {
+            Serving::Padding(padding) => {
+                let runs = Cuts::new(self).with_ratio(&dims, 1.0 + padding, MAX_BUCKETS)?;
+                self.served(&dims, &runs.ok_or_else(too_many)?)
+            }
+            Serving::Count(count) => self.with_count(&dims, count),
+        }
+    }
+
+    /// At most so many buckets, with the least padding that runs of each size have.
+    fn with_count(&mut self, dims: &[Expr], count: usize) -> Result<Buckets, SizingError> {
+        let mut runs = count;
+        loop {
+            let (_, grid) = Cuts::new(self).with_count(dims, runs)?;
+            let found = self.served(dims, &grid)?;
+            // Combinations whose greatest sizes are not allowed together are divided.
+            let more = found.buckets.len().saturating_sub(count);
+            match (more, runs.checked_sub(more)) {
+                (0, _) => return Ok(found),
+                (_, Some(fewer)) if fewer > 0 => runs = fewer,
+                _ => {
+                    let number = found.buckets.len();
+                    let message = format!(
+                        "the greatest sizes are not allowed together, so that no {count} shapes were found that serve all sizes: {number} do"
+                    );
+                    return Err(SizingError::Unanswered(message));
+                }
+            }
+        }
     }
 
     /// The sizes that vary by themselves, each with what determines it.
@@ -116,75 +127,13 @@ impl Sizing<'_> {
         Ok(dims)
     }
 
-    /// The least padding with which so many buckets are enough.
-    fn least_padding(&mut self, dims: &[Expr], count: usize) -> Result<i64, SizingError> {
-        let (mut low, mut high) = (-1, MOST_PADDING);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            let is_enough = self.runs(dims, middle, count)?.is_some();
-            if is_enough { high = middle } else { low = middle }
-        }
-        Ok(high)
-    }
-
-    /// For each dimension the runs of sizes that are padded to one, with so much padding; `None` where there would be more
-    /// buckets than `most`. Of two dimensions, one may have a larger share of the padding.
-    fn runs(&mut self, dims: &[Expr], parts: i64, most: usize) -> Result<Option<Vec<Vec<Run>>>, SizingError> {
-        let count = dims.len() as u32;
-        let shares: Vec<Vec<Share>> = match dims {
-            &[_, _] => (0..=SHARES).map(|of| vec![(of, SHARES), (SHARES - of, SHARES)]).collect(),
-            _ => vec![vec![(1, count); dims.len()]],
-        };
-        let mut best: Option<Vec<Vec<Run>>> = None;
-        for shares in shares {
-            let size = |runs: &Vec<Vec<Run>>| runs.iter().map(Vec::len).fold(1, usize::saturating_mul);
-            let most = best.as_ref().map_or(most, |best| size(best) - 1);
-            let mut all: Vec<Vec<Run>> = Vec::new();
-            for (&dim, &share) in dims.iter().zip(&shares) {
-                match self.runs_of(dim, parts, share, most / size(&all).max(1))? {
-                    Some(runs) => all.push(runs),
-                    None => break,
-                }
-            }
-            if all.len() == dims.len() && size(&all) <= most {
-                best = Some(all);
-            }
-        }
-        Ok(best)
-    }
-
-    /// The fewest runs of one dimension: from the greatest size down, each as long as it may be.
-    fn runs_of(
-        &mut self,
-        dim: Expr,
-        parts: i64,
-        share: Share,
-        most: usize,
-    ) -> Result<Option<Vec<Run>>, SizingError> {
-        let mut runs = Vec::new();
-        let mut top = self.ends(dim).max.value.clone();
-        while let Some(greatest) = top {
-            if runs.len() == most {
-                return Ok(None);
-            }
-            let end = lowest(&greatest, parts, share);
-            let Some(least) = self.size_from(dim, &end)? else {
-                return Err(SizingError::Unanswered("the allowed sizes were not found".to_owned()));
-            };
-            top = self.size_below(dim, &least)?;
-            runs.push(Run { least, most: greatest });
-        }
-        runs.reverse();
-        Ok(Some(runs))
-    }
-
     /// The least allowed size that is at least this one.
-    fn size_from(&mut self, dim: Expr, least: &Int) -> Result<Option<Int>, SizingError> {
+    pub(super) fn size_from(&mut self, dim: Expr, least: &Int) -> Result<Option<Int>, SizingError> {
         self.neighbour(dim, least, true)
     }
 
     /// The greatest allowed size that is less than this one.
-    fn size_below(&mut self, dim: Expr, most: &Int) -> Result<Option<Int>, SizingError> {
+    pub(super) fn size_below(&mut self, dim: Expr, most: &Int) -> Result<Option<Int>, SizingError> {
         self.neighbour(dim, most, false)
     }
 
@@ -251,8 +200,7 @@ impl Sizing<'_> {
                     if !(self.replay)(&at) {
                         reasons.push(format!("the program refuses {}, which the spec allows", at_text(&at)));
                     }
-                    let ratio = |run: &Run| run.most.to_f64() / run.least.to_f64().max(1.0);
-                    padding = padding.max(cell.iter().map(ratio).product());
+                    padding = padding.max(cell.iter().map(Run::ratio).product());
                     let serves =
                         |(&dim, run): (&Expr, &Run)| (self.shown(dim), run.least.clone(), run.most.clone());
                     buckets.push(Bucket { at, serves: dims.iter().zip(&cell).map(serves).collect() });
@@ -293,10 +241,9 @@ impl Sizing<'_> {
 
     /// A combination whose longest run is two.
     fn divided(&mut self, dims: &[Expr], cell: &[Run]) -> Result<Top, SizingError> {
-        let length = |run: &Run| run.most.to_f64() / run.least.to_f64().max(1.0);
         let longest = (0..cell.len())
             .filter(|&at| cell[at].least < cell[at].most)
-            .max_by(|&a, &b| length(&cell[a]).total_cmp(&length(&cell[b])));
+            .max_by(|&a, &b| cell[a].ratio().total_cmp(&cell[b].ratio()));
         let undecided =
             || SizingError::Unanswered("which sizes are allowed together was not decided".to_owned());
         let at = longest.ok_or_else(undecided)?;
@@ -335,25 +282,6 @@ fn is_impossible(env: &mut ShapeEnv) -> bool {
         decide(pool, facts, never, &Budget::default()).verdict,
         Verdict::Inconsistent { .. } | Verdict::Implied { .. }
     )
-}
-
-/// A share of the padding: so many of so many.
-type Share = (u32, u32);
-
-/// The least size that may be padded to another one with a share of the padding: times one and the padding, to the power
-/// of the share, it is no less than the other one.
-fn lowest(size: &Int, parts: i64, (of, all): Share) -> Int {
-    let power = |value: &Int, times: u32| (0..times).fold(Int::ONE, |product, _| &product * value);
-    let (grown, one) = (power(&Int::from(PARTS.saturating_add(parts)), of), power(&Int::from(PARTS), of));
-    let wanted = &power(size, all) * &one;
-    let enough = |value: &Int| &power(value, all) * &grown >= wanted;
-    let (mut low, mut high) = (Int::from(-1), size.clone().max(Int::ZERO));
-    while let Some(middle) =
-        (&low + &high).floor_div(&Int::from(2)).filter(|middle| *middle > low && *middle < high)
-    {
-        if enough(&middle) { high = middle } else { low = middle }
-    }
-    high
 }
 
 impl Buckets {
@@ -395,29 +323,5 @@ impl Buckets {
             self.reasons.iter().for_each(|reason| _ = writeln!(out, "  {reason}"));
         }
         out
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{PARTS, lowest};
-    use sizewise_expr::Int;
-
-    #[test]
-    fn sizes_are_padded_as_far_as_their_share_goes() {
-        for (size, parts, share, least) in [
-            (100, 0, (1, 1), 100),
-            (100, PARTS / 4, (1, 1), 80),
-            (100, PARTS, (1, 1), 50),
-            (101, PARTS, (1, 1), 51),
-            // Half of it: 1.5 times the size, of 2.25.
-            (90, 1_250_000, (1, 2), 60),
-            (90, 1_250_000, (0, 2), 90),
-            (90, 1_250_000, (2, 2), 40),
-            (0, PARTS, (1, 1), 0),
-            (1, 1_000 * PARTS, (1, 1), 1),
-        ] {
-            assert_eq!(lowest(&Int::from(size), parts, share), Int::from(least), "{size} {parts} {share:?}");
-        }
     }
 }

@@ -15,6 +15,7 @@ mod plan;
 mod profile;
 mod program;
 mod report;
+mod runs;
 mod values;
 
 pub use arena::{Arena, Block, arena, greedy, lower_bound, overlaps};
