@@ -272,6 +272,9 @@ impl<'p> Walk<'p> {
         }
         self.depth -= 1;
         self.storages.branches = around;
+        if !given.is_empty() {
+            self.inexact(format!("the results of `{}` are counted beside those of its graphs", node.name));
+        }
         given.into_iter().for_each(|storage| self.storages.touched(storage, self.steps));
         Ok(true)
     }
