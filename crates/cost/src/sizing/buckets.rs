@@ -272,7 +272,7 @@ enum Top {
 }
 
 fn too_many() -> SizingError {
-    SizingError::Unanswered(format!("more than {MAX_BUCKETS} buckets would be needed: allow more padding"))
+    SizingError::Unanswered(format!("no set of at most {MAX_BUCKETS} buckets was found: allow more padding"))
 }
 
 fn is_impossible(env: &mut ShapeEnv) -> bool {
