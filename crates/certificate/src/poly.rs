@@ -26,12 +26,15 @@ pub struct Poly {
 
 /// The product of two monomials.
 pub fn times(a: &Monomial, b: &Monomial) -> Monomial {
-    let mut powers: BTreeMap<Var, u32> = a.iter().copied().collect();
-    for (var, power) in b {
-        let entry = powers.entry(*var).or_insert(0);
-        *entry = entry.saturating_add(*power);
+    let mut product = Monomial::with_capacity(a.len() + b.len());
+    let (mut a, mut b) = (a.iter().copied().peekable(), b.iter().copied().peekable());
+    while let (Some(&(v, j)), Some(&(w, k))) = (a.peek(), b.peek()) {
+        product.push(if v == w { (v, j.saturating_add(k)) } else { (v, j).min((w, k)) });
+        a.next_if(|_| v <= w);
+        b.next_if(|_| w <= v);
     }
-    powers.into_iter().collect()
+    product.extend(a.chain(b));
+    product
 }
 
 impl Poly {

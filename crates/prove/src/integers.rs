@@ -1,6 +1,6 @@
 //! What holds of integers and not of rationals: bounds rounded to integers, equations solved, factors cancelled.
 use super::simplex::Number;
-use super::state::{Path, Search, State, contains};
+use super::state::{Path, Search, State, constant_sum, contains, is_parallel};
 use super::step::Step;
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -61,9 +61,7 @@ fn equate<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) -> 
     for (i, &a) in state.active.iter().enumerate() {
         for &b in &state.active[i + 1..] {
             let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
-            if p.terms.len() == q.terms.len()
-                && p.terms.iter().all(|(m, c)| q.terms.get(m).is_some_and(|d| *d == -c))
-            {
+            if constant_sum(p, q).is_some_and(|sum| sum.is_zero()) {
                 let fact = Fact::equal(p);
                 new.push(search.conclude(path, Step::Equal(a, b), fact));
             }
@@ -226,13 +224,9 @@ fn without<T: Number>(
     let Fact::Ge(q) = &fact else {
         return Some(search.conclude(path, Step::Combine(parts), fact));
     };
-    let (constant, rest) = (q.constant_part(), |q: &Poly| q.minus(&Poly::constant(q.constant_part())));
+    let constant = q.constant_part();
     let is_known = |other: &usize| match &search.facts[*other] {
-        Fact::Ge(known) => {
-            known.terms.len().abs_diff(q.terms.len()) < 2
-                && known.constant_part() <= constant
-                && rest(known) == rest(q)
-        }
+        Fact::Ge(known) => is_parallel(known, q) && known.constant_part() <= constant,
         _ => false,
     };
     let is_new = !state.active.iter().any(is_known);
@@ -245,12 +239,9 @@ pub fn cut<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt
     for (i, &a) in state.active.iter().enumerate() {
         for &b in &state.active[i + 1..] {
             let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
-            if p.terms.len().abs_diff(q.terms.len()) > 1 || degree(p) < 2 {
-                continue;
-            }
             // p >= 0 and p <= width.
-            let Some(width) = p.plus(q).as_constant() else { continue };
-            if width.is_positive() && width <= BigInt::from(12) {
+            let Some(width) = constant_sum(p, q) else { continue };
+            if degree(p) >= 2 && width.is_positive() && width <= BigInt::from(12) {
                 return Some((p.clone(), BigInt::zero()));
             }
         }
@@ -269,6 +260,38 @@ pub fn cut<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt
     }
     // A remainder has few values; a difference of factors is zero or not.
     narrowest(search, state).or_else(|| difference(search, state))
+}
+
+/// Where `v * q + k >= 0` for a variable `v` above 0: the form `q`, and the greatest value at which that fails, which a
+/// product shows. So a multiple of `v` that is above 0 is at least `v`.
+pub fn factored<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt)> {
+    let bounds = bounds(search, state);
+    state.active.iter().find_map(|&at| {
+        let Fact::Ge(p) = &search.facts[at] else { return None };
+        let k = p.constant_part();
+        let variables = || p.terms.iter().filter(|(m, _)| !m.is_empty());
+        if p.terms.len() > MAX_TERMS || variables().count() < 2 {
+            return None;
+        }
+        let (first, _) = variables().next()?;
+        first.iter().find_map(|(v, _)| {
+            let v = vec![(*v, 1)];
+            let low = bounds.get(&v)?[0].as_ref().map(|(low, _)| low.clone()).filter(Signed::is_positive)?;
+            let divided = |(m, c): (&Monomial, &BigInt)| Some((contains(m, &v)?, c.clone()));
+            let q = Poly { terms: variables().map(divided).collect::<Option<_>>()? };
+            // q <= least - 1 makes v * q + k at most low * (least - 1) + k, if that is below 0 and least at most 1.
+            let least = if k.is_negative() { BigInt::one() } else { -(&k).div_floor(&low) };
+            let above = Fact::at_least(&q.minus(&Poly::constant(least.clone())));
+            let Fact::Ge(wanted) = &above else { return None };
+            let is_known = state.active.iter().any(|&other| match &search.facts[other] {
+                Fact::Ge(known) => {
+                    is_parallel(known, wanted) && known.constant_part() <= wanted.constant_part()
+                }
+                _ => false,
+            });
+            (!is_known).then(|| (q, least - 1))
+        })
+    })
 }
 
 /// A form of factors that is not negative, where it is not known whether it is zero.
@@ -292,10 +315,10 @@ fn narrowest<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigI
     for (i, &a) in state.active.iter().enumerate() {
         for &b in &state.active[i + 1..] {
             let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
-            if p.terms.len().abs_diff(q.terms.len()) > 1 || p.terms.len() < 2 {
+            if p.terms.len() < 2 {
                 continue;
             }
-            let Some(width) = p.plus(q).as_constant() else { continue };
+            let Some(width) = constant_sum(p, q) else { continue };
             let narrow = width.is_positive() && width <= BigInt::from(12);
             if narrow && p.content().is_one() && best.as_ref().is_none_or(|(known, _)| width < *known) {
                 best = Some((width, p.clone()));

@@ -59,13 +59,17 @@ pub fn more<T: Number>(
             if state.tried.contains(&(a, b)) {
                 continue;
             }
-            let mut unknown: BTreeSet<Monomial> = BTreeSet::new();
-            let mut linked = false;
+            let mut unknown: Vec<Monomial> = Vec::new();
+            let (mut linked, mut too_many) = (false, false);
             for m in product_monomials(p, q).filter(|m| degree(m) > 1) {
                 if wanted.contains(&m) {
                     linked = true;
-                } else {
-                    unknown.insert(m);
+                } else if !unknown.contains(&m) {
+                    too_many = unknown.len() == round || degree(&m) > most;
+                    unknown.push(m);
+                }
+                if too_many {
+                    break;
                 }
             }
             let work = (p.terms.len() * q.terms.len()) as u64;
@@ -73,7 +77,7 @@ pub fn more<T: Number>(
             if search.fuel == 0 {
                 break 'all;
             }
-            if !linked || unknown.len() > round || unknown.iter().any(|m| degree(m) > most) {
+            if !linked || too_many {
                 continue;
             }
             state.tried.insert((a, b));

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 
 /// The deepest nesting of cases.
 const MAX_DEPTH: usize = 60;
+/// The most cases below and above a value, one within the other.
+const MAX_CUTS: usize = 12;
 /// The most rewriting of one fact.
 const MAX_REWRITES: usize = 40;
 impl Search {
@@ -263,17 +265,15 @@ impl Search {
 
     /// Cases below and above a value that is no integer.
     fn cut<T: Number>(&mut self, mut state: State<T>, mut path: Path, depth: usize) -> Option<Vec<Line>> {
-        state.cuts += 1;
-        if state.cuts > 12 {
-            return None;
-        }
-        let (p, k) = match integers::cut(self, &state) {
+        let (p, k) = match integers::factored(self, &state) {
+            // One of the cases is contradictory at once.
             Some(cut) => cut,
             None => {
-                let (monomial, k) = state.simplex.fractional()?;
-                let mut p = Poly::default();
-                p.add_term(monomial, BigInt::one());
-                (p, k)
+                state.cuts += 1;
+                if state.cuts > MAX_CUTS {
+                    return None;
+                }
+                integers::cut(self, &state).or_else(|| state.simplex.fractional())?
             }
         };
         let below = p.negated().plus(&Poly::constant(k.clone()));

@@ -73,7 +73,7 @@ pub struct Simplex<T: Number> {
     lower: Vec<Option<Bound<T>>>,
     upper: Vec<Option<Bound<T>>>,
     value: Vec<Ratio<T>>,
-    rows: BTreeMap<usize, BTreeMap<usize, Ratio<T>>>,
+    rows: BTreeMap<usize, Row<T>>,
     /// A contradiction found while bounds were added.
     conflict: Option<Combination>,
     stopped: bool,
@@ -93,6 +93,9 @@ impl<T: Number> Default for Simplex<T> {
         }
     }
 }
+
+/// A sum of variables, which ascend.
+type Row<T> = Vec<(usize, Ratio<T>)>;
 
 type Pair<'a, T> = (Ratio<T>, &'a Bound<T>);
 
@@ -153,19 +156,15 @@ impl<T: Number> Simplex<T> {
         if let Some(&known) = self.forms.get(parts) {
             return Some(known);
         }
-        let mut row: BTreeMap<usize, Ratio<T>> = BTreeMap::new();
+        let mut row: Row<T> = Vec::new();
         let mut value = Ratio::zero();
         for (var, c) in parts {
             let c = Ratio::from_integer(T::from_big(c)?);
             value = add(&value, &mul(&c, &self.value[*var])?)?;
-            match self.rows.get(var) {
-                Some(inner) => {
-                    for (v, d) in inner.clone() {
-                        add_to(&mut row, v, &mul(&c, &d)?)?;
-                    }
-                }
-                None => add_to(&mut row, *var, &c)?,
-            }
+            row = match self.rows.get(var) {
+                Some(inner) => plus(&row, &c, inner)?,
+                None => plus(&row, &c, &[(*var, Ratio::one())])?,
+            };
         }
         let new = self.fresh();
         self.value[new] = value;
@@ -199,7 +198,7 @@ impl<T: Number> Simplex<T> {
     fn shift(&mut self, var: usize, step: &Ratio<T>) -> Option<()> {
         self.value[var] = add(&self.value[var], step)?;
         for (basic, row) in &self.rows {
-            if let Some(c) = row.get(&var) {
+            if let Some(c) = coefficient(row, var) {
                 self.value[*basic] = add(&self.value[*basic], &mul(c, step)?)?;
             }
         }
@@ -256,8 +255,8 @@ impl<T: Number> Simplex<T> {
         let up = low(basic);
         let bound = if up { self.lower[basic].as_ref()? } else { self.upper[basic].as_ref()? };
         let row = &self.rows[&basic];
-        let helps = |(var, c): &(&usize, &Ratio<T>)| self.room(**var, c.is_positive() == up);
-        let Some((&entering, c)) = row.iter().find(helps) else {
+        let helps = |(var, c): &&(usize, Ratio<T>)| self.room(*var, c.is_positive() == up);
+        let Some(&(entering, ref c)) = row.iter().find(helps) else {
             let mut parts: Vec<Pair<'_, T>> = vec![(Ratio::one(), bound)];
             for (var, c) in row {
                 let side = if c.is_positive() == up { &self.upper[*var] } else { &self.lower[*var] };
@@ -276,32 +275,29 @@ impl<T: Number> Simplex<T> {
 
     fn exchange(&mut self, leaving: usize, entering: usize) -> Option<()> {
         let row = self.rows.remove(&leaving)?;
-        let c = row.get(&entering)?.clone();
-        let mut solved: BTreeMap<usize, Ratio<T>> = BTreeMap::new();
-        for (var, d) in row {
-            if var != entering {
-                solved.insert(var, -div(&d, &c)?);
-            }
+        let c = coefficient(&row, entering)?;
+        let mut solved: Row<T> = Vec::with_capacity(row.len());
+        for (var, d) in row.iter().filter(|(var, _)| *var != entering) {
+            solved.push((*var, -div(d, c)?));
         }
-        solved.insert(leaving, div(&Ratio::one(), &c)?);
-        let keys: Vec<usize> = self.rows.keys().copied().collect();
-        for key in keys {
-            let other = self.rows.get_mut(&key)?;
-            let Some(factor) = other.remove(&entering) else { continue };
-            for (var, d) in &solved {
-                add_to(other, *var, &mul(&factor, d)?)?;
-            }
+        let at = solved.partition_point(|(var, _)| *var < leaving);
+        solved.insert(at, (leaving, div(&Ratio::one(), c)?));
+        for other in self.rows.values_mut() {
+            let Ok(at) = other.binary_search_by_key(&entering, |(var, _)| *var) else { continue };
+            let (_, factor) = other.remove(at);
+            *other = plus(other, &factor, &solved)?;
         }
         self.rows.insert(entering, solved);
         Some(())
     }
 
     /// A monomial whose value in the solution is no integer, with that value rounded down.
-    pub fn fractional(&self) -> Option<(Monomial, BigInt)> {
+    pub fn fractional(&self) -> Option<(Poly, BigInt)> {
         let mut all: Vec<(&Monomial, usize)> = self.monomials.iter().map(|(m, v)| (m, *v)).collect();
         all.sort_by_key(|(m, _)| (m.iter().map(|(_, p)| *p).sum::<u32>(), (*m).clone()));
         let (monomial, var) = all.into_iter().find(|(_, v)| !self.value[*v].is_integer())?;
-        Some((monomial.clone(), self.value[var].floor().to_integer().to_big()))
+        let value = Poly { terms: BTreeMap::from([(monomial.clone(), BigInt::one())]) };
+        Some((value, self.value[var].floor().to_integer().to_big()))
     }
 }
 
@@ -335,17 +331,33 @@ fn div<T: Number>(a: &Ratio<T>, b: &Ratio<T>) -> Option<Ratio<T>> {
     mul(a, &b.recip())
 }
 
-fn add_to<T: Number>(row: &mut BTreeMap<usize, Ratio<T>>, var: usize, c: &Ratio<T>) -> Option<()> {
-    let sum = match row.get(&var) {
-        Some(old) => add(old, c)?,
-        None => c.clone(),
-    };
-    if sum.is_zero() {
-        row.remove(&var);
-    } else {
-        row.insert(var, sum);
+/// The coefficient of a variable in a sum.
+fn coefficient<T: Number>(row: &Row<T>, var: usize) -> Option<&Ratio<T>> {
+    row.binary_search_by_key(&var, |(var, _)| *var).ok().map(|at| &row[at].1)
+}
+
+/// `row + factor * other`.
+fn plus<T: Number>(
+    row: &[(usize, Ratio<T>)],
+    factor: &Ratio<T>,
+    other: &[(usize, Ratio<T>)],
+) -> Option<Row<T>> {
+    let mut sum = Row::with_capacity(row.len() + other.len());
+    let mut rest = row.iter().peekable();
+    for (var, c) in other {
+        while let Some(before) = rest.next_if(|(known, _)| known < var) {
+            sum.push(before.clone());
+        }
+        let mut c = mul(factor, c)?;
+        if let Some((_, known)) = rest.next_if(|(known, _)| known == var) {
+            c = add(known, &c)?;
+        }
+        if !c.is_zero() {
+            sum.push((*var, c));
+        }
     }
-    Some(())
+    sum.extend(rest.cloned());
+    Some(sum)
 }
 
 /// Rational factors of bounds as integer factors of facts.

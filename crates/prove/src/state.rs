@@ -1,6 +1,7 @@
 //! What is known where the search is, and the steps that led there.
 use super::simplex::{Number, Simplex};
 use super::step::{Line, Step};
+use num_bigint::BigInt;
 use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_certificate::{Fact, Monomial, Poly, Var, times};
@@ -121,6 +122,29 @@ pub fn contains(monomial: &Monomial, part: &Monomial) -> Option<Monomial> {
 /// Whether a polynomial is small enough to go on with.
 pub fn is_handy(p: &Poly) -> bool {
     p.terms.len() <= MAX_TERMS && !p.terms.values().any(|c| c.is_zero() || c.bits() > 300)
+}
+
+/// The terms of variables.
+fn variables(p: &Poly) -> impl Iterator<Item = (&Monomial, &BigInt)> {
+    // The empty monomial sorts before all others.
+    p.terms.iter().skip_while(|(m, _)| m.is_empty())
+}
+
+/// Whether two polynomials differ by a constant at most.
+pub fn is_parallel(p: &Poly, q: &Poly) -> bool {
+    variables(p).eq(variables(q))
+}
+
+/// The sum of two polynomials, if it is a constant.
+pub fn constant_sum(p: &Poly, q: &Poly) -> Option<BigInt> {
+    let cancels = |((m, c), (n, d)): ((&Monomial, &BigInt), (&Monomial, &BigInt))| {
+        c.sign() == -d.sign() && m == n && c.magnitude() == d.magnitude()
+    };
+    if !variables(p).zip(variables(q)).all(cancels) {
+        return None;
+    }
+    let same_length = variables(p).count() == variables(q).count();
+    same_length.then(|| p.constant_part() + q.constant_part())
 }
 
 /// The monomials of a product.
