@@ -88,7 +88,14 @@ impl Search {
                     continue;
                 }
                 Fact::All(_) => continue,
-                Fact::Ge(_) | Fact::Eq(_) => self.reduced(state, path, at),
+                Fact::Ge(_) | Fact::Eq(_) => {
+                    let reduced = self.reduced(state, path, at);
+                    // What an equation was solved for stays gone, or two equations undo each other.
+                    if let Some(&v) = state.solve_for.get(&at) {
+                        state.solve_for.insert(reduced, v);
+                    }
+                    reduced
+                }
             };
             match &self.facts[at] {
                 Fact::Ge(p) => {
@@ -98,7 +105,8 @@ impl Search {
                     }
                 }
                 Fact::Eq(p) => {
-                    let leading = state.solve_for.get(&at).map(|v| vec![(*v, 1)]).or_else(|| leading(p));
+                    let known = state.solve_for.get(&at).map(|v| vec![(*v, 1)]);
+                    let leading = known.filter(|m| is_solved_by(p, m)).or_else(|| leading(p));
                     state.simplex.add(p, true, at);
                     if let Some(leading) = leading {
                         // What has this monomial is reduced again.
@@ -109,7 +117,11 @@ impl Search {
                         state.stale |= !again.is_empty();
                         state.active = rest;
                         // An equation is not reduced by itself: what it says would be lost.
-                        state.rules.retain(|(_, source)| !again.contains(source));
+                        for (m, source) in state.rules.extract_if(.., |(_, source)| again.contains(source)) {
+                            if let [(v, 1)] = m.as_slice() {
+                                state.solve_for.insert(source, *v);
+                            }
+                        }
                         state.rules.push((leading, at));
                         queue.extend(again);
                     }
@@ -345,13 +357,18 @@ fn moduli(p: &Poly) -> Vec<u64> {
     moduli.into_iter().filter(|m| (2..=5_000).contains(m)).collect()
 }
 
+/// Whether a monomial is a variable for which an equation can be solved: its coefficient is 1 or -1, and it is nowhere
+/// else.
+fn is_solved_by(p: &Poly, monomial: &Monomial) -> bool {
+    let [(variable, 1)] = monomial.as_slice() else { return false };
+    p.terms.get(monomial).is_some_and(|c| c.magnitude().is_one())
+        && p.terms.keys().filter(|other| other.iter().any(|(v, _)| v == variable)).count() == 1
+}
+
 /// The monomial that an equation replaces: a variable that is nowhere else in it, or a product.
 fn leading(p: &Poly) -> Option<Monomial> {
     let unit = |c: &BigInt| c.abs().is_one();
-    let alone =
-        |m: &Monomial| p.terms.keys().filter(|other| other.iter().any(|(v, _)| *v == m[0].0)).count() == 1;
-    let linear = |m: &&Monomial| m.len() == 1 && m[0].1 == 1 && unit(&p.terms[*m]) && alone(m);
-    if let Some(variable) = p.terms.keys().rev().find(linear) {
+    if let Some(variable) = p.terms.keys().rev().find(|m| is_solved_by(p, m)) {
         return Some(variable.clone());
     }
     let degree = |m: &Monomial| m.iter().map(|(_, k)| *k).sum::<u32>();
