@@ -1,8 +1,10 @@
 //! From a claim to a certificate.
+use super::search::is_solved_by;
 use super::simplex::Number;
-use super::state::{Search, State};
+use super::state::{Path, Search, State};
 use super::step::{Line, Step, prune, write_steps, written};
 use num_bigint::BigInt;
+use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
 use sizewise_certificate::{
     Claim, Fact, Fault, Meaning, Names, Poly, Problem, Term, VERSION, Value, Var, facts_of, value,
@@ -35,6 +37,8 @@ struct Prepared {
     premises: Vec<(usize, usize)>,
 }
 
+/// The most divisors that are given names.
+const MAX_NAMED: usize = 4;
 /// The most definitions of a claim.
 const MAX_DEFINITIONS: usize = 120;
 /// The work of an attempt. Nearly all proofs that are found for what is recorded take a tenth of it.
@@ -139,9 +143,47 @@ fn run<T: Number>(prepared: &Prepared, facts: &[usize], fuel: &mut u64) -> (Opti
         fuel: *fuel,
         overflowed: false,
     };
-    let found = search.refute(State::<T>::default(), facts.to_vec(), 0);
+    let (mut state, mut path) = (State::<T>::default(), Path { lines: Vec::new(), closed: false });
+    let mut new = name_divisors(prepared, &mut search, &mut state, &mut path);
+    new.extend(facts);
+    let found = search.refute(state, new, 0);
     *fuel = search.fuel;
-    (found.map(|lines| (lines, search.names)), search.overflowed)
+    let found = found.map(|lines| {
+        path.lines.extend(lines);
+        (path.lines, search.names)
+    });
+    (found, search.overflowed)
+}
+
+/// Names divisors that are sums, so that what they divide becomes a product of variables.
+fn name_divisors<T: Number>(
+    prepared: &Prepared,
+    search: &mut Search,
+    state: &mut State<T>,
+    path: &mut Path,
+) -> Vec<usize> {
+    let mut named: Vec<Poly> = Vec::new();
+    for (_, meaning) in &prepared.definitions {
+        let Meaning::FloorDiv(_, divisor) = meaning else { continue };
+        let content = divisor.terms.values().fold(BigInt::zero(), |all, c| all.gcd(c));
+        if divisor.terms.len() < 2 || content.is_zero() {
+            continue;
+        }
+        let form = Poly { terms: divisor.terms.iter().map(|(m, c)| (m.clone(), c / &content)).collect() };
+        if named.iter().any(|known| *known == form) {
+            continue;
+        }
+        named.push(form);
+    }
+    let mut new = Vec::new();
+    for form in named.into_iter().take(MAX_NAMED) {
+        if let Some(variable) = form.terms.keys().rev().find(|m| is_solved_by(&form, m)).map(|m| m[0].0) {
+            let at = search.give_name(form, path);
+            state.solve_for.insert(at, variable);
+            new.push(at);
+        }
+    }
+    new
 }
 
 /// The steps, and the names by number.

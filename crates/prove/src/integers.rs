@@ -90,12 +90,8 @@ fn solve<T: Number>(search: &mut Search, state: &mut State<T>, path: &mut Path) 
             }
         }
         let x = monomial[0].0;
-        let name = Var::try_from(search.names.len()).unwrap_or(Var::MAX);
-        let fresh = (name..).map(|n| format!("t{n}")).find(|t| !search.names.contains(t));
-        search.names.push(fresh.unwrap_or_default());
+        let at = search.give_name(alias, path);
         state.named += 1;
-        let fact = Fact::equal(&Poly::var(name).minus(&alias));
-        let at = search.conclude(path, Step::Let(name, alias), fact);
         state.solve_for.insert(at, x);
         return vec![at];
     }
@@ -262,7 +258,7 @@ pub fn cut<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt
     narrowest(search, state).or_else(|| difference(search, state))
 }
 
-/// Where `v * q + k >= 0` for a variable `v` above 0: the form `q`, and the greatest value at which that fails, which a
+/// Where `v * q + k >= 0` for a variable `v` above 0, or the negation of one below 0: the form `q`, and the greatest value at which that fails, which a
 /// product shows. So a multiple of `v` that is above 0 is at least `v`.
 pub fn factored<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt)> {
     let bounds = bounds(search, state);
@@ -276,9 +272,14 @@ pub fn factored<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, B
         let (first, _) = variables().next()?;
         first.iter().find_map(|(v, _)| {
             let v = vec![(*v, 1)];
-            let low = bounds.get(&v)?[0].as_ref().map(|(low, _)| low.clone()).filter(Signed::is_positive)?;
+            let [low, high] = bounds.get(&v)?;
+            let positive = low.as_ref().map(|(low, _)| low.clone()).filter(Signed::is_positive);
+            let negative = high.as_ref().map(|(high, _)| -high).filter(Signed::is_positive);
+            let is_negated = positive.is_none();
+            let low = positive.or(negative)?;
             let divided = |(m, c): (&Monomial, &BigInt)| Some((contains(m, &v)?, c.clone()));
             let q = Poly { terms: variables().map(divided).collect::<Option<_>>()? };
+            let q = if is_negated { q.negated() } else { q };
             // q <= least - 1 makes v * q + k at most low * (least - 1) + k, if that is below 0 and least at most 1.
             let least = if k.is_negative() { BigInt::one() } else { -(&k).div_floor(&low) };
             let above = Fact::at_least(&q.minus(&Poly::constant(least.clone())));

@@ -359,7 +359,7 @@ fn moduli(p: &Poly) -> Vec<u64> {
 
 /// Whether a monomial is a variable for which an equation can be solved: its coefficient is 1 or -1, and it is nowhere
 /// else.
-fn is_solved_by(p: &Poly, monomial: &Monomial) -> bool {
+pub fn is_solved_by(p: &Poly, monomial: &Monomial) -> bool {
     let [(variable, 1)] = monomial.as_slice() else { return false };
     p.terms.get(monomial).is_some_and(|c| c.magnitude().is_one())
         && p.terms.keys().filter(|other| other.iter().any(|(v, _)| v == variable)).count() == 1

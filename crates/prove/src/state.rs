@@ -91,6 +91,15 @@ impl Search {
         number
     }
 
+    /// Gives a polynomial a name; the fact that says so.
+    pub fn give_name(&mut self, p: Poly, path: &mut Path) -> usize {
+        let name = Var::try_from(self.names.len()).unwrap_or(Var::MAX);
+        let fresh = (name..).map(|n| format!("t{n}")).find(|t| !self.names.contains(t));
+        self.names.push(fresh.unwrap_or_default());
+        let fact = Fact::equal(&Poly::var(name).minus(&p));
+        self.conclude(path, Step::Let(name, p), fact)
+    }
+
     /// Takes work from what may be done; whether some is left.
     pub fn spend(&mut self, work: u64) -> bool {
         self.fuel = self.fuel.saturating_sub(work);
