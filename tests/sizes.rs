@@ -164,7 +164,8 @@ Range constraints: {{s0: VR[2, 4]}}
     let values = sizing.values();
     let exact: Vec<(&str, bool)> =
         values.iter().map(|bounds| (bounds.value.name.as_str(), bounds.is_exact())).collect();
-    assert!(exact.contains(&("true_graph_0.a", false)) && exact.contains(&("getitem", true)), "{exact:?}");
+    // Some data take either branch.
+    assert!(exact.iter().all(|&(_, exact)| exact) && exact.len() == 5, "{exact:?}");
 }
 
 #[test]

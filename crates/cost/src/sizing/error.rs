@@ -14,6 +14,9 @@ pub enum SizingError {
     /// The question itself is wrong: a dimension that does not exist, a budget that is no number.
     #[error("{0}")]
     Question(String),
+    /// No input is allowed.
+    #[error("no input is allowed: nothing has a size")]
+    Nothing,
     /// There is no answer, or none was found.
     #[error("{0}")]
     Unanswered(String),
