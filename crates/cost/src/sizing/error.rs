@@ -22,6 +22,13 @@ pub enum SizingError {
     Unanswered(String),
 }
 
+impl SizingError {
+    /// Whether the question or the spec has to change: a proof shows that there is no answer to it as it is.
+    pub fn is_mistaken(&self) -> bool {
+        matches!(self, SizingError::Spec(_) | SizingError::Question(_) | SizingError::Nothing)
+    }
+}
+
 impl From<ContractError> for SizingError {
     fn from(error: ContractError) -> SizingError {
         SizingError::Program(error.into())

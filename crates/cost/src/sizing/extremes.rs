@@ -204,7 +204,12 @@ impl Sizing<'_> {
 
     /// Whether data decide something of an expression.
     pub(super) fn is_open(&self, e: Expr) -> bool {
-        self.env.pool.free_symbols(&[e]).iter().any(|symbol| !self.known.symbols.contains_key(symbol))
+        self.env.pool.free_symbols(&[e]).iter().any(|&symbol| !self.is_of_inputs(symbol))
+    }
+
+    /// Whether sizes of inputs decide a symbol.
+    pub(super) fn is_of_inputs(&self, symbol: Symbol) -> bool {
+        self.known.symbols.contains_key(&symbol)
     }
 
     /// Bounds of what data decide.

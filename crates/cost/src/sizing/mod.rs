@@ -10,6 +10,7 @@ mod error;
 mod extremes;
 mod fit;
 mod frontier;
+mod inside;
 mod named;
 mod plan;
 mod profile;
@@ -35,12 +36,12 @@ pub use when::When;
 
 use crate::{Branches, Life};
 use extremes::{Assignments, Known};
+use inside::Inside;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::InputSizes;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Symbol};
 use std::sync::Arc;
-use when::Inside;
 
 /// Runs a program, or a model, at sizes of its inputs: whether it takes them.
 pub type Replay<'r> = Box<dyn Fn(&At) -> bool + 'r>;
