@@ -157,3 +157,31 @@ Range constraints: {s0: VR[0, 9], s1: VR[3, 7]}
         assert_eq!(found["exact"], true, "{found}");
     }
 }
+
+#[test]
+fn a_size_that_data_decide_and_that_can_be_one_number_only_is_that_number() {
+    let source = |most: i64| {
+        format!(
+            "class M(torch.nn.Module):
+    def forward(self, x: \"f32[s0]\", n: \"i64[]\"):
+        item: \"Sym(u0)\" = torch.ops.aten.item.default(n)
+        ge: \"Sym(u0 >= 3)\" = item >= 3
+        assert_ge = torch.ops.aten._assert_scalar.default(ge, 'at least 3')
+        le: \"Sym(u0 <= {most})\" = item <= {most}
+        assert_le = torch.ops.aten._assert_scalar.default(le, 'not more')
+        unsqueeze: \"f32[s0, 1]\" = torch.ops.aten.unsqueeze.default(x, 1)
+        expand: \"f32[s0, u0]\" = torch.ops.aten.expand.default(unsqueeze, [-1, item])
+        return (expand,)
+
+Range constraints: {{s0: VR[2, 20]}}
+"
+        )
+    };
+    for (most, reasons) in [(3, json!([])), (4, json!(["data decide a size"]))] {
+        let found = bounds(&source(most), "expand");
+        let ends = [&found["dims"][1]["min"], &found["dims"][1]["max"]];
+        assert_eq!((ends, &found["reasons"]), ([&json!(3), &json!(most)], &reasons), "{found}");
+        assert_eq!(found["elements"]["max"], 20 * most, "{found}");
+        assert_eq!(found["elements"].get("max_at").is_some(), most == 3, "{found}");
+    }
+}
