@@ -58,7 +58,7 @@ impl From<SubjectError> for Refusal {
             SubjectError::Check(error) => return error.into(),
             SubjectError::Model(_) => Kind::Program,
             SubjectError::Spec(_) => Kind::Spec,
-            SubjectError::Sizing(error) if error.is_mistaken() => Kind::Spec,
+            SubjectError::Sizing(ref error) if error.is_mistaken() => Kind::Spec,
             SubjectError::Sizing(_)
             | SubjectError::Guards(_)
             | SubjectError::Written(_)
