@@ -76,6 +76,7 @@ mod shape_env;
 mod shapes;
 mod shapes_refused;
 mod sizes;
+mod sizes_branches;
 mod sizes_commands;
 mod spans;
 mod specs;

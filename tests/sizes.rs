@@ -164,7 +164,8 @@ Range constraints: {{s0: VR[2, 4]}}
     let values = sizing.values();
     let exact: Vec<(&str, bool)> =
         values.iter().map(|bounds| (bounds.value.name.as_str(), bounds.is_exact())).collect();
-    assert!(exact.contains(&("true_graph_0.a", false)) && exact.contains(&("getitem", true)), "{exact:?}");
+    // Some data take either branch.
+    assert!(exact.iter().all(|&(_, exact)| exact) && exact.len() == 5, "{exact:?}");
 }
 
 #[test]
@@ -202,7 +203,7 @@ fn what_fits_is_the_largest_size_that_does() {
         (json!("1GB"), json!({}), "the memory depends on x.1, too: give its size (--given x.1=SIZE)"),
         (json!("1GB"), json!({"x.0": 4}), "x.0 is to be maximized, and is given"),
         (json!("1GB"), json!({"y.7": 4}), "no input has the dimension `y.7`; there are: x.0, x.1, y.0, y.1"),
-        (json!("1GB"), json!({"x.1": 51}), "no allowed input was found with x.1=51"),
+        (json!("1GB"), json!({"x.1": 51}), "x.1=51 is not allowed: x.1 is at most 50"),
         (json!("1 Gb/s"), json!({}), "expected an amount of memory such as 24GB"),
         (json!("GB"), json!({}), "expected an amount of memory"),
         (json!("1..5GB"), json!({}), "expected an amount of memory"),

@@ -281,8 +281,10 @@ def plan(program: Any, dynamic_shapes: Any = None, *, align: int = 16, ops: Ops 
 
     Raises
     ------
+    SpecError
+        If a size has no maximum, without which a buffer has no bound.
     Unsupported
-        If a buffer has no bound.
+        If data decide how large a buffer gets.
     """
     return Plan(_ask(program, {"ask": "plan", "align": align}, dynamic_shapes, ops))
 
@@ -356,8 +358,8 @@ def profile(
 
     Raises
     ------
-    Unsupported
-        If a size has no bound.
+    SpecError
+        If a size has no maximum.
     """
     request: dict[str, Any] = {"ask": "profile"}
     if buckets is not None or padding is not None:

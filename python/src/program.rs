@@ -17,7 +17,6 @@ use sizewise::onnx::subject::{Subject, SubjectError};
 use sizewise::query;
 use sizewise::report::guard_code::Language;
 use sizewise::report::{Annotations, Outcome};
-use sizewise::sizing::SizingError;
 use sizewise::solve::Budget;
 use sizewise::spec::Spec;
 use std::fs::File;
@@ -58,7 +57,8 @@ impl From<SubjectError> for Refusal {
         let kind = match error {
             SubjectError::Check(error) => return error.into(),
             SubjectError::Model(_) => Kind::Program,
-            SubjectError::Spec(_) | SubjectError::Sizing(SizingError::Question(_)) => Kind::Spec,
+            SubjectError::Spec(_) => Kind::Spec,
+            SubjectError::Sizing(ref error) if error.is_mistaken() => Kind::Spec,
             SubjectError::Sizing(_)
             | SubjectError::Guards(_)
             | SubjectError::Written(_)

@@ -28,6 +28,12 @@ def bounded(spec, most):
     return spec
 
 
+def exclude(a, b):
+    """Whether no run makes both buffers: they are made in different graphs of one `cond`."""
+    apart = next((pair for pair in zip(a.get("branches", []), b.get("branches", [])) if pair[0] != pair[1]), None)
+    return apart is not None and apart[0][0] == apart[1][0]
+
+
 def overlaps(buffers):
     """How many pairs of buffers are in use together and overlap."""
     buffers = sorted((b for b in buffers if b["bytes"]), key=lambda b: b["offset"])
@@ -36,7 +42,7 @@ def overlaps(buffers):
         for b in buffers[place + 1 :]:
             if b["offset"] >= a["offset"] + a["bytes"]:
                 break
-            count += a["from"] <= b["to"] and b["from"] <= a["to"]
+            count += a["from"] <= b["to"] and b["from"] <= a["to"] and not exclude(a, b)
     return count
 
 

@@ -15,7 +15,7 @@ pub struct FitOptions {
     #[command(flatten)]
     pub sized: SizedOptions,
     /// The memory that there is: 24GB, 512MiB, or a number of bytes. GB is a thousand million bytes, GiB is 2^30.
-    #[arg(long, value_name = "AMOUNT")]
+    #[arg(long, value_name = "AMOUNT", allow_hyphen_values = true)]
     pub memory: String,
     /// The dimension that is to be as large as possible: `x.0`, or its name in the spec. By default the only one that varies
     /// and is not given.

@@ -7,7 +7,7 @@ use super::{files, operators, spec};
 use crate::escape;
 use crate::kernels::Operators;
 use crate::onnx::subject::{Subject, SubjectError};
-use crate::sizing::{Sizing, SizingError};
+use crate::sizing::Sizing;
 use clap::Args;
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -93,7 +93,7 @@ impl Opened {
     pub fn unanswered(&self, error: impl Into<SubjectError>) -> Failure {
         match error.into() {
             SubjectError::Spec(error) => Failure::usage(format!("--spec: {error}{}", error.excerpt)),
-            SubjectError::Sizing(error @ SizingError::Question(_)) => Failure::usage(error),
+            SubjectError::Sizing(error) if error.is_mistaken() => Failure::usage(error),
             SubjectError::Sizing(error) => {
                 Failure::undecided(format!("{}: {error}", escape::visible(self.name())))
             }

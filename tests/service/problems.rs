@@ -97,7 +97,7 @@ async fn problems_name_the_place() {
 #[tokio::test]
 async fn forms_with_other_parts_are_refused() {
     let app = service();
-    let program = example("area.pt2");
+    let (program, by_data) = (example("area.pt2"), example("masked.pt2"));
     for (path, parts, code) in [
         ("/v1/check", vec![("spec", None, &b"{}"[..])], "invalid"),
         ("/v1/check", vec![("program", None, &program[..]), ("other", None, &b"x"[..])], "invalid"),
@@ -119,12 +119,22 @@ async fn forms_with_other_parts_are_refused() {
         ),
         (
             "/v1/sizes",
+            vec![("program", None, &program[..]), ("request", None, &br#"{"ask":"fit","memory":-5}"#[..])],
+            "invalid",
+        ),
+        (
+            "/v1/sizes",
             vec![
                 ("program", None, &program[..]),
                 ("request", None, &br#"{"ask":"plan"}"#[..]),
                 ("spec", None, &br#"{"z": [null]}"#[..]),
             ],
             "invalid-spec",
+        ),
+        (
+            "/v1/sizes",
+            vec![("program", None, &by_data[..]), ("request", None, &br#"{"ask":"fit","memory":1}"#[..])],
+            "undecided",
         ),
         (
             "/v1/eval",

@@ -60,6 +60,7 @@ codes! {
     EnvFull PAYLOAD_TOO_LARGE "env-full" "The environment is full";
     UnsupportedMediaType UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" "This path accepts other media types";
     Invalid UNPROCESSABLE_ENTITY "invalid" "The request is invalid";
+    Undecided UNPROCESSABLE_ENTITY "undecided" "No answer was found";
     InvalidParameter UNPROCESSABLE_ENTITY "invalid-parameter" "A parameter is invalid";
     InvalidSpec UNPROCESSABLE_ENTITY "invalid-spec" "The spec is invalid";
     UnreadableProgram UNPROCESSABLE_ENTITY "unreadable-program" "The program cannot be read";
@@ -234,7 +235,8 @@ impl From<SubjectError> for Problem {
             }
             SubjectError::Spec(error) => error.into(),
             SubjectError::Sizing(error) => {
-                Problem::new(Code::Invalid, error.to_string()).at("part", "request")
+                let code = if error.is_mistaken() { Code::Invalid } else { Code::Undecided };
+                Problem::new(code, error.to_string()).at("part", "request")
             }
             error => Problem::new(Code::UnreadableProgram, error.to_string()),
         }

@@ -7,10 +7,10 @@ use super::interpreter::{CallError, Interpreter, Mode, Stop};
 use super::recorded;
 use super::results::{distribute, flat, retype};
 use super::run::Run;
-use super::step::Step;
+use super::step::{Entry, Step};
 use crate::spec::Assumptions;
 use sizewise_env::Origin;
-use sizewise_expr::{Symbol, is_cancelled};
+use sizewise_expr::{Expr, Symbol, is_cancelled};
 use sizewise_ir::schema::Schema;
 use sizewise_ir::{Argument, Graph, GraphInput, Node, Program, Subgraph, TargetKind};
 use sizewise_kernels::{Args, Cx, FakeKernel, Operators, Value, Values, bind};
@@ -114,6 +114,20 @@ impl<'p> Interpreter<'p> {
         self.untrusted = untrusted;
         self.origin = origin;
         self.run.env.set_origin(origin);
+        result
+    }
+
+    /// Runs a graph that the current step calls where `condition` holds; where data want it if there is none.
+    pub(super) fn run_subgraph_where(
+        &mut self,
+        condition: Option<Expr>,
+        subgraph: &'p Subgraph,
+        inputs: Vec<Value>,
+    ) -> Result<Vec<Value>, Stop> {
+        let inside = self.scope.entered(Entry { by: self.origin, graph: subgraph.name.clone(), condition });
+        let outside = std::mem::replace(&mut self.scope, inside);
+        let result = self.run_subgraph(subgraph, inputs);
+        self.scope = outside;
         result
     }
 

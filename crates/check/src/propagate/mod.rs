@@ -28,4 +28,4 @@ pub use execute::{propagate, propagate_as_computed};
 pub use interpreter::{Interpreter, Mode, Stop};
 pub use results::flat;
 pub use run::Run;
-pub use step::{Comparison, Derived, Failure, FailureKind, Mismatch, Named, Step};
+pub use step::{Comparison, Derived, Entry, Failure, FailureKind, Mismatch, Named, Step};

@@ -6,6 +6,17 @@ use sizewise_ir::{Node, Provenance, ValueId};
 use sizewise_kernels::Value;
 use std::sync::Arc;
 
+/// A graph around a step that not every run comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The step that calls the graph.
+    pub by: Origin,
+    /// The graph's name.
+    pub graph: Arc<str>,
+    /// The condition on sizes under which the graph is run; `None` if data decide.
+    pub condition: Option<Expr>,
+}
+
 /// A step of the run: a node as it was reached. Texts for reports are made when they are needed.
 #[derive(Clone, Debug)]
 pub struct Step<'p> {
@@ -32,6 +43,11 @@ impl<'p> Step<'p> {
     /// Whether the node is in a graph that another node calls.
     pub fn is_nested(&self) -> bool {
         self.scope.depth > 0
+    }
+
+    /// What decides whether a run comes to this step, from the outermost graph on: nothing if every run does.
+    pub fn entries(&self) -> &[Entry] {
+        &self.scope.entries
     }
 
     /// The node's name, with the names of the graphs around it: `true_graph_0.add`.
@@ -80,9 +96,16 @@ pub(super) struct Scope {
     pub depth: usize,
     /// Where the call of the innermost one comes from.
     caller: Option<Arc<Provenance>>,
+    entries: Arc<[Entry]>,
 }
 
 impl Scope {
+    /// The same for a graph that is run under a condition.
+    pub fn entered(&self, entry: Entry) -> Scope {
+        let entries = self.entries.iter().cloned().chain([entry]).collect();
+        Scope { entries, ..self.clone() }
+    }
+
     /// That of a graph called from here by a step.
     pub fn inner(&self, name: &str, caller: Option<&Step<'_>>) -> Scope {
         let names = match &self.names {
@@ -90,7 +113,7 @@ impl Scope {
             Some(around) => format!("{around}.{name}").into(),
         };
         let caller = caller.map(|step| Arc::new(step.provenance().clone()));
-        Scope { names: Some(names), depth: self.depth + 1, caller }
+        Scope { names: Some(names), depth: self.depth + 1, caller, entries: self.entries.clone() }
     }
 
     /// The names joined by points; empty for the program's own graph.

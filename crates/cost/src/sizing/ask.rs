@@ -100,7 +100,9 @@ impl Sizing<'_> {
         let memory = match fields.get("memory") {
             Some(Json::String(text)) => memory(text)?,
             Some(Json::Number(number)) => {
-                let bytes = number.as_i64().ok_or_else(|| wrong("`memory`: expected a number of bytes"))?;
+                let bytes = number.as_i64().filter(|bytes| *bytes >= 0).ok_or_else(|| {
+                    wrong(format!("`memory`: expected a number of bytes of at least 0, not {number}"))
+                })?;
                 Int::from(bytes)
             }
             _ => return Err(wrong("`memory`: expected an amount such as \"24GB\"")),

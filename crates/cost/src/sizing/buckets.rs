@@ -115,7 +115,7 @@ impl Sizing<'_> {
             }
         }
         if !needs.is_empty() {
-            return Err(SizingError::Unanswered(named::no_bound("a size", &needs)));
+            return Err(named::no_bound("a size", &needs));
         }
         if dims.len() > MAX_DIMENSIONS {
             let message = format!(

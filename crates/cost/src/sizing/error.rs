@@ -14,9 +14,19 @@ pub enum SizingError {
     /// The question itself is wrong: a dimension that does not exist, a budget that is no number.
     #[error("{0}")]
     Question(String),
+    /// No input is allowed.
+    #[error("no input is allowed: nothing has a size")]
+    Nothing,
     /// There is no answer, or none was found.
     #[error("{0}")]
     Unanswered(String),
+}
+
+impl SizingError {
+    /// Whether the question or the spec has to change: a proof shows that there is no answer to it as it is.
+    pub fn is_mistaken(&self) -> bool {
+        matches!(self, SizingError::Spec(_) | SizingError::Question(_) | SizingError::Nothing)
+    }
 }
 
 impl From<ContractError> for SizingError {

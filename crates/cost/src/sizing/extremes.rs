@@ -37,15 +37,32 @@ pub struct Ends {
     pub max: End,
 }
 
+/// Assignments that attain something, and whether the program takes them, once that was asked.
+#[derive(Default)]
+pub(super) struct Assignments {
+    all: Vec<(Witness, Option<bool>)>,
+    numbers: FxHashMap<Witness, usize>,
+}
+
+impl Assignments {
+    /// The number of an assignment.
+    fn number(&mut self, witness: Witness) -> usize {
+        let Assignments { all, numbers } = self;
+        *numbers.entry(witness).or_insert_with_key(|witness| {
+            all.push((witness.clone(), None));
+            all.len() - 1
+        })
+    }
+}
+
 /// What was found so far.
 #[derive(Default)]
 pub(super) struct Known {
     ends: FxHashMap<Expr, Rc<Ends>>,
-    /// Assignments that attain something, and whether the program takes them, once that was asked.
-    assignments: Vec<(Witness, Option<bool>)>,
-    numbers: FxHashMap<Witness, usize>,
     starts: Vec<Witness>,
     symbols: FxHashMap<Symbol, (Option<Int>, Option<Int>)>,
+    /// Sizes that data decide, with the only number that each can be, if there is one.
+    only: FxHashMap<Symbol, Option<Int>>,
 }
 
 impl Known {
@@ -74,7 +91,7 @@ impl Known {
         let base = match decide(pool, facts, never, &Budget::default()).verdict {
             Verdict::Refuted { witness } => witness,
             Verdict::Implied { .. } | Verdict::Inconsistent { .. } => {
-                return Err(SizingError::Unanswered("no input is allowed: nothing has a size".to_owned()));
+                return Err(SizingError::Nothing);
             }
             Verdict::Unknown { reason } => {
                 return Err(SizingError::Unanswered(format!("no allowed input was found: {reason}")));
@@ -102,16 +119,11 @@ impl Known {
         Ok(known)
     }
 
-    /// The number of an assignment.
-    fn number(&mut self, witness: Witness) -> usize {
-        let Known { assignments, numbers, starts, .. } = self;
-        *numbers.entry(witness).or_insert_with_key(|witness| {
-            if starts.len() < MAX_STARTS && !starts.contains(witness) {
-                starts.push(witness.clone());
-            }
-            assignments.push((witness.clone(), None));
-            assignments.len() - 1
-        })
+    /// Keeps an assignment to begin from.
+    fn begin_at(&mut self, witness: &Witness) {
+        if self.starts.len() < MAX_STARTS && !self.starts.contains(witness) {
+            self.starts.push(witness.clone());
+        }
     }
 }
 
@@ -138,7 +150,7 @@ impl Sizing<'_> {
         if self.is_open(e) {
             return self.open_ends(e);
         }
-        let work = self.env.known_facts().work().effort();
+        let work = self.effort() + self.elsewhere;
         if work > MOST_WORK {
             let (min, max) = self.env.bounds(e);
             let end = |value| End { value, ..End::default() };
@@ -150,14 +162,54 @@ impl Sizing<'_> {
         let found = bounds_from(pool, facts, e, &starts, &budget);
         let mut end = |value: Option<Int>, at: Option<Witness>| {
             let is_settled = at.is_some() || (value.is_none() && found.exact);
-            End { value, at: at.map(|at| self.known.number(at)), is_settled }
+            let at = at.map(|at| {
+                self.known.begin_at(&at);
+                self.assignments.number(at)
+            });
+            End { value, at, is_settled }
         };
         Ends { min: end(found.min, found.min_at), max: end(found.max, found.max_at) }
     }
 
+    /// The work that was done with what is known.
+    pub(super) fn effort(&self) -> u64 {
+        self.env.known_facts().work().effort()
+    }
+
+    /// The same expression with the numbers of those sizes in place that data decide, but that can be one number only.
+    pub(super) fn settled(&mut self, e: Expr) -> Expr {
+        let Sizing { env, open: Some(open), known, .. } = self else { return e };
+        let Known { symbols, only, .. } = known;
+        let decided = env.pool.free_symbols(&[e]).into_iter().filter(|symbol| !symbols.contains_key(symbol));
+        for symbol in decided {
+            only.entry(symbol).or_insert_with(|| {
+                let symbol = open.pool.symbol_expr(symbol);
+                let (low, high) = open.bounds(symbol);
+                low.filter(|low| high.as_ref() == Some(low))
+            });
+        }
+        let of = |symbol| only.get(&symbol).cloned().flatten();
+        let numbers: FxHashMap<Symbol, Expr> = env
+            .pool
+            .free_symbols(&[e])
+            .into_iter()
+            .filter_map(|symbol| Some((symbol, of(symbol)?)))
+            .map(|(symbol, number)| (symbol, env.pool.int(number)))
+            .collect();
+        if numbers.is_empty() {
+            return e;
+        }
+        env.pool.substitute_symbols(e, |symbol| numbers.get(&symbol).copied())
+    }
+
     /// Whether data decide something of an expression.
     pub(super) fn is_open(&self, e: Expr) -> bool {
-        self.env.pool.free_symbols(&[e]).iter().any(|symbol| !self.known.symbols.contains_key(symbol))
+        self.env.pool.free_symbols(&[e]).iter().any(|&symbol| !self.is_of_inputs(symbol))
+    }
+
+    /// Whether sizes of inputs decide a symbol.
+    pub(super) fn is_of_inputs(&self, symbol: Symbol) -> bool {
+        self.known.symbols.contains_key(&symbol)
     }
 
     /// Bounds of what data decide.
@@ -168,7 +220,8 @@ impl Sizing<'_> {
         let small = Budget::small();
         let max = greatest(pool, facts, e, &small);
         let min = greatest(pool, facts, negated, &small).map(|least| -least);
-        let end = |value| End { value, ..End::default() };
+        let is_settled = min.is_some() && min == max;
+        let end = |value| End { value, at: None, is_settled };
         Ends { min: end(min), max: end(max) }
     }
 
@@ -210,17 +263,17 @@ impl Sizing<'_> {
 
     /// Whether the program takes the inputs of an assignment. It is run once.
     pub(super) fn is_taken(&mut self, number: usize) -> bool {
-        if let Some(known) = self.known.assignments[number].1 {
+        if let Some(known) = self.assignments.all[number].1 {
             return known;
         }
         let taken = self.at(number).is_some_and(|at| (self.replay)(&at));
-        self.known.assignments[number].1 = Some(taken);
+        self.assignments.all[number].1 = Some(taken);
         taken
     }
 
     /// The inputs of an assignment.
     pub(super) fn at(&self, number: usize) -> Option<At> {
-        self.inputs_at(&self.known.assignments[number].0)
+        self.inputs_at(&self.assignments.all[number].0)
     }
 
     /// The inputs at an assignment.

@@ -145,6 +145,7 @@ impl Sizing<'_> {
         let (pool, facts) = env.facts();
         let found = bounds_from(pool, facts, size, self.starts(), &Budget::default());
         let Some(start) = found.min_at.or(found.max_at) else {
+            self.within_limits(&fit.given)?;
             let given: Vec<String> =
                 fit.given.iter().map(|(name, value)| format!("{name}={value}")).collect();
             return Err(SizingError::Unanswered(format!(
@@ -167,6 +168,23 @@ impl Sizing<'_> {
             }
         }
         Ok(Asked { env, size, totals, memory: fit.memory.clone(), start })
+    }
+}
+
+impl Sizing<'_> {
+    /// Refuses sizes that are beyond what is allowed of their dimensions.
+    fn within_limits(&mut self, given: &[(String, Int)]) -> Result<(), SizingError> {
+        for (name, size) in given {
+            let e = named::dimension(self, name)?;
+            let ends = self.ends(e);
+            let limit = match (&ends.min.value, &ends.max.value) {
+                (Some(least), _) if size < least => format!("at least {least}"),
+                (_, Some(most)) if size > most => format!("at most {most}"),
+                _ => continue,
+            };
+            return Err(SizingError::Question(format!("{name}={size} is not allowed: {name} is {limit}")));
+        }
+        Ok(())
     }
 }
 

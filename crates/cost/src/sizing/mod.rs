@@ -10,6 +10,7 @@ mod error;
 mod extremes;
 mod fit;
 mod frontier;
+mod inside;
 mod named;
 mod plan;
 mod profile;
@@ -17,6 +18,7 @@ mod program;
 mod report;
 mod runs;
 mod values;
+mod when;
 
 pub use arena::{Arena, Block, arena, greedy, lower_bound, overlaps};
 pub use ask::ALIGNMENT;
@@ -30,9 +32,11 @@ pub use plan::{Plan, Planned};
 pub use profile::Profile;
 pub use program::sizing;
 pub use values::{Sized, ValueBounds};
+pub use when::When;
 
 use crate::{Branches, Life};
-use extremes::Known;
+use extremes::{Assignments, Known};
+use inside::Inside;
 use rustc_hash::FxHashMap;
 use sizewise_check::spec::InputSizes;
 use sizewise_env::ShapeEnv;
@@ -100,6 +104,13 @@ pub struct Sizing<'p> {
     pub(crate) reasons: Vec<String>,
     pub(crate) replay: Replay<'p>,
     known: Known,
+    assignments: Assignments,
+    /// What is known of inputs that come to branches, by the conditions under which they do.
+    branches: FxHashMap<Vec<Expr>, Box<Inside>>,
+    /// Graphs of the program that no allowed input comes to.
+    pub(crate) unreached: Vec<String>,
+    /// The work that was done in branches.
+    elsewhere: u64,
     /// Allowed sizes next to others: of a dimension the least one from a size on, or the greatest one below it.
     neighbours: FxHashMap<(Expr, Int, bool), Option<Int>>,
 }
@@ -132,8 +143,22 @@ impl<'p> Sizing<'p> {
     pub fn new(parts: Parts<'p>) -> Result<Sizing<'p>, SizingError> {
         let Parts { mut env, open, inputs, dims, values, memory, reasons, replay } = parts;
         let known = Known::new(&mut env, &inputs)?;
-        let neighbours = FxHashMap::default();
-        Ok(Sizing { env, open, inputs, dims, values, memory, reasons, replay, known, neighbours })
+        Ok(Sizing {
+            env,
+            open,
+            inputs,
+            dims,
+            values,
+            memory,
+            reasons,
+            replay,
+            known,
+            assignments: Assignments::default(),
+            branches: FxHashMap::default(),
+            unreached: Vec::new(),
+            elsewhere: 0,
+            neighbours: FxHashMap::default(),
+        })
     }
 
     /// The expressions.

@@ -1,5 +1,6 @@
 //! Names of dimensions: `x.0`, `x.shape[0]`, `batch`.
 use super::{Sizing, SizingError};
+use rustc_hash::FxHashSet;
 use sizewise_expr::escape::abridged;
 use sizewise_expr::{Expr, Symbol, print};
 
@@ -41,9 +42,23 @@ pub fn of_symbol(sizing: &Sizing, symbol: Symbol) -> String {
     }
 }
 
-/// The symbols of an expression that have no greatest value, as dimensions.
+/// The symbols of an expression that have no greatest value, as dimensions. For a size that data decide, these are the
+/// dimensions that limit it.
 pub fn endless(sizing: &Sizing, e: Expr) -> Vec<String> {
-    let symbols = sizing.env.pool.free_symbols(&[e]);
+    let pool = &sizing.env.pool;
+    let is_input = |symbol: &Symbol| sizing.is_of_inputs(*symbol);
+    let (mut symbols, by_data): (Vec<Symbol>, Vec<Symbol>) =
+        pool.free_symbols(&[e]).into_iter().partition(is_input);
+    if !by_data.is_empty() {
+        let facts = sizing.open.iter().flat_map(|open| open.known_facts().conditions());
+        for of_fact in facts.map(|&fact| pool.free_symbols(&[fact])) {
+            if by_data.iter().any(|symbol| of_fact.contains(symbol)) {
+                symbols.extend(of_fact.into_iter().filter(is_input));
+            }
+        }
+        let mut seen = FxHashSet::default();
+        symbols.retain(|&symbol| seen.insert(symbol));
+    }
     let mut names: Vec<String> = symbols
         .into_iter()
         .filter(|&symbol| sizing.range(symbol).1.is_none())
@@ -53,11 +68,11 @@ pub fn endless(sizing: &Sizing, e: Expr) -> Vec<String> {
     names
 }
 
-/// That something has no greatest value.
-pub fn no_bound(what: &str, names: &[String]) -> String {
+/// That something has no greatest value: which dimensions have to get one, or that none was found.
+pub fn no_bound(what: &str, names: &[String]) -> SizingError {
     match names {
-        [] => format!("no bound of {what} was found"),
-        names => format!("{what} has no bound: give {} a max", names.join(" and ")),
+        [] => SizingError::Unanswered(format!("no bound of {what} was found")),
+        names => SizingError::Question(format!("{what} has no bound: give {} a max", names.join(" and "))),
     }
 }
 

@@ -77,10 +77,10 @@ impl Sizing<'_> {
         needs.sort();
         needs.dedup();
         if !needs.is_empty() {
-            return Err(SizingError::Unanswered(named::no_bound("the memory", &needs)));
+            return Err(named::no_bound("the memory", &needs));
         }
         if let Some(value) = open.first() {
-            return Err(SizingError::Unanswered(named::no_bound(&format!("the bytes of {value}"), &[])));
+            return Err(named::no_bound(&format!("the bytes of {value}"), &[]));
         }
         if blocks
             .iter()

@@ -39,7 +39,7 @@ impl Sizing<'_> {
         needs.sort();
         needs.dedup();
         if !needs.is_empty() {
-            return Err(SizingError::Unanswered(named::no_bound("a size", &needs)));
+            return Err(named::no_bound("a size", &needs));
         }
         let (least, most) = (self.corner(&sizes, true)?, self.corner(&sizes, false)?);
         let usual = self.usual(&least, &most);

@@ -1,5 +1,6 @@
 //! The sizes of an exported program.
 use super::values::Sized;
+use super::when::Branching;
 use super::{Buffer, Memory, Parts, Sizing, SizingError};
 use crate::{Life, Lived, followed};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -7,8 +8,7 @@ use sizewise_check::check::{CheckError, Evaluator, Shapes};
 use sizewise_check::propagate::{Interpreter, Mode, Run, Stop, recorded};
 use sizewise_check::spec::{Assumptions, Contract, Spec, bind};
 use sizewise_env::ShapeEnv;
-use sizewise_expr::Expr;
-use sizewise_ir::{Node, Program, TargetKind, ValueId};
+use sizewise_ir::{Node, Program, ValueId};
 use sizewise_kernels::{Operators, Tensor, Value};
 use std::sync::Arc;
 
@@ -34,11 +34,17 @@ pub fn sizing<'p>(
     }
     let Followed { run, results, mut reasons } = follow(program, &assumed, operators)?;
     let (cost, lived) = followed(program, operators, assumed.clone())?;
-    let env = allowed(&assumed, &run);
+    let mut branching = Branching::new(program, &run, &assumed.env);
+    let mut env = allowed(&assumed, &run, &mut branching);
     if !env.left_out().is_empty() {
         reasons.push("the program has more conditions than are reasoned with".to_owned());
     }
-    let (values, found) = sized(program, &run, results);
+    let (mut values, found) = sized(program, &branching, results);
+    let unreached = branching.unreached();
+    drop(branching);
+    for value in &mut values {
+        value.when.conditions.retain(|&condition| env.statically(condition) != Some(true));
+    }
     let Assumptions { inputs, dims, .. } = assumed;
     let mut open = run.env;
     let own: FxHashSet<*const Node> = program.graph.nodes().iter().map(std::ptr::from_ref).collect();
@@ -64,7 +70,8 @@ pub fn sizing<'p>(
         evaluator.evaluate(&shapes).is_ok()
     };
     let replay = Box::new(replay);
-    Sizing::new(Parts { env, open: Some(open), inputs, dims, values, memory, reasons, replay })
+    let parts = Parts { env, open: Some(open), inputs, dims, values, memory, reasons, replay };
+    Ok(Sizing { unreached, ..Sizing::new(parts)? })
 }
 
 /// A symbolic run with the results of every node.
@@ -114,14 +121,13 @@ fn follow<'p>(
 }
 
 /// What is known of inputs that are allowed and that the program takes.
-fn allowed(assumed: &Assumptions, run: &Run) -> ShapeEnv {
+fn allowed<'r, 'p>(assumed: &Assumptions, run: &'r Run<'p>, branching: &mut Branching<'r, 'p>) -> ShapeEnv {
     let mut env = assumed.env.clone();
-    let asserted = run.env.runtime_asserts().iter().map(|assert| assert.condition);
-    let conditions: Vec<Expr> =
-        run.env.guards().iter().map(|guard| guard.condition).chain(asserted).collect();
-    for condition in conditions {
-        let of_inputs = env.pool.free_symbols(&[condition]).iter().all(|&s| env.symbol(s).is_some());
-        if of_inputs && env.statically(condition) != Some(true) {
+    let asserted = run.env.runtime_asserts().iter().map(|assert| (assert.origin, assert.condition));
+    let guarded = run.env.guards().iter().map(|guard| (guard.origin, guard.condition));
+    let conditions = guarded.chain(asserted).map(|(origin, condition)| (run.step(origin), condition));
+    for condition in branching.take(conditions) {
+        if env.statically(condition) != Some(true) {
             env.assume(condition);
         }
     }
@@ -131,15 +137,12 @@ fn allowed(assumed: &Assumptions, run: &Run) -> ShapeEnv {
 /// The values that nodes make, with their names; and each node's results.
 fn sized(
     program: &Program,
-    run: &Run,
+    branching: &Branching,
     results: Vec<(usize, ValueId, Value)>,
 ) -> (Vec<Sized>, FxHashMap<Key, Arc<Tensor>>) {
     let (mut values, mut found) = (Vec::new(), FxHashMap::default());
-    let is_control =
-        |node: &Node| matches!(node.target.kind(), TargetKind::HigherOrder(_)) && !node.target.is_wrapper();
-    let has_control = run.steps.iter().any(|step| is_control(step.reached()));
     for (origin, id, value) in results {
-        let (Value::Tensor(tensor), Some(step)) = (value, run.steps.get(origin)) else { continue };
+        let (Value::Tensor(tensor), Some(step)) = (value, branching.run.steps.get(origin)) else { continue };
         let node = step.reached();
         found.insert((std::ptr::from_ref(node), id), tensor.clone());
         let at = node.output_values().position(|other| other == id).unwrap_or(0);
@@ -149,7 +152,7 @@ fn sized(
             (true, at) => format!("{}[{at}]", step.node()),
         };
         let value = Sized::new(&name, tensor.dtype.name(), tensor.dtype.item_size().into(), &tensor.sizes);
-        values.push(Sized { is_conditional: has_control && step.is_nested(), ..value });
+        values.push(Sized { when: branching.when(step), ..value });
     }
     (values, found)
 }

@@ -2,7 +2,7 @@
 use super::at::at_json;
 use super::extremes::{End, Ends};
 use super::named;
-use super::{At, Sizing, SizingError};
+use super::{At, Sizing, SizingError, When};
 use serde_json::{Map, Value as Json, json};
 use sizewise_check::report::int_json;
 use sizewise_expr::escape::abridged;
@@ -27,8 +27,8 @@ pub struct Sized {
     pub item: i64,
     /// Its sizes.
     pub sizes: Vec<Expr>,
-    /// Whether inputs decide if it is made: it is a value of a branch, or of a loop.
-    pub is_conditional: bool,
+    /// When a run makes it.
+    pub when: When,
 }
 
 impl Sized {
@@ -39,7 +39,7 @@ impl Sized {
             dtype: dtype.to_owned(),
             item,
             sizes: sizes.to_vec(),
-            is_conditional: false,
+            when: When::default(),
         }
     }
 }
@@ -53,6 +53,8 @@ pub struct ValueBounds {
     pub dims: Vec<Rc<Ends>>,
     /// Those of the number of its elements.
     pub elements: Rc<Ends>,
+    /// Whether no allowed input makes it: it has no sizes then.
+    pub is_never_made: bool,
     /// Why it may have other sizes than these; empty where the bounds are exact: what they say is attained, or proved not
     /// to exist.
     pub reasons: Vec<String>,
@@ -61,6 +63,23 @@ pub struct ValueBounds {
 }
 
 impl ValueBounds {
+    /// Those of a value that no allowed input makes.
+    pub(super) fn never(value: Sized) -> ValueBounds {
+        let dims = value.sizes.iter().map(|_| Rc::default()).collect();
+        let (elements, reasons) = (Rc::default(), vec!["no allowed input makes it".to_owned()]);
+        ValueBounds { value, dims, elements, is_never_made: true, reasons, needs: Vec::new() }
+    }
+
+    /// Says why nothing is known to attain the bounds.
+    pub(super) fn is_bound_only(&mut self, reason: &str) {
+        for ends in self.dims.iter_mut().chain([&mut self.elements]) {
+            let ends = Rc::make_mut(ends);
+            ends.min.at = None;
+            ends.max.at = None;
+        }
+        self.reasons.push(reason.to_owned());
+    }
+
     /// Whether the bounds are exact.
     pub fn is_exact(&self) -> bool {
         self.reasons.is_empty()
@@ -74,6 +93,13 @@ impl Sizing<'_> {
     /// When there is no such value.
     pub fn keep_values(&mut self, names: &[String]) -> Result<(), SizingError> {
         if let Some(name) = names.iter().find(|name| !self.values.iter().any(|value| value.name == **name)) {
+            let within =
+                |graph: &&String| name.strip_prefix(graph.as_str()).is_some_and(|n| n.starts_with('.'));
+            if let Some(graph) = self.unreached.iter().find(within) {
+                let message =
+                    format!("no allowed input comes to `{graph}`: nothing makes `{}`", abridged(name));
+                return Err(SizingError::Question(message));
+            }
             let near = nearest(name, self.values.iter().map(|value| value.name.as_str()));
             let near = near.map(|near| format!("; the nearest is `{near}`")).unwrap_or_default();
             return Err(SizingError::Question(format!("no node makes a tensor `{}`{near}", abridged(name))));
@@ -91,31 +117,32 @@ impl Sizing<'_> {
         values.into_iter().map(|value| self.bounds_of(value, most)).collect()
     }
 
-    pub(super) fn bounds_of(&mut self, value: Sized, most: usize) -> ValueBounds {
-        let elements = self.env.pool.product(value.sizes.iter().copied());
-        let mut dims: Vec<Rc<Ends>> = value.sizes.iter().map(|&size| self.ends(size)).collect();
+    /// The bounds of a value over the inputs of which something is known at present.
+    pub(super) fn bounds_here(&mut self, value: Sized, most: usize) -> ValueBounds {
+        let sizes: Vec<Expr> = value.sizes.iter().map(|&size| self.settled(size)).collect();
+        let elements = self.env.pool.product(sizes.iter().copied());
+        let mut dims: Vec<Rc<Ends>> = sizes.iter().map(|&size| self.ends(size)).collect();
         let mut all = self.ends(elements);
         let mut reasons = self.reasons.clone();
-        for ends in dims.iter_mut().chain([&mut all]) {
-            if value.is_conditional {
-                let ends = Rc::make_mut(ends);
-                ends.min.at = None;
-                ends.max.at = None;
-            } else {
+        if !value.when.by_data {
+            for ends in dims.iter_mut().chain([&mut all]) {
                 self.replayed(ends, most, &mut reasons);
             }
         }
-        let is_open = value.sizes.iter().any(|&size| self.is_open(size));
+        let is_open = sizes.iter().any(|&size| self.is_open(size));
         let settled = |ends: &Rc<Ends>| ends.min.is_settled && ends.max.is_settled;
-        if value.is_conditional {
-            reasons.push("not every input makes it".to_owned());
-        } else if is_open {
-            reasons.push("data decide a size".to_owned());
-        } else if reasons.is_empty() && !dims.iter().chain([&all]).all(settled) {
-            reasons.push("whether a bound is attained was not decided".to_owned());
-        }
+        let is_settled = dims.iter().chain([&all]).all(settled);
         let needs = if all.max.value.is_some() { Vec::new() } else { named::endless(self, elements) };
-        ValueBounds { value, dims, elements: all, reasons, needs }
+        let by_data = value.when.by_data;
+        let mut found = ValueBounds { value, dims, elements: all, is_never_made: false, reasons, needs };
+        if by_data {
+            found.is_bound_only("data decide whether it is made");
+        } else if is_open && !is_settled {
+            found.reasons.push("data decide a size".to_owned());
+        } else if found.reasons.is_empty() && !is_settled {
+            found.reasons.push("whether a bound is attained was not decided".to_owned());
+        }
+        found
     }
 
     /// Leaves out the assignments that the program refuses: what they attain is only a bound then.
@@ -163,14 +190,14 @@ impl Sizing<'_> {
             }
             fields
         };
-        let ValueBounds { value, dims, elements, reasons, needs } = bounds;
+        let ValueBounds { value, dims, elements, is_never_made, reasons, needs } = bounds;
         let dim = |(ends_of, &size): (&Rc<Ends>, &Expr)| {
             let mut fields = ends(ends_of, 1);
             fields.insert("size".to_owned(), Json::from(print::expression(&self.env.pool, size)));
             Json::Object(fields)
         };
         let dims: Vec<Json> = dims.iter().zip(&value.sizes).map(dim).collect();
-        json!({
+        let mut json = json!({
             "value": value.name,
             "dtype": value.dtype,
             "dims": dims,
@@ -179,13 +206,22 @@ impl Sizing<'_> {
             "exact": reasons.is_empty(),
             "reasons": reasons,
             "needs": needs,
-        })
+        });
+        if let Some(when) = self.when_text(&value.when).filter(|_| !is_never_made) {
+            json["when"] = Json::from(when);
+        }
+        json
     }
 
     /// The bounds of a value for people.
     pub fn value_text(&self, bounds: &ValueBounds) -> String {
-        let ValueBounds { value, dims, elements, reasons, needs } = bounds;
+        let ValueBounds { value, dims, elements, is_never_made, reasons, needs } = bounds;
         let mut out = String::new();
+        if *is_never_made {
+            _ = writeln!(out, "{}  {}", value.name, value.dtype);
+            reasons.iter().for_each(|reason| _ = writeln!(out, "  {reason}"));
+            return out;
+        }
         let sizes: Vec<String> = dims.iter().map(|ends| range(ends, 1)).collect();
         _ = writeln!(out, "{}  {}[{}]", value.name, value.dtype, sizes.join(", "));
         _ = write!(out, "  {} bytes", range(elements, value.item));
@@ -193,6 +229,9 @@ impl Sizing<'_> {
             _ = write!(out, ", most at {}", super::at_text(&at));
         }
         out.push('\n');
+        if let Some(when) = self.when_text(&value.when) {
+            _ = writeln!(out, "  where {when}");
+        }
         if !needs.is_empty() {
             _ = writeln!(out, "  no bound: give {} a max", needs.join(" and "));
         }

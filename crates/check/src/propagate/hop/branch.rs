@@ -22,7 +22,7 @@ impl<'p> Interpreter<'p> {
         inputs: Vec<Value>,
     ) -> Branch {
         let outside = self.run.env.enter(condition);
-        let results = self.run_subgraph(subgraph, inputs);
+        let results = self.run_subgraph_where(condition, subgraph, inputs);
         let mut bounds = FxHashMap::default();
         for value in results.iter().flatten() {
             let sizes: &[Expr] = match value {

@@ -38,7 +38,8 @@ impl<'p> Interpreter<'p> {
         };
         let (slices, length) = self.slices(xs, "scan.C1")?;
         let inputs = init.iter().cloned().chain(slices).chain(rest.iter().flatten().cloned()).collect();
-        let results = self.run_subgraph(graph, inputs)?;
+        let some = self.run.env.pool.ge(length, Expr::ONE);
+        let results = self.run_subgraph_where(Some(some), graph, inputs)?;
         if results.len() < init.len() {
             let message = format!("scan carries {} values, its graph returns {}", init.len(), results.len());
             return Err(self.malformed(message));
@@ -69,7 +70,8 @@ impl<'p> Interpreter<'p> {
         let (slices, length) = self.slices(xs, "associative_scan.C1")?;
         let pairs = slices.iter().chain(&slices).chain(rest.iter().flatten());
         let inputs = pairs.cloned().collect();
-        let results = self.run_subgraph(graph, inputs)?;
+        let several = self.run.env.pool.gt(length, Expr::ONE);
+        let results = self.run_subgraph_where(Some(several), graph, inputs)?;
         self.keep_form(&slices, &results, "associative_scan.C2")?;
         Ok(slices.into_iter().map(|slice| self.stacked(slice, length)).collect())
     }

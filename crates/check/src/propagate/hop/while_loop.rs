@@ -42,7 +42,7 @@ impl<'p> Interpreter<'p> {
             }
         };
         let outside = self.run.env.enter(truth);
-        let turned = self.run_subgraph(body, inputs);
+        let turned = self.run_subgraph_where(truth, body, inputs);
         let kept = turned.map_err(CallError::from).and_then(|next| {
             self.keep_form(&carried, &next, "while_loop.C1")?;
             Ok(next)
