@@ -73,3 +73,20 @@ fn data_that_decide_whether_a_program_runs_at_0_leave_it_open() {
         assert_eq!(report.verdict, verdict, "from {least} on: {:?}", report.guards);
     }
 }
+
+#[test]
+fn a_row_of_none_meets_as_many_rows_as_there_are() {
+    let body = [
+        "r: \"f32[1]\" = torch.ops.aten.slice.Tensor(y, 0, 0, 1)",
+        "t: \"f32[s2]\" = torch.ops.aten.mul.Tensor(x, r)",
+        "return (t,)",
+    ];
+    // Nothing and one element meet nothing as well; any other number does not.
+    for (rows, row, verdict) in [(0, 0, Outcome::Violated), (2, 0, Outcome::Violated), (0, 1, Outcome::Ok)] {
+        let spec =
+            format!(r#"{{"x": [{{"dim": "n", "min": {rows}}}], "y": [{{"dim": "m", "min": {row}}}]}}"#);
+        let report = checked("x: \"f32[s2]\", y: \"f32[s0]\"", &body, &spec);
+        assert_eq!(report.verdict, verdict, "n from {rows} on, m from {row} on: {:?}", report.guards);
+        assert_eq!(report.guards.iter().any(|guard| guard.inputs.is_some()), verdict == Outcome::Violated);
+    }
+}

@@ -35,6 +35,7 @@ mod fleet;
 mod functionalized;
 mod guard_code;
 mod hostile;
+mod indexed_results;
 mod jobs;
 mod kernels;
 mod ledger;

@@ -11,7 +11,8 @@ impl Tally {
     /// Adds what was done to expressions and what deciding took.
     pub fn add(&mut self, what: &'static str, pool: &Pool, work: Work) {
         let sums = self.0.entry(what).or_default();
-        let Work { points, variations, branches, entries, steps, rounds, nodes, attempts, uses } = work;
+        let Work { points, variations, branches, entries, steps, rounds, nodes, attempts, uses, solver } =
+            work;
         for (name, count) in [
             ("terms", pool.work()),
             ("expressions", pool.len() as u64),
@@ -24,6 +25,7 @@ impl Tally {
             ("nodes", nodes),
             ("attempts", attempts),
             ("uses", uses),
+            ("solver", solver),
         ] {
             *sums.entry(name).or_default() += count;
         }

@@ -24,11 +24,17 @@ pub(super) enum Exhausted {
 
 /// Tries every assignment of the box that the facts leave, or some if it has more than the points allow.
 pub(super) fn exhaust(pool: &mut Pool, facts: &mut Facts, goal: Option<Expr>, points: u32) -> Exhausted {
-    let symbols: Vec<Symbol> = facts.ranges().map(|(s, ..)| s).collect();
+    let conditions = facts.conditions().to_vec();
+    let mut roots: Vec<Expr> = conditions.iter().copied().chain(goal).collect();
+    roots.extend(&facts.required().nonzero);
+    let mentioned = pool.free_symbols(&roots);
+    let ranges: Vec<(Symbol, Option<Int>)> =
+        facts.ranges().map(|(s, low, high)| (s, low.or(high).cloned())).collect();
+    let symbols: Vec<Symbol> = ranges.iter().map(|(s, _)| *s).collect();
     let mut values: Vec<Vec<Int>> = Vec::with_capacity(symbols.len());
     let limit = u64::from(points / COST);
     let mut size = 1u64;
-    for &symbol in &symbols {
+    for (symbol, end) in ranges {
         let e = pool.symbol_expr(symbol);
         if pool.sort(e) == Sort::Bool {
             return Exhausted::Open(0);
@@ -38,6 +44,12 @@ pub(super) fn exhaust(pool: &mut Pool, facts: &mut Facts, goal: Option<Expr>, po
             continue;
         }
         let domain = facts.table(pool).domain(pool, e);
+        let any = end.unwrap_or_default();
+        if !mentioned.contains(&symbol) && domain.contains(&any) {
+            // Nothing depends on it.
+            values.push(vec![any]);
+            continue;
+        }
         size = size.saturating_mul(domain.count().unwrap_or(u64::MAX));
         let members = if size <= limit { domain.members(limit) } else { None };
         if members.is_none() {
@@ -46,7 +58,6 @@ pub(super) fn exhaust(pool: &mut Pool, facts: &mut Facts, goal: Option<Expr>, po
         }
         values.push(members.unwrap_or_default());
     }
-    let conditions = facts.conditions().to_vec();
     if size <= limit {
         let judge = Judge::new(pool, &conditions, facts.required(), goal);
         return Tester { judge, pool, symbols: &symbols }.every(&values);

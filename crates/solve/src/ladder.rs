@@ -116,7 +116,7 @@ pub fn by_z3_alone(pool: &mut Pool, facts: &Facts, goal: Expr, rlimit: u32, chos
     let nonzero = facts.divisors(pool, Some(goal));
     let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
     let procedure = if chosen { Procedure::Counted } else { Procedure::Default };
-    match check_by(procedure, pool, &question) {
+    match check_by(procedure, pool, &question).0 {
         Response::Unsatisfiable => Some(true),
         Response::Candidate(witness) => replays(pool, facts, Some(goal), &witness).then_some(false),
         Response::Unknown(_) => None,

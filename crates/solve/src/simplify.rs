@@ -5,6 +5,7 @@
 //! different value rules one out), then by proof. If the whole cannot be replaced, its parts are simplified
 //! by themselves.
 use super::enumerate::{Points, Target, TermBank};
+use super::exact_floats::{exact, has_floats};
 use super::facts::{Consistency, Facts};
 use super::ladder::{decide, prepare};
 use super::verdict::{Budget, Rung, Trace, Verdict};
@@ -91,6 +92,7 @@ pub(super) fn simplify_within(
         before,
         done: FxHashMap::default(),
     };
+    let e = simplifier.in_integers(pool, facts, e);
     let mut best = simplifier.by_graph(pool, facts, e);
     for _ in 0..MAX_ROUNDS {
         let next = simplifier.improve(pool, facts, best);
@@ -145,6 +147,15 @@ impl Simplifier<'_> {
     /// The smaller of two.
     fn smaller(&mut self, pool: &mut Pool, a: Expr, b: Expr) -> Expr {
         if self.cost(pool, b) < self.cost(pool, a) { b } else { a }
+    }
+
+    /// The same with arithmetic of doubles replaced by that of integers, as questions are put, where that is smaller.
+    fn in_integers(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {
+        if !has_floats(pool, e) {
+            return e;
+        }
+        let integers = exact(pool, facts.table(pool), e);
+        self.smaller(pool, e, integers)
     }
 
     fn by_graph(&mut self, pool: &mut Pool, facts: &mut Facts, e: Expr) -> Expr {

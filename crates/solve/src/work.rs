@@ -24,6 +24,8 @@ pub struct Work {
     pub attempts: u64,
     /// Uses of rules.
     pub uses: u64,
+    /// Work of Z3's, in microseconds that it may take: counted from its units and the size of the question.
+    pub solver: u64,
 }
 
 impl Work {
@@ -35,7 +37,8 @@ impl Work {
     /// The work as one number: about as many microseconds as it takes, so that work of several kinds can be
     /// limited together. The weights are a fit to measured times.
     pub fn effort(self) -> u64 {
-        let weighted = [(self.points, 4), (self.attempts, 5), (self.steps, 1), (self.variations, 1)];
+        let weighted =
+            [(self.points, 4), (self.attempts, 5), (self.steps, 1), (self.variations, 1), (self.solver, 1)];
         let weighted = weighted.into_iter().map(|(count, weight): (u64, u64)| count.saturating_mul(weight));
         weighted.fold(self.entries / 2, u64::saturating_add)
     }
@@ -51,6 +54,7 @@ impl Work {
             nodes: each(self.nodes, other.nodes),
             attempts: each(self.attempts, other.attempts),
             uses: each(self.uses, other.uses),
+            solver: each(self.solver, other.solver),
         }
     }
 }

@@ -253,8 +253,8 @@ impl Ladder<'_> {
 
     /// Puts the facts with `extra` to Z3.
     #[cfg(feature = "smt")]
-    pub(super) fn ask(&self, extra: &[Expr], share: u32) -> Finding {
-        use crate::smt::{NONLINEAR_SHARE, Question, Response, check, is_nonlinear};
+    pub(super) fn ask(&mut self, extra: &[Expr], share: u32) -> Finding {
+        use crate::smt::{NONLINEAR_SHARE, Procedure, Question, Response, check_by, is_nonlinear};
         let rlimit = self.budget.rlimit / share;
         if rlimit == 0 {
             return Finding::Open("the budget leaves Z3 out".to_string());
@@ -270,7 +270,9 @@ impl Ladder<'_> {
             return Finding::Open(format!("Z3 gave up on a nonlinear question (budget: rlimit {share})"));
         }
         let question = Question { ranges: &ranges, conditions: &conditions, nonzero: &nonzero, rlimit };
-        match check(self.pool, &question) {
+        let (response, solver) = check_by(Procedure::Counted, self.pool, &question);
+        self.facts.work += Work { solver, ..Work::default() };
+        match response {
             Response::Unsatisfiable => Finding::Closed,
             Response::Candidate(model) => Finding::Candidate(model),
             Response::Unknown(reason) => Finding::Open(reason),

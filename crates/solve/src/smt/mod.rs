@@ -3,15 +3,16 @@
 //! Only `unsat` proves anything. A model is a candidate that the exact evaluator has to replay. Z3 is bounded
 //! by its resource counter alone, so that no answer depends on the machine: only procedures that count are
 //! used, questions on which they would run on for long are not asked, and nonlinear ones get a share of the
-//! limit. Every check runs in a context of its own, so that an answer does not depend on earlier questions.
+//! limit. Z3 does not count what it does to a tableau, so large tableaus are among those that are not asked. Every check runs in a context of its own, so that an answer does not depend on earlier questions.
 mod encode;
 mod magnitude;
+mod tableau;
 
 use encode::Encoder;
 use sizewise_expr::{CancelToken, Expr, Func, Int, Node, Pool, Symbol};
 use std::sync::mpsc;
 use std::time::Duration;
-use z3::{Config, Params, SatResult, Solver, Tactic};
+use z3::{Config, Params, SatResult, Solver, StatisticsValue, Tactic};
 
 /// Queries with more nonlinear terms than this are not asked: Z3 may run long past its resource limit on them.
 const MAX_NONLINEAR: u64 = 60;
@@ -25,6 +26,14 @@ const MAX_NONLINEAR_BITS: u64 = 128;
 const MAX_NONLINEAR_RESULT_BITS: u64 = 1024;
 /// The most bits of a number at all.
 const MAX_BITS: u64 = 4096;
+
+/// The largest [tableau](tableau::size) that is asked.
+const MAX_TABLEAU: u64 = 400_000;
+
+/// Units of the resource limit that take about a microsecond, where no tableau is changed.
+const UNITS_PER_MICROSECOND: u64 = 2;
+/// At most so long takes a unit where a tableau is changed.
+const MICROSECONDS_PER_PIVOT: u64 = 100;
 
 /// A nonlinear question gets this share of the resource limit: a unit may take Z3 much longer there.
 pub const NONLINEAR_SHARE: u32 = 16;
@@ -63,18 +72,22 @@ pub enum Procedure {
 
 /// Asks Z3 once.
 pub fn check(pool: &Pool, question: &Question) -> Response {
-    check_by(Procedure::Counted, pool, question)
+    check_by(Procedure::Counted, pool, question).0
 }
 
-/// As [`check`], by a procedure.
-pub fn check_by(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
+/// As [`check`], by a procedure, with what it took: at most about so many microseconds, counted and not timed.
+pub fn check_by(procedure: Procedure, pool: &Pool, question: &Question) -> (Response, u64) {
     if let Some(reason) = too_hard(pool, question) {
-        return Response::Unknown(reason);
+        return (Response::Unknown(reason), 0);
     }
-    z3::with_z3_config(&Config::new(), || ask(procedure, pool, question))
+    let (response, units) = z3::with_z3_config(&Config::new(), || ask(procedure, pool, question));
+    let share = if is_nonlinear(pool, question.conditions) { NONLINEAR_SHARE } else { 1 };
+    let entries = tableau::size(pool, question.conditions).min(units * MICROSECONDS_PER_PIVOT);
+    (response, units * u64::from(share) / UNITS_PER_MICROSECOND + entries)
 }
 
-fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
+/// The answer, and the units of the resource limit that it took.
+fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> (Response, u64) {
     let solver = match procedure {
         Procedure::Counted => solver(question.rlimit, false),
         Procedure::Default => {
@@ -99,7 +112,12 @@ fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
     for assertion in encoder.assertions() {
         solver.assert(assertion);
     }
-    match interruptibly(|| solver.check()) {
+    let result = interruptibly(|| solver.check());
+    let units = match solver.get_statistics().value("rlimit count") {
+        Some(StatisticsValue::UInt(units)) => u64::from(units),
+        _ => u64::from(question.rlimit),
+    };
+    let response = match result {
         SatResult::Unsat => Response::Unsatisfiable,
         SatResult::Unknown => Response::Unknown(match solver.get_reason_unknown() {
             Some(reason) => format!("Z3 gave up, {reason} (budget: rlimit {})", question.rlimit),
@@ -109,7 +127,8 @@ fn ask(procedure: Procedure, pool: &Pool, question: &Question) -> Response {
             Some(values) => Response::Candidate(values),
             None => Response::Unknown("Z3's model is no integer assignment".to_string()),
         },
-    }
+    };
+    (response, units)
 }
 
 /// How often cancelled work of Z3's is interrupted: an interrupt that comes before Z3 has begun is lost.
@@ -223,6 +242,10 @@ fn too_hard(pool: &Pool, question: &Question) -> Option<String> {
             }
             _ => {}
         }
+    }
+    let tableau = tableau::size(pool, &roots);
+    if tableau > MAX_TABLEAU {
+        return Some(format!("a tableau of size {tableau} is more than is put to Z3 ({MAX_TABLEAU})"));
     }
     if nonlinear > MAX_NONLINEAR {
         return Some(format!("{nonlinear} nonlinear terms are more than are put to Z3 ({MAX_NONLINEAR})"));

@@ -11,6 +11,7 @@ use crate::check::prove::{Proof, Prover};
 use crate::propagate::{propagate, propagate_as_computed};
 use crate::report::GuardVerdict;
 use crate::spec::Assumptions;
+use sizewise_env::ShapeEnv;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_solve::{Budget, Verdict, decide};
@@ -19,6 +20,8 @@ use sizewise_solve::{Budget, Verdict, decide};
 const MAX_PROPAGATIONS: u32 = 24;
 /// Sizes up to this one are separate cases.
 const LARGEST_CASE: i64 = 4;
+/// The least size that is neither empty nor fits every other by broadcasting.
+const ORDINARY: i64 = 2;
 
 /// The result of all cases.
 pub(in crate::check) enum Settled {
@@ -133,21 +136,37 @@ impl<'a, 'p> Cases<'a, 'p> {
         self.settle(case, &open)
     }
 
-    /// A step of a case fails: if its smallest sizes are refused, they are a counterexample.
+    /// A step of a case fails: sizes that are refused are a counterexample. The smallest are tried, and ordinary ones, as what is
+    /// empty or has one element fits almost everything.
     fn example(&self, case: &Assumptions<'p>) -> Settled {
-        let mut env = case.env.clone();
+        let mut ordinary = case.env.clone();
+        let symbols: Vec<Symbol> = ordinary.known_facts().ranges().map(|(symbol, ..)| symbol).collect();
+        for symbol in symbols {
+            // A symbol with no such size keeps those that it has.
+            let mut narrowed = ordinary.clone();
+            if narrowed.narrow(symbol, ValueRange::at_least(ORDINARY.into())) {
+                ordinary = narrowed;
+            }
+        }
+        for env in [case.env.clone(), ordinary] {
+            if let Some(proof) = self.refused(case, env) {
+                return Settled::Broken(Box::new(proof));
+            }
+        }
+        Settled::Open
+    }
+
+    /// Sizes that `env` allows, if the program refuses them.
+    fn refused(&self, case: &Assumptions<'p>, mut env: ShapeEnv) -> Option<Proof> {
         let (pool, facts) = env.facts();
         let never = pool.bool(false);
         let Verdict::Refuted { witness } = decide(pool, facts, never, &self.budget).verdict else {
-            return Settled::Open;
+            return None;
         };
         let prover =
             Prover { assumptions: case, evaluator: self.evaluator, budget: self.budget.clone(), emit: None };
         let proof = prover.refuted(&choice(never, None), witness, "search");
-        match proof.verdict {
-            GuardVerdict::Violated => Settled::Broken(Box::new(proof)),
-            _ => Settled::Open,
-        }
+        (proof.verdict == GuardVerdict::Violated).then_some(proof)
     }
 }
 
