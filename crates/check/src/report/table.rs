@@ -66,16 +66,24 @@ fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else {
         return;
     };
-    let needed = [said_by_errors(report, fix.assumptions.len()), Some(fix.assumptions.join(" and "))];
-    let is_short = |text: &String| text.chars().count() <= MAX_EXACT;
-    if let Some(needed) = needed.into_iter().flatten().find(is_short) {
+    let assumed = fix.assumptions.join(" and ");
+    let needed = match said_by_errors(report, fix.assumptions.len()) {
+        Some((said, count)) if count < fix.assumptions.len() || letters(&said) <= letters(&assumed) => said,
+        _ => assumed,
+    };
+    if needed.chars().count() <= MAX_EXACT {
         let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
     }
 }
 
-/// What the errors say together, if a fix that loses nothing takes no fewer assumptions. All other conditions follow from
+/// How long a condition is, `x.shape[0]` being no longer than the variable `x_0` of a spec.
+fn letters(condition: &str) -> usize {
+    condition.replace(".shape[", "_").replace(']', "").chars().count()
+}
+
+/// What the errors say together, and how many they are, if a fix that loses nothing takes no fewer assumptions. All other conditions follow from
 /// theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
-fn said_by_errors(report: &Report, count: usize) -> Option<String> {
+fn said_by_errors(report: &Report, most: usize) -> Option<(String, usize)> {
     let errors =
         report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows);
     let parts: Vec<String> = errors
@@ -90,7 +98,7 @@ fn said_by_errors(report: &Report, count: usize) -> Option<String> {
             let is_on_data = guard.kind == ConditionKind::Runtime && guard.verdict == GuardVerdict::Violated;
             guard.verdict != GuardVerdict::Unknown && !is_on_data
         });
-    (is_all && (1..=count).contains(&parts.len())).then(|| parts.join(" and "))
+    (is_all && (1..=most).contains(&parts.len())).then(|| (parts.join(" and "), parts.len()))
 }
 
 fn cells(row: &DimensionReport) -> [String; 4] {
