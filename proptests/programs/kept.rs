@@ -91,6 +91,12 @@ fn what_is_said_to_work_does_and_a_fix_that_loses_no_shapes_allows_all_that_does
             let refused = evaluator.evaluate(&works).err();
             prop_assert!(refused.is_none(), "{name} under {json}: {} is refused", shown(&works));
         }
+        // Two fixes are never the same.
+        for (at, fix) in report.fixes.iter().enumerate() {
+            let is_same =
+                |other: &Fix| other.text == fix.text || other.spec.is_some() && other.spec == fix.spec;
+            prop_assert!(!report.fixes[..at].iter().any(is_same), "{name} under {json}: {} twice", fix.text);
+        }
         for fix in &report.fixes {
             let Some(json) = keeps_all(fix) else { continue };
             let fixed = Spec::parse(json.to_string().as_bytes()).expect("a spec");

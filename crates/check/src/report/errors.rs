@@ -14,6 +14,8 @@ use std::fmt::Write;
 const MAX_SHOWN: usize = 3;
 /// The longest condition that is shown, in characters.
 const MAX_CONDITION: usize = 100;
+/// The longest sentence about what a model needs, in characters.
+const MAX_SENTENCE: usize = 80;
 /// Of more inputs, only those are shown that differ from the example.
 const MAX_INPUTS: usize = 3;
 /// The longest line of source that is shown whole, in characters.
@@ -132,12 +134,21 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
     if report.program.onnx.is_some() && is_sentence {
         let any = if report.assumed == Assumed::Spec { " that your spec allows" } else { "" };
         return match report.has("nothing-works") {
-            true => format!("the model runs at no size{any}: it needs that {}", visible(&guard.shown)),
+            true => format!("the model runs at no size{any}: {}", visible(&needs_that(guard))),
             false => format!("{allows} shapes that a node refuses: it needs that {}", visible(&guard.shown)),
         };
     }
     let bound = if guard.undeclarable { ", a bound, which an ONNX file cannot declare" } else { "" };
     format!("{allows} shapes that break {}{bound}", condition(report, guard))
+}
+
+/// What a model needs as a sentence, or what is said of its operands where that is long.
+fn needs_that(guard: &GuardReport) -> String {
+    let refused = guard.consequence.as_deref().and_then(|says| says.split_once(": ")).map(|(_, says)| says);
+    match refused {
+        Some(says) if guard.shown.chars().count() > MAX_SENTENCE => says.to_owned(),
+        _ => format!("it needs that {}", guard.shown),
+    }
 }
 
 /// A condition in back-ticks; of one that is too long to read, the sizes that it speaks of.
