@@ -45,9 +45,12 @@ fn shapes(sizes: &[(&str, i64)]) -> Shapes {
     sizes.iter().map(one).collect()
 }
 
+/// Inputs with the names of their dimensions.
+type Inputs = &'static [(&'static str, &'static str)];
+
 /// Programs of `tests/data/users` with inputs of one dimension each: the program, the inputs with the names of their
 /// dimensions, and what is needed.
-const PROGRAMS: [(&str, &[(&str, &str)], &str); 4] = [
+const PROGRAMS: [(&str, Inputs, &str); 4] = [
     ("not_one_fifth", &[("x", "n")], "n // 5 != 1"),
     ("odd_thirds", &[("x", "n")], "n % 6 >= 3"),
     ("sizes_differ", &[("x", "a"), ("y", "b")], "a != b"),

@@ -130,6 +130,20 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "  needed by     y = Transpose (Transpose.C1: `perm` names each dimension once)",
             ][..],
         ),
+        // Of a sentence that is long it is said what is wrong of the operands.
+        (
+            "g (float[N, 1] x) => (float[N] y) { y = Squeeze<axes = [1]>(x) }",
+            1,
+            &["error[guard-not-implied]: the model runs at no size: Squeeze has no attribute `axes`"][..],
+        ),
+        // What the kernel asks of a size before is no alternative of the broadcast behind it.
+        (
+            "g (float[N, 1, h] x) => (y) { k = Constant<value = float[1, 1, 2] {0.5, 0.5}>() c = Conv<strides = [2]>(x, k)
+             b = Constant<value = float[1, 1, 3] {0.5, 0.5, 0.5}>() z = Constant<value_ints = [2]>() s = Constant<value_ints = [0]>()
+             o = Constant<value = float[1, 1, 1] {0.5}>() j = Concat<axis = 2>(c, o) y = Add(j, b) }",
+            1,
+            &["error[guard-not-implied]: the model declares shapes that break `h // 2 == 2`"][..],
+        ),
         (
             "g (float[batch, n] x) => (float[batch, n] y) { y = Relu(x) }",
             0,

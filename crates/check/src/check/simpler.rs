@@ -192,7 +192,7 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, simpler, simplest_size};
+    use super::{BTreeSet, simpler, simplest, simplest_size};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
     use sizewise_expr::{Int, Pool};
@@ -232,6 +232,26 @@ mod tests {
                 text.split(joint).map(str::to_owned).collect::<BTreeSet<String>>()
             };
             assert_eq!(shown.as_deref().map(parts), simple.map(parts), "{condition}");
+        }
+    }
+
+    #[test]
+    fn alternatives_that_others_imply_are_left_out() {
+        for (condition, simple) in [
+            ("Or(m <= n, Eq(n, 1), Eq(Max(m, n), 1))", "m <= n or n == 1"),
+            ("Or(Eq(m, 1), m >= 3)", "m == 1 or m >= 3"),
+            ("Or(m >= 3, m >= 5)", "m >= 3"),
+        ] {
+            let mut pool = Pool::new();
+            let e = read::closed(&mut pool, condition).expect("a condition").expr;
+            let mut facts = Facts::default();
+            for symbol in pool.free_symbols(&[e]) {
+                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
+            }
+            let found = simplest(&mut pool, &mut facts, e);
+            let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
+            let parts = |text: &str| text.split(" or ").map(str::to_owned).collect::<BTreeSet<String>>();
+            assert_eq!(parts(&shown), parts(simple), "{condition}");
         }
     }
 
