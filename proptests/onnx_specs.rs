@@ -210,6 +210,12 @@ proptest! {
             let sizes = ["x", "y"].map(|input| [0, 1].map(|dim| inputs[input][dim].as_i64().expect("a size")));
             prop_assert!(allowed(&json, &declared, sizes), "{text}\n{json}\n{sizes:?} is not allowed");
             prop_assert!(evaluate(&model, &given(sizes), &FxHashMap::default()).is_err(), "{text}\n{json}\n{sizes:?}");
+            // What is said to work does, and the spec allows it.
+            let Some(works) = &violation.works else { continue };
+            let sizes = ["x", "y"].map(|input| [0, 1].map(|dim| works[input][dim].as_i64().expect("a size")));
+            prop_assert!(allowed(&json, &declared, sizes), "{text}\n{json}\n{sizes:?} is not allowed");
+            let refused = evaluate(&model, &given(sizes), &FxHashMap::default()).err();
+            prop_assert!(refused.is_none(), "{text}\n{json}\n{sizes:?}: {refused:?}");
         }
         if found.verdict == Outcome::Ok {
             for _ in 0..400 {

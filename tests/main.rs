@@ -43,6 +43,7 @@ mod library_operators;
 mod machine_integers;
 mod many_facts;
 mod model_options;
+mod needed_exactly;
 mod nested_graphs;
 mod normal_forms;
 mod onnx;

@@ -48,7 +48,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "model.onnx: violated, 1 error",
                 "1 node, 3 dynamic dimensions, ONNX, opset 17, made by pytorch",
                 "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n or n == 1`",
-                "  needed by     y = Add (Broadcast.C1)",
+                "  needed by     y = Add (Broadcast.C1: at each dimension, counted from the last, sizes are equal or one of them is 1)",
                 "fix 1         declare w.shape[1] as n",
                 "              proved; also rejects sizes at which the model runs: x [4, 4], w [4, 1]",
             ][..],
@@ -127,8 +127,22 @@ fn texts_name_the_node_an_example_and_a_fix() {
             1,
             &[
                 "error[guard-not-implied]: the model runs at no size: it needs that perm names each dimension once",
-                "  needed by     y = Transpose (Transpose.C1)",
+                "  needed by     y = Transpose (Transpose.C1: `perm` names each dimension once)",
             ][..],
+        ),
+        // Of a sentence that is long it is said what is wrong of the operands.
+        (
+            "g (float[N, 1] x) => (float[N] y) { y = Squeeze<axes = [1]>(x) }",
+            1,
+            &["error[guard-not-implied]: the model runs at no size: Squeeze has no attribute `axes`"][..],
+        ),
+        // What the kernel asks of a size before is no alternative of the broadcast behind it.
+        (
+            "g (float[N, 1, h] x) => (y) { k = Constant<value = float[1, 1, 2] {0.5, 0.5}>() c = Conv<strides = [2]>(x, k)
+             b = Constant<value = float[1, 1, 3] {0.5, 0.5, 0.5}>() z = Constant<value_ints = [2]>() s = Constant<value_ints = [0]>()
+             o = Constant<value = float[1, 1, 1] {0.5}>() j = Concat<axis = 2>(c, o) y = Add(j, b) }",
+            1,
+            &["error[guard-not-implied]: the model declares shapes that break `h // 2 == 2`"][..],
         ),
         (
             "g (float[batch, n] x) => (float[batch, n] y) { y = Relu(x) }",

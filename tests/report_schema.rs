@@ -119,6 +119,10 @@ fn reports_of_specs() -> Vec<Json> {
         ("tests/data/reports/deep.pt2", r#"{"x": [{"dim": "batch"}, {"dim": "seq"}, null]}"#),
         ("tests/data/reports/first_row.pt2", r#"{"x": [{"dim": "b"}, null]}"#),
         ("examples/bert.pt2", r#"{"input_ids": [{"dim": "b"}, {"dim": "s"}]}"#),
+        (
+            "tests/data/reports/swin.pt2",
+            r#"{"pixel_values": [{"dim": "b"}, null, {"dim": "h"}, {"dim": "w"}]}"#,
+        ),
         ("tests/data/reports/unbacked.pt2", r#"{"tokens": [{"dim": "t", "min": 2}], "position": []}"#),
     ];
     let of = |(program, spec): (&str, &str)| {

@@ -17,6 +17,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import types
 import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -29,6 +30,8 @@ from torch.fx.experimental import dynamic_spec
 import reexport
 
 RANGES = [(0, None), (1, 64)]
+#: The class of a named tuple among the inputs of `tests/data`: a spec imports it from where its user has it.
+sys.modules["corpus"] = types.SimpleNamespace(NT=collections.namedtuple("NT", "p q"))
 SHAPES = {name: getattr(dynamic_spec, name) for name in dynamic_spec.__all__}
 #: What an export may need besides, as fixes say it.
 OTHER_EXAMPLE = "export with an example"

@@ -3,6 +3,7 @@ mod autocast;
 mod costs;
 use crate::campaign;
 mod contradictions;
+mod kept;
 mod lowering;
 mod mapped;
 mod records;

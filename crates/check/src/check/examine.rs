@@ -324,6 +324,9 @@ impl<'p> Examination<'_, 'p> {
                 ..place::nowhere()
             };
             place::place(&mut guard, step, Traced::Needed);
+            // What is said already is no error of its own.
+            let is_said = |known: &GuardReport| known.verdict == verdict && known.shown == guard.shown;
+            guard.follows = violated && self.report.guards.iter().any(is_said);
             self.report.guards.push(guard);
         }
     }

@@ -1,6 +1,5 @@
 //! What several errors say together of one size: `t % 8 == 0` for `t % (t // 8) == 0` and `t // (t // 8) == 8`.
 use super::examine::Examination;
-use super::nearby::REFUSES;
 use super::put_simply::is_bound;
 use super::readable::readable;
 use super::simpler::simpler;
@@ -85,12 +84,9 @@ impl Examination<'_, '_> {
 
     fn show(&mut self, pool: &Pool, facts: &Facts, at: usize, part: Expr) {
         let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, part));
-        // The module's own words are of the longer form.
-        let consequence = &mut self.report.guards[at].consequence;
-        if consequence.as_ref().is_some_and(|says| says.starts_with(REFUSES)) {
-            *consequence = Some(REFUSES.to_owned());
-        }
-        self.report.guards[at].shown = shown;
+        // It is a form of several conditions, of which the module's check at the example is one.
+        let guard = &mut self.report.guards[at];
+        (guard.shown, guard.recorded) = (shown, None);
         self.simple.retain(|(known, _)| *known != at);
         self.simple.push((at, part));
     }

@@ -9,6 +9,7 @@ use super::instance::{MAX_INSTANCE, instance};
 use super::obligation::{Obligation, Source};
 use super::prove::{Replayed, shapes_json};
 use super::search::{Search, Tried, tried};
+use super::summary;
 use super::usual_sizes::usual_sizes;
 use crate::propagate::Run;
 use crate::report::{ConditionKind, GuardVerdict, int_json};
@@ -22,7 +23,7 @@ use std::cell::RefCell;
 /// The most conditions whose counterexample is improved.
 const MAX_IMPROVED: usize = 24;
 /// What an exported module does that checks a condition.
-pub(super) const REFUSES: &str = "the exported module refuses it";
+const REFUSES: &str = "the exported module refuses it";
 
 impl<'p> Examination<'_, 'p> {
     /// Replaces the counterexamples by some near the example.
@@ -147,22 +148,24 @@ impl<'p> Examination<'_, 'p> {
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
-        let shown = guard.shown.clone();
-        let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &shown);
-        // What one size has to be is seen from the example.
-        let is_plain = shown.split(' ').count() == 3 && !shown.contains(['*', '(']);
+        // What one size has to be is seen from the example; there it is said what is checked, rather than what that comes to.
+        let is_plain = guard.shown.split(' ').count() == 3 && !guard.shown.contains(['*', '(']);
+        let checked = guard.recorded.clone().filter(|_| is_plain).unwrap_or_else(|| guard.shown.clone());
+        let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &checked);
+        let is_long = checked.chars().count() > MAX_INSTANCE;
         guard.consequence = Some(match guard.kind {
-            ConditionKind::Assertion => format!("the program asserts `{shown}`{instance}"),
-            _ if is_guard && shown.len() > MAX_INSTANCE => {
-                "the exported module checks this, and refuses it".to_string()
+            ConditionKind::Assertion => format!("the program asserts `{checked}`{instance}"),
+            _ if is_guard && is_long => {
+                let about = base.pool.free_symbols(&[obligation.condition]);
+                let names: Vec<&str> =
+                    about.iter().map(|&s| summary::name(self.assumptions, &base.pool, s)).collect();
+                format!("{REFUSES}: a condition on {} that it checks is false", names.join(", "))
             }
-            _ if is_guard && is_plain => REFUSES.to_owned(),
-            _ if is_guard => format!("{REFUSES}: it checks `{shown}`{instance}"),
+            _ if is_guard => format!("{REFUSES}: it checks `{checked}`{instance}"),
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
-            _ if is_plain => "the program refuses it".to_owned(),
-            _ if instance.is_empty() => format!("`{shown}` is false"),
-            _ => format!("it needs `{shown}`{instance}"),
+            _ if instance.is_empty() => format!("`{checked}` is false"),
+            _ => format!("it needs `{checked}`{instance}"),
         });
     }
 }

@@ -75,7 +75,9 @@ impl Examination<'_, '_> {
         let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, simple));
         let before = self.report.guards[at].shown.chars().count();
         if shown.chars().count() < before || is_bound(pool, simple) {
-            self.report.guards[at].shown = shown;
+            let guard = &mut self.report.guards[at];
+            let before = std::mem::replace(&mut guard.shown, shown);
+            guard.recorded.get_or_insert(before);
             self.simple.push((at, simple));
         }
     }

@@ -11,6 +11,8 @@ use std::collections::BTreeSet;
 const TRIED: [i64; 3] = [240, 40, 11];
 /// Multiples of more are not looked for.
 const MAX_FACTOR: i64 = 256;
+/// Of a disjunction of more parts all are kept.
+const MAX_PARTS: usize = 6;
 
 /// The simplest condition that was found which is the same wherever the facts hold: `n == 2` for `n*m == 2*m`, `h % 4 == 0`
 /// for `4*(h//4) == h`. True, if the facts imply it.
@@ -18,8 +20,30 @@ pub fn simplest(pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Expr {
     let simple = simplify(pool, facts, condition, &Budget::small());
     let guessed = is_involved(pool, simple).then(|| simpler(pool, facts, &[], simple)).flatten();
     let guessed = guessed.filter(|&guess| weight(pool, guess) < weight(pool, simple));
-    let simple = guessed.unwrap_or(simple);
+    let simple = without_implied(pool, facts, guessed.unwrap_or(simple));
     if pool.as_bool(simple) == Some(false) { condition } else { simple }
+}
+
+/// A disjunction without the parts of which the others are true: `m <= n` for `m <= n or max(m, n) == 1`.
+fn without_implied(pool: &mut Pool, facts: &Facts, e: Expr) -> Expr {
+    let Some(parts) = pool.as_func(e, Func::Or).map(<[Expr]>::to_vec) else { return e };
+    if parts.len() > MAX_PARTS {
+        return e;
+    }
+    let mut kept = parts.clone();
+    for part in parts {
+        let others: Vec<Expr> = kept.iter().copied().filter(|&other| other != part).collect();
+        if others.is_empty() {
+            break;
+        }
+        let other = pool.or(&others);
+        let mut facts = facts.clone();
+        facts.assume(pool, part);
+        if decide(pool, &mut facts, other, &Budget::small()).verdict.is_implied() {
+            kept = others;
+        }
+    }
+    pool.or(&kept)
 }
 
 /// The simplest size that was found which is the same wherever the facts hold: `max(0, t - 5)` for
@@ -168,7 +192,7 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, simpler, simplest_size};
+    use super::{BTreeSet, simpler, simplest, simplest_size};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
     use sizewise_expr::{Int, Pool};
@@ -208,6 +232,26 @@ mod tests {
                 text.split(joint).map(str::to_owned).collect::<BTreeSet<String>>()
             };
             assert_eq!(shown.as_deref().map(parts), simple.map(parts), "{condition}");
+        }
+    }
+
+    #[test]
+    fn alternatives_that_others_imply_are_left_out() {
+        for (condition, simple) in [
+            ("Or(m <= n, Eq(n, 1), Eq(Max(m, n), 1))", "m <= n or n == 1"),
+            ("Or(Eq(m, 1), m >= 3)", "m == 1 or m >= 3"),
+            ("Or(m >= 3, m >= 5)", "m >= 3"),
+        ] {
+            let mut pool = Pool::new();
+            let e = read::closed(&mut pool, condition).expect("a condition").expr;
+            let mut facts = Facts::default();
+            for symbol in pool.free_symbols(&[e]) {
+                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
+            }
+            let found = simplest(&mut pool, &mut facts, e);
+            let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
+            let parts = |text: &str| text.split(" or ").map(str::to_owned).collect::<BTreeSet<String>>();
+            assert_eq!(parts(&shown), parts(simple), "{condition}");
         }
     }
 

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Int, Pool, Value as Number, text};
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::{Constant, GraphInput, Meta, Program};
 use sizewise_kernels::Value;
 use sizewise_solve::{self as decide, Budget};
@@ -67,8 +67,12 @@ pub(super) fn condition(assumptions: &Assumptions, env: &ShapeEnv, condition: Ex
 
 /// An expression of `pool` in the user's own names.
 pub(super) fn shown_in(assumptions: &Assumptions, pool: &Pool, e: Expr) -> String {
-    let name = |s| assumptions.names.get(&s).map_or_else(|| pool.symbol_name(s), String::as_str);
-    text::print::python(pool, e, &name)
+    text::print::python(pool, e, &|s| name(assumptions, pool, s))
+}
+
+/// The user's own name of a size.
+pub(super) fn name<'a>(assumptions: &'a Assumptions, pool: &'a Pool, symbol: Symbol) -> &'a str {
+    assumptions.names.get(&symbol).map_or_else(|| pool.symbol_name(symbol), String::as_str)
 }
 
 pub(super) fn inputs(program: &Program, assumptions: &Assumptions) -> Vec<TensorInfo> {

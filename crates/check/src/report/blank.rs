@@ -74,6 +74,7 @@ impl GuardReport {
             origin: None,
             undeclarable: false,
             left_static: None,
+            recorded: None,
         }
     }
 }

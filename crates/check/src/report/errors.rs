@@ -2,7 +2,7 @@
 use super::model::{
     Assumed, Cause, ConditionKind, Frame, GuardReport, GuardVerdict, MismatchReport, Outcome, Report,
 };
-use super::origin::needed;
+use super::origin::{checks, needed, needed_again, reason, says};
 use super::style::{Style, WHOLE};
 use super::words::{allows, every_element, has_word, plural, settled_too, shapes, short, shown_file};
 use indexmap::IndexMap;
@@ -14,6 +14,8 @@ use std::fmt::Write;
 const MAX_SHOWN: usize = 3;
 /// The longest condition that is shown, in characters.
 const MAX_CONDITION: usize = 100;
+/// The longest sentence about what a model needs, in characters.
+const MAX_SENTENCE: usize = 80;
 /// Of more inputs, only those are shown that differ from the example.
 const MAX_INPUTS: usize = 3;
 /// The longest line of source that is shown whole, in characters.
@@ -79,12 +81,15 @@ pub(super) fn hides_some(report: &Report, style: Style) -> bool {
 pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     let (all, own) = (style.is_all(), ordered(report));
     let most = if all { usize::MAX } else { MAX_SHOWN };
+    let mut reasons: Vec<&str> = Vec::new();
     for (at, guard) in own.iter().take(most).enumerate() {
         title(out, report, guard, style);
+        let is_known = reason(guard).is_some_and(|reason| reasons.contains(&reason));
         match at == 0 || all {
             true => in_full_length(out, report, guard, style),
-            false => in_short(out, report, guard, style),
+            false => in_short(out, report, guard, is_known, style),
         }
+        reasons.extend(reason(guard));
     }
     let mismatches = if all { usize::MAX } else { MAX_SHOWN.saturating_sub(own.len()).max(1) };
     let wrong = wrong_records(report);
@@ -129,12 +134,21 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
     if report.program.onnx.is_some() && is_sentence {
         let any = if report.assumed == Assumed::Spec { " that your spec allows" } else { "" };
         return match report.has("nothing-works") {
-            true => format!("the model runs at no size{any}: it needs that {}", visible(&guard.shown)),
+            true => format!("the model runs at no size{any}: {}", visible(&needs_that(guard))),
             false => format!("{allows} shapes that a node refuses: it needs that {}", visible(&guard.shown)),
         };
     }
     let bound = if guard.undeclarable { ", a bound, which an ONNX file cannot declare" } else { "" };
     format!("{allows} shapes that break {}{bound}", condition(report, guard))
+}
+
+/// What a model needs as a sentence, or what is said of its operands where that is long.
+fn needs_that(guard: &GuardReport) -> String {
+    let refused = guard.consequence.as_deref().and_then(|says| says.split_once(": ")).map(|(_, says)| says);
+    match refused {
+        Some(says) if guard.shown.chars().count() > MAX_SENTENCE => says.to_owned(),
+        _ => format!("it needs that {}", guard.shown),
+    }
 }
 
 /// A condition in back-ticks; of one that is too long to read, the sizes that it speaks of.
@@ -153,7 +167,7 @@ fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style:
     place(out, report, guard, style);
     example(out, report, guard, style);
     if let Some(consequence) = consequence(guard) {
-        let _ = writeln!(out, "  then          {}", visible(consequence));
+        let _ = writeln!(out, "  then          {}", visible(&consequence));
     }
     if let Some(works) = &guard.works {
         let (shown, _) = changed(report, guard, works);
@@ -162,18 +176,20 @@ fn in_full_length(out: &mut String, report: &Report, guard: &GuardReport, style:
     }
 }
 
-/// The line, why, and an example.
-fn in_short(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
+/// The line, why, and an example. A reason that an error above has is not repeated.
+fn in_short(out: &mut String, report: &Report, guard: &GuardReport, is_known: bool, style: Style) {
     arrow(out, guard);
-    let (word, what) = needed_in(report, guard);
+    let (word, what) = if is_known { needed_again(guard) } else { needed_in(report, guard) };
     let _ = writeln!(out, "  {word:<14}{}", visible(&what));
     example(out, report, guard, style);
 }
 
-/// What happens at the counterexample; nothing where the condition says it.
-fn consequence(guard: &GuardReport) -> Option<&str> {
+/// What happens at the counterexample; nothing where the condition says it. What the module checks is not said twice.
+fn consequence(guard: &GuardReport) -> Option<String> {
     let says_no_more = guard.kind == ConditionKind::Runtime || guard.shown.chars().count() > MAX_CONDITION;
-    guard.consequence.as_deref().filter(|_| !says_no_more)
+    let consequence = guard.consequence.as_deref().filter(|_| !says_no_more)?;
+    let checks = checks(guard).map(|checks| format!("it checks `{checks}`, and ")).unwrap_or_default();
+    Some(consequence.replacen(&checks, "", 1))
 }
 
 /// What needs a condition; of one on data, what the program checks.
@@ -193,7 +209,11 @@ pub(super) fn place(out: &mut String, report: &Report, guard: &GuardReport, styl
     if let Some(code) = &guard.code {
         let _ = writeln!(out, "{WHOLE}   |  {}", style.strong(&one_line(code)));
     }
-    let (word, what) = needed_in(report, guard);
+    let (word, mut what) = needed_in(report, guard);
+    // What the operator asks for is said behind its code.
+    if let (Some(clause), "needed by") = (&guard.clause, word) {
+        what = what.replacen(&format!("({clause})"), &format!("({clause}{})", says(clause)), 1);
+    }
     let _ = writeln!(out, "  {word:<14}{}", visible(&what));
     callers(out, &guard.stack);
 }

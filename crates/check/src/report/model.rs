@@ -217,6 +217,9 @@ pub struct GuardReport {
     pub values: Option<IndexMap<String, Json>>,
     /// The condition in the user's own names.
     pub shown: String,
+    /// The condition as the exported module checks it, in the user's own names, where `shown` says it more simply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<String>,
     /// The clause of the operator.
     pub clause: Option<String>,
     /// The text of the user's line.

@@ -2,6 +2,12 @@
 //! This is the one home of the words of a cause.
 use super::model::{Cause, ConditionKind, GuardReport, Traced};
 use super::words::plural;
+use sizewise_kernels::condition_text;
+
+/// The longest condition of the exported module that is shown, in characters.
+const MAX_CHECKED: usize = 60;
+/// The longest condition of an operator that is shown, in characters.
+const MAX_SENTENCE: usize = 80;
 
 /// What needs a condition, or why it was recorded: `needed by view = aten.view.default (view.C1)`.
 pub fn origin(guard: &GuardReport) -> String {
@@ -11,6 +17,40 @@ pub fn origin(guard: &GuardReport) -> String {
 
 /// What needs a condition, or why it was recorded, and the word before it: `needed by` or `because`.
 pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
+    needed_for(guard, of_guard(guard))
+}
+
+/// The same, behind an error for which the reason was given.
+pub(super) fn needed_again(guard: &GuardReport) -> (&'static str, String) {
+    needed_for(guard, "as above")
+}
+
+/// Why torch.export recorded the condition of an error; `None` if something else is the reason.
+pub(super) fn reason(guard: &GuardReport) -> Option<&'static str> {
+    let is_recorded = guard.node.is_none() && guard.traced != Traced::Asked && guard.cause != Cause::Declared;
+    is_recorded.then(|| of_guard(guard))
+}
+
+/// What the exported module checks, where the reason of an error says it.
+pub(super) fn checks(guard: &GuardReport) -> Option<&str> {
+    let checks = guard.recorded.as_deref().filter(|checks| checks.chars().count() <= MAX_CHECKED);
+    checks.filter(|_| reason(guard).is_some())
+}
+
+/// What an operator's condition says, to go behind its code: `: the shapes broadcast`; nothing if that is long.
+pub(super) fn says(clause: &str) -> String {
+    let sentence = condition_text(clause).unwrap_or_default();
+    let first = sentence.split_once(". ").map_or(sentence, |(first, _)| first).trim_end_matches('.');
+    let mut letters = first.chars();
+    match letters.next() {
+        Some(letter) if first.chars().count() <= MAX_SENTENCE => {
+            format!(": {}{}", letter.to_lowercase(), letters.as_str())
+        }
+        _ => String::new(),
+    }
+}
+
+fn needed_for(guard: &GuardReport, reason: &str) -> (&'static str, String) {
     let node = guard.node.as_deref().zip(guard.op.as_deref());
     let clause = guard.clause.as_ref().filter(|_| guard.kind != ConditionKind::Runtime);
     let clause = clause.map(|c| format!(" ({c})")).unwrap_or_default();
@@ -30,7 +70,9 @@ pub(super) fn needed(guard: &GuardReport) -> (&'static str, String) {
                 Traced::First => "; the line is only where the size first appears",
                 _ => "",
             };
-            ("because", format!("{}{line}", of_guard(guard)))
+            let checks = checks(guard).map(|checks| format!("the exported module checks `{checks}`: "));
+            let checks = checks.unwrap_or_default();
+            ("because", format!("{checks}{reason}{line}"))
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The table of a report: a row a dimension that the first fix changes.
 use super::change::DimensionReport;
-use super::model::{Assumed, GuardVerdict, Report};
+use super::model::{Assumed, ConditionKind, GuardVerdict, Report};
 use super::style::Style;
 use super::words::shown_file;
 use sizewise_expr::escape::visible;
@@ -66,19 +66,24 @@ fn exactly(out: &mut String, report: &Report, is_said: bool) {
     let Some((at, fix)) = exact.filter(|(at, fix)| *at > 0 && fix.loses == Some(false) && !is_said) else {
         return;
     };
-    let needed = [said_by_errors(report, fix.assumptions.len()), Some(fix.assumptions.join(" and "))]
-        .into_iter()
-        .flatten();
-    if let Some(needed) = needed.min_by_key(|text| text.chars().count())
-        && needed.chars().count() <= MAX_EXACT
-    {
+    let assumed = fix.assumptions.join(" and ");
+    let needed = match said_by_errors(report, fix.assumptions.len()) {
+        Some((said, count)) if count < fix.assumptions.len() || letters(&said) <= letters(&assumed) => said,
+        _ => assumed,
+    };
+    if needed.chars().count() <= MAX_EXACT {
         let _ = writeln!(out, "  needed is exactly {} (fix {})", visible(&needed), at + 1);
     }
 }
 
-/// What the errors say together, if they are as many as the assumptions of a fix that loses nothing. All other conditions
-/// follow from theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
-fn said_by_errors(report: &Report, count: usize) -> Option<String> {
+/// How long a condition is, `x.shape[0]` being no longer than the variable `x_0` of a spec.
+fn letters(condition: &str) -> usize {
+    condition.replace(".shape[", "_").replace(']', "").chars().count()
+}
+
+/// What the errors say together, and how many they are, if a fix that loses nothing takes no fewer assumptions. All other conditions follow from
+/// theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
+fn said_by_errors(report: &Report, most: usize) -> Option<(String, usize)> {
     let errors =
         report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows);
     let parts: Vec<String> = errors
@@ -87,8 +92,13 @@ fn said_by_errors(report: &Report, count: usize) -> Option<String> {
             false => guard.shown.clone(),
         })
         .collect();
-    let is_all = report.guards.iter().all(|guard| guard.verdict != GuardVerdict::Unknown);
-    (is_all && parts.len() == count).then(|| parts.join(" and "))
+    // A condition on data, or a record that is wrong, is no condition on sizes.
+    let is_all = report.mismatches.is_empty()
+        && report.guards.iter().all(|guard| {
+            let is_on_data = guard.kind == ConditionKind::Runtime && guard.verdict == GuardVerdict::Violated;
+            guard.verdict != GuardVerdict::Unknown && !is_on_data
+        });
+    (is_all && (1..=most).contains(&parts.len())).then(|| (parts.join(" and "), parts.len()))
 }
 
 fn cells(row: &DimensionReport) -> [String; 4] {

@@ -45,8 +45,8 @@ fn common_dtype(tensors: &[Arc<Tensor>], clause: &'static str) -> Result<Dtype, 
 /// `aten::cat(Tensor[] tensors, int dim) -> Tensor`: the tensors one after the other along a dimension.
 ///
 /// (C1) There are tensors, and each has a dimension. (C2) They have as many dimensions as each other, but for empty
-/// 1-dimensional ones, which are left out. (C3) The dimension exists. (C4) All other sizes agree. (C5) The dtypes
-/// promote.
+/// 1-dimensional ones, which are left out. (C3) The dimension exists. (C4) All sizes but that of the dimension agree.
+/// (C5) The dtypes promote.
 fn cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let rank = tensors.iter().map(|t| t.rank()).find(|&rank| rank != 1).unwrap_or(1);

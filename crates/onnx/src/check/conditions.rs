@@ -265,7 +265,7 @@ impl Check<'_> {
                 Some(e) => {
                     self.failed.push(e);
                     self.needs_sizes = true;
-                    let full = self.with_ones(e).unwrap_or(e);
+                    let full = self.with_ones(e, &mut self.symbolic.env.clone()).unwrap_or(e);
                     self.guard_on(failure.step, full, clause.name())
                 }
                 // There is no condition on sizes to show, but the one of the operator.
@@ -305,6 +305,7 @@ impl Check<'_> {
         let conditions: Vec<Expr> = guards.iter().map(|guard| guard.condition).collect();
         let simple = simple_in_turn(&self.symbolic.env, &conditions);
         let pool = self.symbolic.env.pool.clone();
+        let mut before = self.symbolic.env.clone();
         for (guard, simple) in guards.into_iter().zip(simple) {
             if !seen.insert(guard.condition) {
                 continue;
@@ -316,7 +317,8 @@ impl Check<'_> {
                 continue;
             }
             // Either size of a broadcast is as the walk has written it.
-            let wide = self.with_ones(guard.condition).filter(|&wide| wide != simple);
+            let wide = self.with_ones(guard.condition, &mut before).filter(|&wide| wide != simple);
+            self.assume_before(&guard, &mut before);
             // What has to hold together is asked for one by one.
             let parts = match pool.as_func(simple, Func::And) {
                 Some(parts) if simple != guard.condition && wide.is_none() => parts.to_vec(),

@@ -1,7 +1,12 @@
 //! Broadcasts that the example decides: a size of 1 on the other side would do as well.
+use super::super::ways::is_branch;
 use super::{Check, GuardReport, Witness};
 use sizewise_check::check::simplest;
+use sizewise_env::{Guard, ShapeEnv};
 use sizewise_expr::{Expr, Func};
+
+/// The most conditions that are assumed for those after them.
+const MAX_BEFORE: usize = 300;
 
 /// The clauses of operators whose operands broadcast.
 pub(in super::super) const BROADCASTS: &[&str] =
@@ -9,13 +14,19 @@ pub(in super::super) const BROADCASTS: &[&str] =
 
 impl Check<'_> {
     /// All that a broadcast asks for, where its condition keeps the way of the example: a size of 1 on the other side would do
-    /// as well. What is not allowed is left out.
-    pub(super) fn with_ones(&mut self, condition: Expr) -> Option<Expr> {
+    /// as well. What is not allowed, or not where the conditions before it hold, is left out.
+    pub(super) fn with_ones(&self, condition: Expr, before: &mut ShapeEnv) -> Option<Expr> {
         let full = self.walk.env.in_full(condition)?;
-        let mut env = self.symbolic.env.clone();
-        let (pool, facts) = env.facts();
+        let (pool, facts) = before.facts();
         let simple = simplest(pool, facts, full);
         (simple != condition).then_some(simple)
+    }
+
+    /// Assumes a condition, with either way of a broadcast, for those after it. That of a branch is none.
+    pub(super) fn assume_before(&self, guard: &Guard, before: &mut ShapeEnv) {
+        if !is_branch(guard) && before.known_facts().conditions().len() < MAX_BEFORE {
+            before.assume(self.walk.env.in_full(guard.condition).unwrap_or(guard.condition));
+        }
     }
 
     /// What a broadcast asks for where no size is 1.
