@@ -2,7 +2,7 @@
 use super::premises::{Given, assignment};
 use super::refusal::only;
 use super::{Fields, Refusal};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sizewise_certificate::Term;
 use sizewise_env::{Premises, narrow};
 use sizewise_expr::{Expr, Pool, Sort};
@@ -65,15 +65,16 @@ impl Question {
         fields(&self.pool, &self.premises, settled)
     }
 
-    /// The steps of a proof; null where there is nothing to prove.
+    /// The steps of a proof, which are those of the certificate; null where there is nothing to prove. Where there is no
+    /// certificate, the one step names the rung.
     pub fn proof(&mut self, settled: &Settled) -> Value {
-        let (goal, because) = match &settled.answer.verdict {
-            Verdict::Implied { because } => (Some(self.goal), because),
-            Verdict::Inconsistent { because } => (None, because),
-            _ => return Value::Null,
-        };
-        let steps = decide::proof(&mut self.pool, &self.premises.facts, goal, because);
-        steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
+        if !matches!(settled.answer.verdict, Verdict::Implied { .. } | Verdict::Inconsistent { .. }) {
+            return Value::Null;
+        }
+        match self.certificate(settled) {
+            Value::String(certificate) => super::proof::steps(&certificate),
+            _ => super::proof::uncertified(settled.answer.decided_by.name()),
+        }
     }
 
     /// A certificate of the answer; null where nothing is proved, or no proof is found in the words of certificates.
