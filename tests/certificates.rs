@@ -232,6 +232,21 @@ fn the_command_counts_and_says_what_is_wrong() {
     }
 }
 
+#[test]
+fn facts_that_would_fill_the_memory_are_refused() {
+    let names: Vec<String> = (0..60).map(|i| format!("s{i}")).collect();
+    let names = names.join(" ");
+    let long = |count: usize| {
+        let squares = format!("(square (+ {names})) ").repeat(count);
+        format!(
+            "(certificate 1 (symbols {names}) (premises) (defined) (goal (false)) (definitions) (proof {squares}))"
+        )
+    };
+    let says = |count: usize| check_text(&long(count)).expect_err("no contradiction");
+    assert!(says(20).contains("no contradiction is reached"), "{}", says(20));
+    assert!(says(2_000).contains("more work than is allowed"), "{}", says(2_000));
+}
+
 /// The lines that `certify --steps` prints of a proof.
 fn printed(text: String) -> Vec<String> {
     let (said, _) = sizewise(&["certify", "--steps", "-"], text);
@@ -241,7 +256,7 @@ fn printed(text: String) -> Vec<String> {
 #[test]
 fn the_command_prints_what_each_line_is_from() {
     // A goal, definitions, a proof, and its lines without those of the premises.
-    let table: [(&str, &str, &str, &[&str]); 9] = [
+    let table: [(&str, &str, &str, &[&str]); 11] = [
         (
             "(>= (+ x y) 3)",
             "",
@@ -304,6 +319,27 @@ fn the_command_prints_what_each_line_is_from() {
             &[
                 "negated-goal   [2] false, assuming that this is false: 2*x != 3",
                 "contradiction  [2] is false",
+            ],
+        ),
+        // Of several ranges, the one that is empty.
+        (
+            "(or (>= x -1) (>= y 5))",
+            "",
+            "(enumerate 0 (x 0 2) (y 1 3))",
+            &[
+                "negated-goal   [2] -x - 2 >= 0, assuming that this is false: x >= -1 or y >= 5",
+                "enumerate      there is no assignment with 0 <= x <= -2 by [0] and [2]",
+            ],
+        ),
+        (
+            "(or (>= x 2) (>= y 5) (>= (+ x y) 3))",
+            "",
+            "(enumerate 4 (x 0 2) (y 1 3))",
+            &[
+                "negated-goal   [2] -x + 1 >= 0, assuming that this is false: x >= 2 or y >= 5 or x + y >= 3",
+                "negated-goal   [3] -y + 4 >= 0, assuming that this is false: x >= 2 or y >= 5 or x + y >= 3",
+                "enumerate      at each assignment with 0 <= x <= 1 by [0] and [2], 3 <= y <= 4 by [1] and [3] (4 in all) \
+                 a premise fails, the goal holds, or an operation has no value",
             ],
         ),
         // What no step uses is not said, but to another solver all is known.

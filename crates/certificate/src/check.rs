@@ -13,6 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub const VERSION: &str = "1";
 /// The most work: terms of polynomials that are multiplied, operations that are evaluated.
 const MAX_WORK: u64 = 50_000_000;
+/// What a term of a fact that is kept counts as, so that facts never fill the memory.
+const KEPT: usize = 50;
 /// The deepest nesting of cases.
 const MAX_DEPTH: usize = 400;
 
@@ -147,6 +149,14 @@ fn only_symbols(term: &Term, names: &Names) -> Result<()> {
     }
 }
 
+/// The number of terms of a fact.
+fn size(fact: &Fact) -> usize {
+    match fact {
+        Fact::Ge(p) | Fact::Eq(p) => p.terms.len(),
+        Fact::All(parts) | Fact::Any(parts) => parts.iter().map(size).sum(),
+    }
+}
+
 /// A monomial and its coefficient modulo a number.
 type Reduced<'p> = (&'p [(u32, u32)], u64);
 
@@ -181,6 +191,12 @@ impl Checker {
     fn spend(&mut self, work: usize) -> Result<()> {
         self.work = self.work.saturating_add(work as u64 + 1);
         if self.work > MAX_WORK { Err("more work than is allowed".into()) } else { Ok(()) }
+    }
+
+    /// Counts the facts from a number on, which are kept.
+    fn keep(&mut self, first: usize) -> Result<()> {
+        let terms = self.facts[first..].iter().map(size).sum::<usize>();
+        self.spend(terms.saturating_mul(KEPT))
     }
 
     fn fact(&self, at: &Sexp) -> Result<&Fact> {
@@ -231,6 +247,7 @@ impl Checker {
                 other => return Err(format!("no rule `{other}`")),
             };
             if !has_cases {
+                self.keep(known)?;
                 self.say(known, depth, || Source::Step(step.items().to_vec()));
             }
             if closed {
@@ -252,6 +269,7 @@ impl Checker {
         let known = self.facts.len();
         let closed = fact == Fact::FALSE;
         self.add(fact);
+        self.keep(known)?;
         self.say(known, depth + 1, || Source::Case(at, of));
         if !(closed && steps.is_empty()) {
             self.run(steps, depth + 1)?;

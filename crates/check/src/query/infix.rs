@@ -9,10 +9,7 @@ enum Binds {
     And,
     Not,
     Comparison,
-    BitOr,
-    BitXor,
-    BitAnd,
-    Shift,
+    Bits,
     Sum,
     Product,
     Sign,
@@ -74,6 +71,9 @@ fn call(op: Op, operands: &[Term]) -> (String, Binds) {
             let is_product = matches!(first, Term::Call(Op::Mul, _));
             let mut text = within(first, if is_product { Binds::Product } else { Binds::Sign });
             rest.iter().for_each(|t| text.push_str(&format!("*{}", within(t, Binds::Power))));
+            if let Some(negative) = text.strip_prefix("-1*") {
+                text = format!("-{negative}");
+            }
             (text, Binds::Product)
         }
         (_, [a, b]) => match between(op) {
@@ -103,7 +103,7 @@ fn sum(all: &[Term]) -> String {
         let negative = match term {
             Term::Int(_) => part.strip_prefix('-'),
             Term::Call(Op::Mul, factors) if matches!(factors.first(), Some(Term::Int(_))) => {
-                part.strip_prefix('-').map(|part| part.strip_prefix("1*").unwrap_or(part))
+                part.strip_prefix('-')
             }
             _ => None,
         };
@@ -119,7 +119,7 @@ fn sum(all: &[Term]) -> String {
 
 /// The sign of an operation on two operands, how it binds, and how its operands have to bind.
 fn between(op: Op) -> Option<(&'static str, Binds, Binds, Binds)> {
-    let comparison = |sign| Some((sign, Binds::Comparison, Binds::BitOr, Binds::BitOr));
+    let comparison = |sign| Some((sign, Binds::Comparison, Binds::Sum, Binds::Sum));
     match op {
         Op::Sub => Some((" - ", Binds::Sum, Binds::Sum, Binds::Product)),
         Op::FloatAdd => Some((" + ", Binds::Sum, Binds::Product, Binds::Product)),
@@ -128,11 +128,11 @@ fn between(op: Op) -> Option<(&'static str, Binds, Binds, Binds)> {
         Op::Mod => Some((" % ", Binds::Product, Binds::Sign, Binds::Sign)),
         Op::IntDiv | Op::FloatDiv => Some((" / ", Binds::Product, Binds::Sign, Binds::Sign)),
         Op::Pow | Op::FloatPow => Some(("**", Binds::Power, Binds::Nothing, Binds::Sign)),
-        Op::Shl => Some((" << ", Binds::Shift, Binds::Sum, Binds::Sum)),
-        Op::Shr => Some((" >> ", Binds::Shift, Binds::Sum, Binds::Sum)),
-        Op::And => Some((" & ", Binds::BitAnd, Binds::Shift, Binds::Shift)),
-        Op::Xor => Some((" ^ ", Binds::BitXor, Binds::BitAnd, Binds::BitAnd)),
-        Op::Or => Some((" | ", Binds::BitOr, Binds::BitXor, Binds::BitXor)),
+        Op::Shl => Some((" << ", Binds::Bits, Binds::Sum, Binds::Sum)),
+        Op::Shr => Some((" >> ", Binds::Bits, Binds::Sum, Binds::Sum)),
+        Op::And => Some((" & ", Binds::Bits, Binds::Sum, Binds::Sum)),
+        Op::Xor => Some((" ^ ", Binds::Bits, Binds::Sum, Binds::Sum)),
+        Op::Or => Some((" | ", Binds::Bits, Binds::Sum, Binds::Sum)),
         Op::Le | Op::FloatLe => comparison(" <= "),
         Op::Lt | Op::FloatLt => comparison(" < "),
         Op::Ge => comparison(" >= "),
@@ -159,6 +159,8 @@ mod tests {
             ("(= (% (* h w) 2048) 0)", "(h*w) % 2048 == 0"),
             ("(+ (* 2 x) (* -1 y) (* -3 z) -4)", "2*x - y - 3*z - 4"),
             ("(+ (* -2 x) (- y))", "-2*x + -y"),
+            ("(// (* -1 x) (* -1 (** x 2) y))", "(-x) // (-x**2*y)"),
+            ("(** (* -1 x) 2)", "(-x)**2"),
             ("(+ x (% (* -2 y) 3))", "x + (-2*y) % 3"),
             ("(- x (- y z))", "x - (y - z)"),
             ("(+ (+ x 1) (* (* x y) z))", "x + 1 + x*y*z"),
@@ -178,7 +180,7 @@ mod tests {
             ("(and (and (= x 1) (= y 2)) (and (= z 3) (or)))", "x == 1 and y == 2 and (z == 3 and false)"),
             ("(max x (ite (> y 0) y 1))", "max(x, y if y > 0 else 1)"),
             ("(+ 1 (ite (> y 0) y 1))", "1 + (y if y > 0 else 1)"),
-            ("(bitand (<< x 1) (bitor y 3))", "x << 1 & (y | 3)"),
+            ("(bitand (<< x 1) (bitor y 3))", "(x << 1) & (y | 3)"),
             ("(floor (float* #3fe0000000000000 (float x)))", "floor(0.5*float(x))"),
             ("(= (bitand x 3) 0)", "(x & 3) == 0"),
         ] {

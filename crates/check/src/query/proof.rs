@@ -2,6 +2,7 @@
 use super::infix::{factor, infix};
 use serde_json::{Value, json};
 use sizewise_certificate::{Checked, Event, Fact, Op, Poly, Sexp, Source, Term, Var, explain};
+use sizewise_expr::Int;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -284,35 +285,35 @@ impl<'a> Printer<'a> {
 
     /// That no assignment within ranges satisfies the premises and not the goal.
     fn assignments(&mut self, count: &Sexp, ranges: &[Sexp]) -> String {
-        self.uses_claim = true;
+        let count = count.word().unwrap_or_default();
         let mut known = Vec::new();
         for range in ranges {
             let [name, low, high] = range.items() else { continue };
             let p = self.poly(name).unwrap_or_default();
-            let (least, greatest) = (self.least(low, &p), self.greatest(high, &p));
-            let by = format!("by {} and {}", self.at(low), self.at(high));
-            known.push(format!("{least} <= {} <= {greatest} {by}", name.word().unwrap_or_default()));
+            let least = self.greatest(low, &p.negated()).map(|k| -k);
+            let greatest = self.greatest(high, &p);
+            // Where there is none, that is by a range which is empty.
+            if count == "0" && least <= greatest {
+                continue;
+            }
+            let [least, greatest] = [least, greatest].map(|k| k.unwrap_or_default());
+            let name = name.word().unwrap_or_default();
+            known.push(format!("{least} <= {name} <= {greatest} by {} and {}", self.at(low), self.at(high)));
         }
         let known = if known.is_empty() { String::new() } else { format!(" with {}", known.join(", ")) };
-        match count.word().unwrap_or_default() {
-            "0" => format!("there is no assignment{known}"),
-            count => format!(
-                "at each assignment{known} ({count} in all) a premise fails, the goal holds, or an operation has no value"
-            ),
+        if count == "0" {
+            return format!("there is no assignment{known}");
         }
-    }
-
-    /// The least value of `p` by a fact.
-    fn least(&self, at: &Sexp, p: &Poly) -> String {
-        let k =
-            self.known(at).and_then(|fact| exceeding(&fact, p)).and_then(|rest| rest.negated().as_constant());
-        k.map(|k| k.to_string()).unwrap_or_default()
+        self.uses_claim = true;
+        format!(
+            "at each assignment{known} ({count} in all) a premise fails, the goal holds, or an operation has no value"
+        )
     }
 
     /// The greatest value of `p` by a fact.
-    fn greatest(&self, at: &Sexp, p: &Poly) -> String {
-        let rest = self.known(at).and_then(|fact| exceeding(&fact, &p.negated()));
-        rest.and_then(|rest| rest.as_constant()).map(|k| k.to_string()).unwrap_or_default()
+    fn greatest(&self, at: &Sexp, p: &Poly) -> Option<Int> {
+        let rest = exceeding(&self.known(at)?, &p.negated())?;
+        rest.as_constant().map(Int::from_big)
     }
 
     /// A sum of multiples of facts, and what it comes to.
@@ -472,5 +473,22 @@ fn unequal(parts: &[Fact]) -> Option<Poly> {
             (p.negated().plus_int(-1) == *below).then_some(p)
         }
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_proof_in_an_answer_ends_with_how_much_more_there_is() {
+        let steps = "(square x) ".repeat(MAX_LINES + 6) + "(outside z3)";
+        let text = format!(
+            "(certificate 1 (symbols x) (premises) (defined) (goal (false)) (definitions) (proof {steps}))"
+        );
+        let shown = super::steps(&text);
+        let lines = shown.as_array().map_or(&[][..], Vec::as_slice);
+        assert_eq!(lines.len(), MAX_LINES + 1);
+        assert_eq!(lines[MAX_LINES]["says"], "7 steps; the certificate has them");
     }
 }
