@@ -105,11 +105,16 @@ def models():
     put("onnx_model", "least", bytes([8, 8, 58, 0, 66, 2, 16, 17]))
 
 
-def shown():
-    """Programs as the text that the program itself writes, if it is built; the folder of builds may be elsewhere."""
+def built():
+    """The program, if it is built; the folder of builds may be elsewhere."""
     target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    built = [target / profile / "sizewise" for profile in ("release", "fast", "debug")]
-    binary = next((path for path in built if path.exists()), None)
+    places = [target / profile / "sizewise" for profile in ("release", "fast", "debug")]
+    return next((path for path in places if path.exists()), None)
+
+
+def shown():
+    """Programs as the text that the program itself writes, if it is built."""
+    binary = built()
     if binary is None:
         print("program_text has no corpus: build sizewise first", file=sys.stderr)
         return
@@ -118,6 +123,29 @@ def shown():
             text = subprocess.run([binary, "show", "--as", form, path], capture_output=True)
             if text.returncode == 0:
                 put("program_text", f"{path.stem}.{form}", text.stdout)
+
+
+def certificates():
+    """Certificates that the program writes of recorded questions, if it is built; one of each rule besides."""
+    head = "(certificate 1 (symbols x y) (premises (>= x 0) (>= y 3)) (defined) "
+    for name, goal, definitions, proof in [
+        ("combine", "(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2))"),
+        ("multiply", "(>= (* x y) (* 3 x))", "", "(multiply 0 1) (combine (1 3) (1 2))"),
+        ("modulo", "(!= (- (* x x) (* 4 y)) 2)", "", "(modulo 4 2)"),
+        ("define", "(<= (// x 2) x)", "(q (// x 2))", "(combine (2 2) (1 3) (1 0))"),
+        ("let", "(>= (+ x y) 3)", "", "(let z (+ x y)) (combine (1 0) (1 1) (1 2))"),
+        ("cut", "(>= (+ x y) 3)", "", "(cut x 7 ((combine (1 0) (1 1) (1 2))) ((combine (1 0) (1 1) (1 2))))"),
+        ("split", "(= x 1)", "", "(split 2 ((outside z3)) ((equal 0 3) (square (- x y)) (combine (x 4)) (outside z3)))"),
+        ("divide", "(< (* x y) y)", "", "(combine (1 2)) (divide 3 (- x 1) 1 3) (outside z3)"),
+        ("double", "(float<= (sqrt (float x)) (float y))", "(r (float<= (sqrt (float x)) (float y)))", "(contradiction 2)"),
+    ]:
+        put("certificate", name, f"{head}(goal {goal}) (definitions {definitions}) (proof {proof}))")
+    binary = built()
+    questions = b"".join(path.read_bytes()[1:].strip() + b"\n" for path in sorted((CORPUS / "queries").glob("*"))[::4])
+    answers = subprocess.run([binary, "entail", "--certificate"], input=questions, capture_output=True) if binary else None
+    for i, line in enumerate(answers.stdout.splitlines() if answers else []):
+        if text := json.loads(line).get("certificate"):
+            put("certificate", f"answer_{i}", text)
 
 
 def requests():
@@ -144,4 +172,5 @@ calls()
 texts()
 models()
 shown()
+certificates()
 requests()

@@ -237,20 +237,170 @@ fn the_command_counts_and_says_what_is_wrong() {
 }
 
 #[test]
-fn the_command_prints_each_step() {
-    let text = certificate(
-        "(>= (+ x y) 3)",
-        "",
-        "(cut x 7 ((combine (1 0) (1 1) (1 2))) ((combine (1 0) (1 1) (1 2))))",
-    );
+fn facts_that_would_fill_the_memory_are_refused() {
+    let names: Vec<String> = (0..60).map(|i| format!("s{i}")).collect();
+    let names = names.join(" ");
+    let long = |count: usize| {
+        let squares = format!("(square (+ {names})) ").repeat(count);
+        format!(
+            "(certificate 1 (symbols {names}) (premises) (defined) (goal (false)) (definitions) (proof {squares}))"
+        )
+    };
+    let says = |count: usize| check_text(&long(count)).expect_err("no contradiction");
+    assert!(says(20).contains("no contradiction is reached"), "{}", says(20));
+    assert!(says(2_000).contains("more work than is allowed"), "{}", says(2_000));
+}
+
+/// The lines that `certify --steps` prints of a proof.
+fn printed(text: String) -> Vec<String> {
     let (said, _) = sizewise(&["certify", "--steps", "-"], text);
-    for line in [
-        "    0: x >= 0  [2 premises, the negated goal, values, definitions]",
-        "    2: -x - y + 2 >= 0  [2 premises, the negated goal, values, definitions]",
-        "      3: -x + 7 >= 0  [case]",
-        "      4: false  [(combine (1 0) (1 1) (1 2))]",
-    ] {
-        assert!(said.lines().any(|said| said == line), "{line}\n{said}");
+    said.lines().filter_map(|line| line.strip_prefix("    ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_command_prints_what_each_line_is_from() {
+    // A goal, definitions, a proof, and its lines without those of the premises.
+    let table: [(&str, &str, &str, &[&str]); 11] = [
+        (
+            "(>= (+ x y) 3)",
+            "",
+            "(cut x 7 ((combine (1 0) (1 1) (1 2))) ((combine (1 0) (1 1) (1 2))))",
+            &[
+                "negated-goal   [2] -x - y + 2 >= 0, assuming that this is false: x + y >= 3",
+                "cut            cases x <= 7 and x > 7",
+                "  case           1 of 2: [3] -x + 7 >= 0",
+                "  combine        [4] false, from [0] + [1] + [2]: -1 >= 0",
+                "  case           2 of 2: [3] x - 8 >= 0",
+                "  combine        [4] false, from [0] + [1] + [2]: -1 >= 0",
+            ],
+        ),
+        (
+            "(>= (* x y) (* 3 x))",
+            "",
+            "(multiply 0 1) (combine (1 3) (1 2))",
+            &[
+                "negated-goal   [2] 3*x - x*y - 1 >= 0, assuming that this is false: x*y >= 3*x",
+                "multiply       [3] -3*x + x*y >= 0, from [0]*[1]",
+                "combine        [4] false, from [3] + [2]: -1 >= 0",
+            ],
+        ),
+        (
+            "(<= (// x 2) x)",
+            "(q (// x 2))",
+            "(combine (2 2) (1 3) (1 0))",
+            &[
+                "definition     q is x // 2",
+                "negated-goal   [2] -x + q - 1 >= 0, assuming that this is false: x // 2 <= x",
+                "definition     [3] x - 2*q >= 0, as q is x // 2",
+                "combine        [5] false, from 2*[2] + [3] + [0]: -2 >= 0",
+            ],
+        ),
+        // What is divided by a common divisor, or rounded, is said as it was before.
+        (
+            "(>= (* 2 (// x y)) (- 1))",
+            "(q (// x y))",
+            "(combine (2 2) (1 1)) (outside z3)",
+            &[
+                "definition     q is x // y",
+                "negated-goal   [2] -q - 1 >= 0, assuming that this is false: 2*(x // y) >= -1",
+                "combine        [5] y - 2*q - 5 >= 0, from 2*[2] + [1]",
+                "outside        z3 finds a contradiction, which nothing checks",
+            ],
+        ),
+        (
+            "(!= (- (* x x) (* 4 y)) 2)",
+            "",
+            "(modulo 4 2)",
+            &[
+                "negated-goal   [2] x**2 - 4*y - 2 == 0, assuming that this is false: x*x - 4*y != 2",
+                "modulo         no residues modulo 4 solve [2]",
+            ],
+        ),
+        (
+            "(!= (* 2 x) 3)",
+            "",
+            "(contradiction 2)",
+            &[
+                "negated-goal   [2] false, assuming that this is false: 2*x != 3",
+                "contradiction  [2] is false",
+            ],
+        ),
+        // Of several ranges, the one that is empty.
+        (
+            "(or (>= x -1) (>= y 5))",
+            "",
+            "(enumerate 0 (x 0 2) (y 1 3))",
+            &[
+                "negated-goal   [2] -x - 2 >= 0, assuming that this is false: x >= -1 or y >= 5",
+                "enumerate      there is no assignment with 0 <= x <= -2 by [0] and [2]",
+            ],
+        ),
+        (
+            "(or (>= x 2) (>= y 5) (>= (+ x y) 3))",
+            "",
+            "(enumerate 4 (x 0 2) (y 1 3))",
+            &[
+                "negated-goal   [2] -x + 1 >= 0, assuming that this is false: x >= 2 or y >= 5 or x + y >= 3",
+                "negated-goal   [3] -y + 4 >= 0, assuming that this is false: x >= 2 or y >= 5 or x + y >= 3",
+                "enumerate      at each assignment with 0 <= x <= 1 by [0] and [2], 3 <= y <= 4 by [1] and [3] (4 in all) \
+                 a premise fails, the goal holds, or an operation has no value",
+            ],
+        ),
+        // What no step uses is not said, but to another solver all is known.
+        (
+            "(>= (* x (- y 1)) 0)",
+            "",
+            "(let z (- y 3)) (combine (1 1) (1 3)) (combine (-1 3)) (square (- x y)) (outside z3)",
+            &[
+                "negated-goal   not (x*(y - 1) >= 0)",
+                "let            [3] -y + z + 3 == 0, from z as a new name for y - 3",
+                "combine        [4] z >= 0, from [1] + [3]",
+                "combine        [5] y - z - 3 == 0, from -[3]",
+                "square         [6] -2*x*y + x**2 + y**2 >= 0, from (x - y)**2",
+                "outside        z3 finds a contradiction, which nothing checks",
+            ],
+        ),
+        (
+            "(< (* x y) y)",
+            "",
+            "(combine (1 2) (1 0) (1 0)) (combine (1 2)) (divide 4 (- x 1) 1 3) (outside z3)",
+            &[
+                "negated-goal   [2] x*y - y >= 0, assuming that this is false: x*y < y",
+                "combine        [3] 2*x + x*y - y >= 0, from [2] + [0] + [0]",
+                "combine        [4] x*y - y >= 0, from [2]",
+                "divide         [5] x - 1 >= 0, from [4] as (y)*(x - 1), and [1]: y >= 3",
+                "outside        z3 finds a contradiction, which nothing checks",
+            ],
+        ),
+        (
+            "(= x 1)",
+            "",
+            "(split 2 ((combine (2 3) (1 1) (1 1)) (outside z3)) ((equal 0 3) (combine (x 4)) (outside z3)))",
+            &[
+                "negated-goal   [2] x - 1 != 0, assuming that this is false: x == 1",
+                "split          cases of [2]",
+                "  case           1 of 2: [3] x - 2 >= 0",
+                "  combine        [4] x + y - 5 >= 0, from 2*[3] + [1] + [1]: 2*x + 2*y - 10 >= 0",
+                "  outside        z3 finds a contradiction, which nothing checks",
+                "  case           2 of 2: [3] -x >= 0",
+                "  equal          [4] x == 0, from [0] and [3]",
+                "  combine        [5] x**2 == 0, from x*[4]",
+                "  outside        z3 finds a contradiction, which nothing checks",
+            ],
+        ),
+    ];
+    for (goal, definitions, proof, lines) in table {
+        let found = printed(certificate(goal, definitions, proof));
+        let (premises, found): (Vec<String>, Vec<String>) =
+            found.into_iter().partition(|line| line.starts_with("premise"));
+        let known = [
+            "premise        [0] x >= 0",
+            "premise        [1] y - 3 >= 0, as y >= 3",
+            "premise        y >= 3",
+            "premise        x >= 0",
+        ];
+        assert!(premises.iter().all(|line| known.contains(&line.as_str())), "{goal}: {premises:?}");
+        assert_eq!(found, lines, "{goal}");
     }
 }
 

@@ -37,6 +37,9 @@ class Answer:
     decided_by: str = ""
     #: Why it is unknown.
     reason: str | None = None
+    #: A proof that `certify` checks, where `certificate=True` was asked for. `None` where nothing is proved, or no proof is
+    #: found in the format of certificates.
+    certificate: str | None = field(default=None, repr=False)
 
     def __bool__(self) -> bool:
         return self.verdict == "implied"
@@ -157,13 +160,14 @@ class Env:
         for condition in conditions:
             self._native.assume(self._condition(condition), _text(condition))
 
-    def implies(self, condition: ExprLike, *, budget: float = 1.0) -> Answer:
+    def implies(self, condition: ExprLike, *, budget: float = 1.0, certificate: bool = False) -> Answer:
         """Whether a condition holds wherever the facts do.
 
-        Values that make a divisor zero are left out of account. `budget` is a factor on the counted work.
+        Values that make a divisor zero are left out of account. `budget` is a factor on the counted work. With
+        `certificate`, what is proved comes with a proof that `certify` checks.
         """
         check_budget(budget)
-        return Answer(*self._native.implies(self._condition(condition), budget))
+        return Answer(*self._native.implies(self._condition(condition), budget, certificate))
 
     def simplify(self, e: ExprLike, *, budget: float = 1.0) -> Expr:
         """The smallest expression found that is equal under the facts."""

@@ -22,9 +22,14 @@ class Env:
     def known(self, condition: int) -> bool | None: ...
     def settle(self, condition: int, budget: float = 0.25) -> tuple[bool | None, str]: ...
     def implies(
-        self, condition: int, budget: float = 1.0
+        self, condition: int, budget: float = 1.0, certificate: bool = False
     ) -> tuple[
-        Literal["implied", "refuted", "inconsistent", "unknown"], dict[str, int] | None, list[str], str, str | None
+        Literal["implied", "refuted", "inconsistent", "unknown"],
+        dict[str, int] | None,
+        list[str],
+        str,
+        str | None,
+        str | None,
     ]: ...
     def simplify(self, expr: int, text: str | None = None, budget: float = 1.0) -> str: ...
     def bounds(

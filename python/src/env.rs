@@ -12,7 +12,8 @@ use sizewise::spec::shapes::in_python;
 use std::sync::{Mutex, PoisonError};
 
 /// The answer of [`Env::implies`].
-type Answer<'py> = (&'static str, Option<Bound<'py, PyDict>>, Vec<String>, &'static str, Option<String>);
+type Answer<'py> =
+    (&'static str, Option<Bound<'py, PyDict>>, Vec<String>, &'static str, Option<String>, Option<String>);
 
 /// The answer of [`Env::bounds`].
 type Extent<'py> = (
@@ -231,10 +232,16 @@ impl Env {
         self.with(py, |state| state.settle(condition, &budget))
     }
 
-    /// Whether the facts imply a condition: verdict, witness, because, rung, reason.
-    #[pyo3(signature = (condition, budget=1.0))]
-    fn implies<'py>(&self, py: Python<'py>, condition: usize, budget: f64) -> PyResult<Answer<'py>> {
-        let answer = self.with_long(py, |state| state.implies(condition, &full(budget)))?;
+    /// Whether the facts imply a condition: verdict, witness, because, rung, reason, and a certificate if it is asked for.
+    #[pyo3(signature = (condition, budget=1.0, certificate=false))]
+    fn implies<'py>(
+        &self,
+        py: Python<'py>,
+        condition: usize,
+        budget: f64,
+        certificate: bool,
+    ) -> PyResult<Answer<'py>> {
+        let answer = self.with_long(py, |state| state.implies(condition, &full(budget), certificate))?;
         let witness = answer.witness.map(|witness| {
             let assignment = PyDict::new(py);
             for (name, value) in &witness {
@@ -242,7 +249,8 @@ impl Env {
             }
             PyResult::Ok(assignment)
         });
-        Ok((answer.verdict, witness.transpose()?, answer.because, answer.decided_by, answer.reason))
+        let witness = witness.transpose()?;
+        Ok((answer.verdict, witness, answer.because, answer.decided_by, answer.reason, answer.certificate))
     }
 
     /// The text of the smallest expression that is equal under the facts.

@@ -17,6 +17,8 @@ pub struct Implied {
     pub decided_by: &'static str,
     /// Why it is unknown.
     pub reason: Option<String>,
+    /// A certificate, if it was asked for and there is one.
+    pub certificate: Option<String>,
 }
 
 /// Guards that are left, and those that are not with what they follow from.
@@ -47,14 +49,16 @@ impl State {
     }
 
     /// Do the facts imply a condition?
-    pub fn implies(&mut self, number: usize, budget: &Budget) -> Result<Implied, String> {
-        let answer = self.under(number, |pool, facts, goal| {
+    pub fn implies(&mut self, number: usize, budget: &Budget, certified: bool) -> Result<Implied, String> {
+        let (answer, certificate) = self.under(number, |pool, facts, goal| {
             solve::prepare(pool, facts, budget);
             let mut answer = solve::decide(pool, facts, goal, budget);
             narrow(pool, facts, goal, budget, &mut answer);
-            answer
+            let certificate =
+                certified.then(|| solve::certificate(pool, facts, goal, &answer.verdict)).flatten();
+            (answer, certificate)
         })?;
-        Ok(self.written(&answer))
+        Ok(Implied { certificate, ..self.written(&answer) })
     }
 
     fn written(&self, answer: &Answer) -> Implied {
@@ -71,7 +75,7 @@ impl State {
             }
             Verdict::Unknown { reason } => ("unknown", None, Vec::new(), Some(reason.clone())),
         };
-        Implied { verdict, witness, because, decided_by: answer.decided_by.name(), reason }
+        Implied { verdict, witness, because, decided_by: answer.decided_by.name(), reason, certificate: None }
     }
 
     /// The smallest expression that is equal under the facts; `written` is its text if it had one.

@@ -1,5 +1,7 @@
 """The checker of certificates in Python: it accepts proofs and nothing else."""
 
+import re
+
 import pytest
 
 import sizewise
@@ -93,3 +95,23 @@ def test_doubles_are_evaluated() -> None:
 def test_what_is_no_proof_is_rejected(text: str, says: str) -> None:
     with pytest.raises(CertificateError, match=says.replace("(", r"\(")):
         sizewise.certify(text)
+
+
+def test_an_answer_has_a_certificate_where_one_is_asked_for() -> None:
+    env = sizewise.Env()
+    s = env.symbol("s0", min=2)
+    env.assume(s % 8 == 0)
+    proved = env.implies(s >= 8, certificate=True)
+    assert proved and proved.certificate is not None
+    assert sizewise.certify(proved.certificate)["outside"] == []
+    assert env.implies(s >= 8).certificate is None
+    assert env.implies(s >= 8) == env.implies(s >= 8, certificate=False)
+    # Nothing is proved.
+    assert env.implies(s >= 9, certificate=True).certificate is None
+    # Another claim is not what the certificate proves.
+    with pytest.raises(CertificateError):
+        sizewise.certify(re.sub(r"\(goal .*", "(goal (>= s0 16))", proved.certificate))
+    env.assume(s == 9)
+    contradiction = env.implies(s >= 16, certificate=True)
+    assert contradiction.verdict == "inconsistent" and contradiction.certificate is not None
+    assert sizewise.certify(contradiction.certificate)["goal"] == "(false)"

@@ -206,14 +206,22 @@ fn entailed(reply: &Fields, words: &[String]) -> Shown {
 
 /// The steps of a proof, and the attempts of the rungs.
 fn steps(text: &mut String, reply: &Fields) {
-    for (field, name, says) in [("proof", "rule", "says"), ("explain", "rung", "outcome")] {
+    for (field, name, says, width) in [("proof", "rule", "says", 13), ("explain", "rung", "outcome", 12)] {
         let Some(steps) = reply.get(field).and_then(Json::as_array).filter(|steps| !steps.is_empty()) else {
             continue;
         };
         let _ = writeln!(text, "  {field}");
         for step in steps {
             let part = |key: &str| step.get(key).and_then(Json::as_str).unwrap_or_default();
-            let _ = writeln!(text, "    {:<12}  {}", part(name), part(says));
+            let depth = step.get("depth").and_then(Json::as_u64).map_or(0, |depth| depth.min(40) as usize);
+            let _ = writeln!(
+                text,
+                "{:indent$}{:<width$}  {}",
+                "",
+                part(name),
+                part(says),
+                indent = 4 + 2 * depth
+            );
         }
     }
 }

@@ -2,6 +2,7 @@
 use super::failure::{Failure, Result};
 use super::files;
 use crate::certificate::{Checked, Sexp, check, explain};
+use crate::query::proof::lines;
 use clap::Args;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -145,7 +146,7 @@ fn accepted(checked: &Checked) -> String {
     for solver in &checked.outside {
         said.push_str(&format!(", one by {solver}"));
     }
-    for line in &checked.lines {
+    for line in lines(checked) {
         said.push_str(&format!("\n    {line}"));
     }
     said

@@ -50,12 +50,7 @@ pub(super) fn answer(options: &EntailOptions, request: &Fields) -> Result<Fields
     if options.reasoning.explain {
         reply.insert("explain".into(), Question::explanation(&settled));
     }
-    if options.proof {
-        reply.insert("proof".into(), question.proof(&settled));
-    }
-    if options.certificate {
-        reply.insert("certificate".into(), question.certificate(&settled));
-    }
+    question.prove(&settled, (options.proof, options.certificate), &mut reply);
     if let Some(folder) = &options.emit_smt2 {
         reply.insert("smt2".into(), emit(&mut question, &settled, folder, request.get("id"))?);
     }

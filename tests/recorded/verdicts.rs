@@ -1,5 +1,5 @@
 //! How each recorded query is answered: the verdict, the rung that reached it, what it rests on, and by which
-//! arguments.
+//! steps it is proved.
 use crate::recorded::tally::Tally;
 use serde_json::Value;
 use sizewise::query::entail::Question;
@@ -29,9 +29,12 @@ pub fn answered(query: &Value, tally: &mut Tally) -> String {
         _ => reply["because"].to_string(),
     };
     let proof = question.proof(&settled);
-    tally.add("with the proof", &question.pool, question.premises.facts.work());
-    let rules: Vec<&str> =
-        proof.as_array().into_iter().flatten().filter_map(|s| s["rule"].as_str()).collect();
+    let mut rules: Vec<&str> = Vec::new();
+    for rule in proof.as_array().into_iter().flatten().filter_map(|step| step["rule"].as_str()) {
+        if !rules.contains(&rule) {
+            rules.push(rule);
+        }
+    }
     let verdict = text("verdict");
     let recorded = &query["verdict"];
     assert!(verdict == "unknown" || recorded.is_null() || *recorded == *verdict, "{query}: {verdict}");

@@ -117,6 +117,61 @@ async fn proofs_and_explanations_on_request() {
 }
 
 #[tokio::test]
+async fn certificates_on_request() {
+    let app = service();
+    let proved = r#"{"symbols":{"s0":{"min":2}},"given":["Eq(Mod(s0, 8), 0)"],"goal":"s0 >= 8"}"#;
+    let asking =
+        |question: &str, value: &str| question.replacen('{', &format!(r#"{{"certificate":{value},"#), 1);
+    let is_right = |answer: &Value| {
+        let text = answer["certificate"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        sizewise::certificate::check_text(text).unwrap_or_else(|problem| panic!("{problem}: {text}"));
+        text.to_owned()
+    };
+    // For one question, for all of a request, and as the command line does.
+    let one = is_right(&post(&app, "/v1/entail", asking(proved, "true")).await.json());
+    assert_eq!(is_right(&post(&app, "/v1/entail?certificate=true", proved).await.json()), one);
+    let line = &command_line("entail", &asking(proved, "true"))[0];
+    assert_eq!(is_right(&serde_json::from_str(line).expect("JSON")), one);
+    let both = post(&app, "/v1/entail?certificate=true&proof=true", proved).await.json();
+    assert!(both["proof"].is_array() && is_right(&both) == one, "{both}");
+    // Under the facts of an environment.
+    let env =
+        post(&app, "/v1/envs", r#"{"symbols":{"s0":{"min":2}},"given":["Eq(Mod(s0, 8), 0)"]}"#).await.json();
+    let path = format!("/v1/envs/{}/entail", env["env"].as_str().expect("a name"));
+    is_right(&post(&app, &path, r#"{"goal":"s0 >= 8","certificate":true}"#).await.json());
+    is_right(&post(&app, &path, r#"{"goal":"s0 >= 16","given":["s0 > 8"],"certificate":true}"#).await.json());
+    // None where nothing is proved, and nothing of it where none is asked for.
+    for (path, question, expected) in [
+        ("/v1/entail?certificate=true", r#"{"goal":"a >= 8"}"#, Some(Value::Null)),
+        (&path, r#"{"goal":"s0 >= 9","certificate":true}"#, Some(Value::Null)),
+        ("/v1/entail", proved, None),
+        ("/v1/entail", &asking(proved, "false"), None),
+        ("/v1/entail", &asking(proved, "null"), None),
+        (&path, r#"{"goal":"s0 >= 8"}"#, None),
+    ] {
+        let answer = post(&app, path, question.to_owned()).await;
+        assert_eq!(answer.status, 200, "{question}");
+        assert_eq!(answer.json().get("certificate").cloned(), expected, "{question}");
+    }
+    // What is no truth value, and questions that have none.
+    for (path, question) in [
+        ("/v1/entail", asking(proved, "1").as_str()),
+        ("/v1/entail", asking(proved, "\"yes\"").as_str()),
+        (&path, r#"{"goal":"s0 >= 8","certificate":"true"}"#),
+        ("/v1/simplify", r#"{"expr":"a + a","certificate":true}"#),
+        (&path.replace("entail", "bounds"), r#"{"expr":"s0","certificate":true}"#),
+    ] {
+        let answer = post(&app, path, question.to_owned()).await;
+        assert_eq!(answer.status, 422, "{question}");
+        assert!(
+            answer.json()["detail"].as_str().is_some_and(|said| said.contains("certificate")),
+            "{question}"
+        );
+    }
+    assert_eq!(post(&app, "/v1/entail?certificate=1", proved).await.status, 422);
+}
+
+#[tokio::test]
 async fn a_line_that_cannot_be_read_does_not_end_a_batch() {
     let app = service();
     let batch =

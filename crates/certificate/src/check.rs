@@ -6,17 +6,20 @@ use super::term::{Sexp, Term, count};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{Signed, ToPrimitive, Zero};
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The version of the format.
 pub const VERSION: &str = "1";
 /// The most work: terms of polynomials that are multiplied, operations that are evaluated.
 const MAX_WORK: u64 = 50_000_000;
+/// What a term of a fact that is kept counts as, so that facts never fill the memory.
+const KEPT: usize = 50;
 /// The deepest nesting of cases.
 const MAX_DEPTH: usize = 400;
 
 /// What a checked certificate says.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Checked {
     /// The claim, which holds unless a named solver is wrong.
     pub claim: Claim,
@@ -26,8 +29,42 @@ pub struct Checked {
     pub assignments: u64,
     /// The steps that rest on what another solver says, by its name.
     pub outside: Vec<String>,
-    /// Each fact with its number and the step that it is from, cases indented.
-    pub lines: Vec<String>,
+    /// What was added, in order; see [`explain`].
+    pub events: Vec<Event>,
+    /// The names of the proof.
+    pub names: Names,
+    /// The definitions, in order.
+    pub definitions: Vec<(String, Term)>,
+}
+
+/// Facts that were added together, or the end of a case.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Event {
+    /// The number of cases around it.
+    pub depth: usize,
+    /// The number of the first of the facts. Facts with this number or a greater one that were there before are gone.
+    pub first: usize,
+    /// The facts.
+    pub facts: Vec<Fact>,
+    /// Where they are from.
+    pub source: Source,
+}
+
+/// Where a fact is from.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Source {
+    /// The premise at this place.
+    Premise(usize),
+    /// That the goal does not hold.
+    NegatedGoal,
+    /// That an operation has a value.
+    HasValue,
+    /// The definition at this place.
+    Definition(usize),
+    /// The case that has been entered: its place, and how many there are.
+    Case(usize, usize),
+    /// A step; of one with cases what precedes them.
+    Step(Vec<Sexp>),
 }
 
 type Result<T> = std::result::Result<T, String>;
@@ -40,7 +77,7 @@ pub fn check(text: &Sexp) -> Result<Checked> {
     follow(text, false)
 }
 
-/// As [`check`], and says each fact and where it is from in [`Checked::lines`].
+/// As [`check`], and says each fact and where it is from in [`Checked::events`].
 ///
 /// # Errors
 /// As [`check`].
@@ -68,25 +105,32 @@ fn follow(text: &Sexp, speaks: bool) -> Result<Checked> {
         let (Some(Sexp::Word(name)), Some(term), 2) = (pair.first(), pair.get(1), pair.len()) else {
             return Err("a definition is a name and a term".into());
         };
-        let number = checker.names.list.len() as u32;
-        let meaning = checker.names.define(name, &Term::read(term)?).map_err(|e| e.to_string())?;
-        defining.extend(facts_of(number, &meaning).map_err(|e| e.to_string())?);
+        let (number, term) = (checker.names.list.len() as u32, Term::read(term)?);
+        let meaning = checker.names.define(name, &term).map_err(|e| e.to_string())?;
+        let facts = facts_of(number, &meaning).map_err(|e| e.to_string())?;
+        defining
+            .extend(facts.into_iter().map(|fact| (Source::Definition(checker.done.definitions.len()), fact)));
+        checker.done.definitions.push((name.clone(), term));
     }
-    for (name, definition) in expect(parts.get(5), "definitions")?.iter().filter_map(Sexp::pair) {
-        checker.line(0, || format!("{name} is {definition}"));
-    }
-    for fact in claim.facts(&checker.names).map_err(|e| e.to_string())?.into_iter().chain(defining) {
+    let claimed = claim.facts(&checker.names).map_err(|e| e.to_string())?;
+    let source = |at: usize| match at.cmp(&claim.premises.len()) {
+        Ordering::Less => Source::Premise(at),
+        Ordering::Equal => Source::NegatedGoal,
+        Ordering::Greater => Source::HasValue,
+    };
+    let claimed = claimed.into_iter().enumerate().map(|(at, fact)| (source(at), fact));
+    for (source, fact) in claimed.chain(defining) {
+        let known = checker.facts.len();
         checker.add(fact);
+        checker.say(known, 0, || source);
     }
-    let premises = claim.premises.len();
-    checker.say(0, 0, &format!("{premises} premises, the negated goal, values, definitions"));
     checker.claim = claim;
     let proof = expect(parts.get(6), "proof")?;
     if parts.len() != 7 {
         return Err("a certificate has seven parts".into());
     }
     checker.run(proof, 0).map_err(|e| format!("step {}: {e}", checker.done.steps))?;
-    Ok(Checked { claim: checker.claim, ..checker.done })
+    Ok(Checked { claim: checker.claim, names: checker.names, ..checker.done })
 }
 
 /// The one operand of a step.
@@ -102,6 +146,14 @@ fn only_symbols(term: &Term, names: &Names) -> Result<()> {
         Term::Name(name) if !names.numbers.contains_key(name) => Err(format!("no symbol `{name}`")),
         Term::Call(_, operands) => operands.iter().try_for_each(|t| only_symbols(t, names)),
         _ => Ok(()),
+    }
+}
+
+/// The number of terms of a fact.
+fn size(fact: &Fact) -> usize {
+    match fact {
+        Fact::Ge(p) | Fact::Eq(p) => p.terms.len(),
+        Fact::All(parts) | Fact::Any(parts) => parts.iter().map(size).sum(),
     }
 }
 
@@ -128,23 +180,23 @@ impl Checker {
         }
     }
 
-    /// Says facts from a number on, and where they are from.
-    fn say(&mut self, from: usize, depth: usize, why: &str) {
-        for number in from..self.facts.len() {
-            let fact = if self.speaks { self.names.shown(&self.facts[number]) } else { String::new() };
-            self.line(depth, || format!("{number}: {fact}  [{why}]"));
-        }
-    }
-
-    fn line(&mut self, depth: usize, text: impl Fn() -> String) {
+    /// Says the facts from a number on, and where they are from.
+    fn say(&mut self, first: usize, depth: usize, source: impl FnOnce() -> Source) {
         if self.speaks {
-            self.done.lines.push(format!("{:1$}{2}", "", 2 * depth.min(40), text()));
+            let facts = self.facts[first..].to_vec();
+            self.done.events.push(Event { depth, first, facts, source: source() });
         }
     }
 
     fn spend(&mut self, work: usize) -> Result<()> {
         self.work = self.work.saturating_add(work as u64 + 1);
         if self.work > MAX_WORK { Err("more work than is allowed".into()) } else { Ok(()) }
+    }
+
+    /// Counts the facts from a number on, which are kept.
+    fn keep(&mut self, first: usize) -> Result<()> {
+        let terms = self.facts[first..].iter().map(size).sum::<usize>();
+        self.spend(terms.saturating_mul(KEPT))
     }
 
     fn fact(&self, at: &Sexp) -> Result<&Fact> {
@@ -165,6 +217,11 @@ impl Checker {
             self.done.steps += 1;
             let (rule, rest) = step.call().ok_or("a step is a list")?;
             let known = self.facts.len();
+            let has_cases = matches!(rule, "split" | "cut");
+            let said = if rule == "cut" { 3 } else { 2 };
+            if has_cases {
+                self.say(known, depth, || Source::Step(step.items().iter().take(said).cloned().collect()));
+            }
             let closed = match rule {
                 "split" => self.split(rest, depth)?,
                 "cut" => self.cut(rest, depth)?,
@@ -189,13 +246,9 @@ impl Checker {
                 "contradiction" => return Err("a fact that may be true".into()),
                 other => return Err(format!("no rule `{other}`")),
             };
-            if matches!(rule, "split" | "cut") {
-                // The cases have been said.
-            } else if self.facts.len() == known {
-                self.line(depth, || format!("{step}: a contradiction"));
-            } else {
-                let why = if self.speaks { step.to_string() } else { String::new() };
-                self.say(known, depth, &why);
+            if !has_cases {
+                self.keep(known)?;
+                self.say(known, depth, || Source::Step(step.items().to_vec()));
             }
             if closed {
                 return if at + 1 == steps.len() { Ok(()) } else { Err("a step after the end".into()) };
@@ -211,12 +264,13 @@ impl Checker {
     }
 
     /// A case: steps under one more fact.
-    fn case(&mut self, fact: Fact, steps: &Sexp, depth: usize) -> Result<()> {
+    fn case(&mut self, fact: Fact, steps: &Sexp, (at, of): (usize, usize), depth: usize) -> Result<()> {
         let Sexp::List(steps) = steps else { return Err("a case is a list of steps".into()) };
         let known = self.facts.len();
         let closed = fact == Fact::FALSE;
         self.add(fact);
-        self.say(known, depth + 1, "case");
+        self.keep(known)?;
+        self.say(known, depth + 1, || Source::Case(at, of));
         if !(closed && steps.is_empty()) {
             self.run(steps, depth + 1)?;
         }
@@ -231,8 +285,8 @@ impl Checker {
         if parts.len() != cases.len() {
             return Err(format!("{} cases, not {}", parts.len(), cases.len()));
         }
-        for (part, steps) in parts.into_iter().zip(cases) {
-            self.case(part, steps, depth)?;
+        for (at, (part, steps)) in parts.into_iter().zip(cases).enumerate() {
+            self.case(part, steps, (at, cases.len()), depth)?;
         }
         Ok(true)
     }
@@ -241,8 +295,8 @@ impl Checker {
     fn cut(&mut self, rest: &[Sexp], depth: usize) -> Result<bool> {
         let [term, k, below, above] = rest else { return Err("a cut has four parts".into()) };
         let p = self.poly(term)?.minus(&self.poly(k)?);
-        self.case(Fact::at_least(&p.negated()), below, depth)?;
-        self.case(Fact::at_least(&p.plus_int(-1)), above, depth)?;
+        self.case(Fact::at_least(&p.negated()), below, (0, 2), depth)?;
+        self.case(Fact::at_least(&p.plus_int(-1)), above, (1, 2), depth)?;
         Ok(true)
     }
 

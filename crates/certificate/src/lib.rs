@@ -7,10 +7,9 @@ mod claim;
 mod eval;
 mod fact;
 mod poly;
-mod show;
 mod term;
 
-pub use check::{Checked, VERSION, check, explain};
+pub use check::{Checked, Event, Source, VERSION, check, explain};
 pub use claim::Claim;
 pub use eval::{Fault, Value, value};
 pub use fact::{Fact, Meaning, Names, Problem, facts_of, negation};

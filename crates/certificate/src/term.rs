@@ -56,11 +56,11 @@ impl Sexp {
         }
     }
 
-    /// The parts of a list of two.
-    pub(crate) fn pair(&self) -> Option<(&Sexp, &Sexp)> {
+    /// The items of a list; none of a word.
+    pub fn items(&self) -> &[Sexp] {
         match self {
-            Sexp::List(items) if items.len() == 2 => Some((&items[0], &items[1])),
-            _ => None,
+            Sexp::List(items) => items,
+            Sexp::Word(_) => &[],
         }
     }
 

@@ -17,6 +17,8 @@ pub enum Command {
     Entail {
         /// With a proof.
         proof: bool,
+        /// With a certificate.
+        certificate: bool,
         /// With the outcome of each rung.
         explain: bool,
     },
@@ -60,7 +62,9 @@ fn bug() -> Refusal {
 /// The cache key of a request without its `id`.
 pub fn memory_key(asked: Asked, request: &Fields) -> Key {
     let options: u8 = match asked.command {
-        Command::Entail { proof, explain } => u8::from(proof) + 2 * u8::from(explain),
+        Command::Entail { proof, certificate, explain } => {
+            u8::from(proof) + 2 * u8::from(explain) + 4 * u8::from(certificate)
+        }
         Command::Infer(backend) => backend as u8,
         _ => 0,
     };
@@ -125,7 +129,7 @@ fn compute(
 ) -> Result<Text, Refusal> {
     let budget = app.budget.percent(asked.share);
     let fields = match asked.command {
-        Command::Entail { proof, explain } => {
+        Command::Entail { proof, certificate, explain } => {
             let mut question = Question::read(request)?;
             let settled = question.decide(&budget);
             if is_cancelled() {
@@ -136,9 +140,7 @@ fn compute(
             if explain {
                 reply.insert("explain".into(), Question::explanation(&settled));
             }
-            if proof {
-                reply.insert("proof".into(), question.proof(&settled));
-            }
+            question.prove(&settled, (proof, certificate), &mut reply);
             reply
         }
         Command::Simplify => query::simplify::answer(request, &budget, &mut Trace::off())?,

@@ -4,11 +4,9 @@
 //! in the other, `Abs(a)` becomes `a` or `-a`, and products of them are multiplied out.
 use super::linear::{self, Effort, Relaxed};
 use super::number::{self, Lemma};
-use super::proof_log::Log;
 use super::reduce::Reduced;
 use super::work::Work;
 use rustc_hash::FxHashMap;
-use sizewise_expr::print;
 use sizewise_expr::{Expr, Func, Int, Node, Pool, Symbol};
 
 /// Splits below one another.
@@ -53,20 +51,17 @@ impl Allowance {
 
 /// Looks for a contradiction or a solution of a reduced problem that linear reasoning left open, by number
 /// theory and by cases. A solution gives the values of the problem's symbols.
-pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log) -> Relaxed {
-    split(pool, problem, left, log, 0)
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance) -> Relaxed {
+    split(pool, problem, left, 0)
 }
 
-fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut Log, depth: u32) -> Relaxed {
+fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, depth: u32) -> Relaxed {
     if pool.is_spent() {
         return Relaxed::Open;
     }
     let mut cases: Vec<Expr> = Vec::new();
     match number::examine(pool, problem, &mut left.steps) {
-        Some(Lemma::Closed(why)) => {
-            log.note("number-theory", || why);
-            return Relaxed::Closed;
-        }
+        Some(Lemma::Closed) => return Relaxed::Closed,
         Some(Lemma::Values(e, values)) => {
             for v in values {
                 let v = pool.int(v);
@@ -93,21 +88,13 @@ fn split(pool: &mut Pool, problem: &mut Reduced, left: &mut Allowance, log: &mut
             Some(rest) => left.cases = rest,
             None => return Relaxed::Open,
         }
-        log.note("case", || print::expression(pool, case));
         let mut inner = problem.with(pool, case);
         let mut effort = Effort { branches: BRANCHES, work: WORK };
-        for (rule, from, to) in &inner.steps {
-            log.note(rule, || {
-                format!("{} is {}", print::expression(pool, *from), print::expression(pool, *to))
-            });
-        }
-        let start = log.len();
-        let mut outcome = linear::refute(pool, &mut inner, &mut effort, log);
+        let mut outcome = linear::refute(pool, &mut inner, &mut effort);
         left.within.branches += u64::from(BRANCHES - effort.branches);
         left.within.entries += u64::from(WORK - effort.work);
         if outcome == Relaxed::Open {
-            log.truncate(start);
-            outcome = split(pool, &mut inner, left, log, depth + 1);
+            outcome = split(pool, &mut inner, left, depth + 1);
         }
         match outcome {
             Relaxed::Closed => {}
@@ -220,7 +207,7 @@ fn first_literal(pool: &mut Pool, problem: &mut Reduced, c: Expr) -> Option<Expr
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sizewise_expr::read;
+    use sizewise_expr::{print, read};
 
     /// What a problem is split into.
     fn cases(conditions: &[&str]) -> Vec<String> {

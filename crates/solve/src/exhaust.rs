@@ -16,8 +16,8 @@ const LONG: usize = 256;
 pub(super) enum Exhausted {
     /// An assignment that satisfies the facts and falsifies the goal.
     Found(Witness),
-    /// There is none: every assignment was tried, so many.
-    None(u32),
+    /// There is none: every assignment was tried.
+    None,
     /// None was found among this many.
     Open(u32),
 }
@@ -96,7 +96,7 @@ impl Tester<'_> {
     /// Every combination of the values.
     fn every(&self, values: &[Vec<Int>]) -> Exhausted {
         if values.iter().any(Vec::is_empty) {
-            return Exhausted::None(0);
+            return Exhausted::None;
         }
         let mut index = vec![0usize; values.len()];
         let (mut tried, mut certain) = (0, true);
@@ -109,7 +109,7 @@ impl Tester<'_> {
                 Judgement::Fails => {}
             }
             let Some(slot) = (0..index.len()).find(|&slot| index[slot] + 1 < values[slot].len()) else {
-                return if certain { Exhausted::None(tried) } else { Exhausted::Open(tried) };
+                return if certain { Exhausted::None } else { Exhausted::Open(tried) };
             };
             index[..slot].fill(0);
             index[slot] += 1;

@@ -2,11 +2,10 @@
 //!
 //! Proofs are found with all premises. The ones that a proof needs are found afterwards, by leaving premises
 //! out and proving again with the cheap rungs. So the result is checked, however the first proof was found.
+use super::closing::{Method, closes, conditions};
 use super::differences::{self, Solved};
 use super::facts::Facts;
 use super::linear;
-use super::proof::{Method, closes, conditions};
-use super::proof_log::Log;
 use super::search::conjuncts;
 use super::verdict::{FactId, Premise};
 use sizewise_expr::range::ValueRange;
@@ -272,5 +271,5 @@ fn follows(pool: &mut Pool, facts: &Facts, goal: Option<Expr>, premises: &[Premi
     let conditions = conditions(pool, facts, premises);
     // A few cost next to nothing.
     pool.charge(WORK_PER_PREMISE * conditions.len().saturating_sub(MAX_TOGETHER));
-    closes(pool, conditions, goal, method, &mut Log::off())
+    closes(pool, conditions, goal, method)
 }

@@ -18,9 +18,7 @@ use super::search::conjuncts;
 pub(super) use folding::folded;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_expr::range::{DomainTable, ValueRange};
-use sizewise_expr::{
-    Divisor, Evaluator, Expr, Func, Int, Monomial, Node, Poly, Pool, Sort, Symbol, Value, print,
-};
+use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Monomial, Node, Poly, Pool, Sort, Symbol, Value};
 
 /// The most replacements of one problem.
 const MAX_STEPS: usize = 60;
@@ -50,10 +48,6 @@ pub(super) struct Reduced {
     pub table: DomainTable,
     /// Whether the conditions contradict each other.
     pub contradiction: bool,
-    /// The condition that was found not to hold beside the others.
-    fails: Option<Expr>,
-    /// What was replaced by what, and by which step.
-    pub steps: Vec<(&'static str, Expr, Expr)>,
     /// Symbols made on the way.
     fresh: usize,
     /// Symbols split by other symbols.
@@ -208,7 +202,6 @@ impl Reduced {
                     Ok(more) => changed |= more,
                     Err(_) => {
                         self.contradiction = true;
-                        self.fails.get_or_insert(c);
                         return;
                     }
                 }
@@ -235,9 +228,6 @@ impl Reduced {
                 // A condition that stays as it was still holds.
                 let Some(new) = pool.substitute_within(*c, &rule, &mut memo) else { return changed };
                 if new != *c {
-                    if pool.as_bool(new) == Some(false) {
-                        self.fails.get_or_insert(*c);
-                    }
                     *c = new;
                     changed.push(new);
                 }
@@ -252,8 +242,7 @@ impl Reduced {
         changed
     }
 
-    fn replace_symbol(&mut self, pool: &mut Pool, rule: &'static str, symbol: Expr, value: Expr) {
-        self.steps.push((rule, symbol, value));
+    fn replace_symbol(&mut self, pool: &mut Pool, symbol: Expr, value: Expr) {
         let replace = FxHashMap::from_iter([(symbol, value)]);
         let known = self.table.domain(pool, symbol);
         let changed = self.substitute(pool, &replace, None);
@@ -262,14 +251,6 @@ impl Reduced {
         }
         self.contradiction |= self.table.restrict(pool, value, known).is_err();
         self.learn_new(pool, &changed);
-    }
-
-    /// What is left, and has no solution, in words.
-    pub fn impossible(&self, pool: &Pool) -> String {
-        match self.fails {
-            Some(e) => format!("what is left has no solution: {} cannot hold", print::expression(pool, e)),
-            None => "what is left has no solution: some expression has no value left".to_string(),
-        }
     }
 
     fn fresh(&mut self, pool: &mut Pool) -> Expr {
@@ -319,7 +300,6 @@ impl Reduced {
             let reduced = comparison.with(pool, quotient);
             if reduced != c {
                 self.conditions[i] = reduced;
-                self.steps.push(("cancel", c, reduced));
                 changed.push(reduced);
             }
         }
@@ -363,7 +343,7 @@ impl Reduced {
                     pool.add(value, k)
                 }
             };
-            self.replace_symbol(pool, "solve", symbol, value);
+            self.replace_symbol(pool, symbol, value);
             return true;
         }
         false
@@ -407,7 +387,7 @@ impl Reduced {
             let high = pool.lt(r, scale);
             self.conditions.extend([low, high]);
             self.learn_new(pool, &[low, high]);
-            self.replace_symbol(pool, "split", symbol, value);
+            self.replace_symbol(pool, symbol, value);
             return true;
         }
         false
@@ -452,7 +432,7 @@ impl Reduced {
             let (low, high) = (pool.le(Expr::ZERO, r), pool.lt(r, b));
             self.conditions.extend([low, high]);
             self.learn_new(pool, &[low, high]);
-            self.replace_symbol(pool, "split", symbol, value);
+            self.replace_symbol(pool, symbol, value);
             return true;
         }
         false

@@ -2,7 +2,7 @@
 use super::premises::{Given, assignment};
 use super::refusal::only;
 use super::{Fields, Refusal};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sizewise_certificate::Term;
 use sizewise_env::{Premises, narrow};
 use sizewise_expr::{Expr, Pool, Sort};
@@ -20,6 +20,8 @@ pub struct Question {
     pub goal: Expr,
     /// The conditions and the goal as they are written; only where they are asked for.
     texts: Vec<String>,
+    /// Whether the request asks for a certificate.
+    pub asks_certificate: bool,
 }
 
 /// The answer to a question, and how long it took.
@@ -39,13 +41,14 @@ impl Question {
     /// # Errors
     /// When it cannot be understood.
     pub fn read(request: &Fields) -> Result<Question, Refusal> {
-        only(request, &["id", "symbols", "given", "goal"])?;
+        only(request, &["id", "symbols", "given", "goal", "certificate"])?;
+        let asks_certificate = asks_certificate(request)?;
         let mut pool = Pool::new();
         let mut given = Given::read(&mut pool, request, "given")?;
         let goal = given.expression(&mut pool, request, "goal")?;
         let mut texts: Vec<String> = given.conditions.iter().map(|stated| stated.text.clone()).collect();
         texts.extend(request.get("goal").and_then(Value::as_str).map(str::to_owned));
-        Ok(Question { pool, given, premises: Premises::default(), goal, texts })
+        Ok(Question { pool, given, premises: Premises::default(), goal, texts, asks_certificate })
     }
 
     /// Turns what was read into facts; to be called once, before any of the following.
@@ -65,15 +68,25 @@ impl Question {
         fields(&self.pool, &self.premises, settled)
     }
 
-    /// The steps of a proof; null where there is nothing to prove.
+    /// The steps of a proof, which are those of the certificate; null where there is nothing to prove. Where there is no
+    /// certificate, the one step names the rung.
     pub fn proof(&mut self, settled: &Settled) -> Value {
-        let (goal, because) = match &settled.answer.verdict {
-            Verdict::Implied { because } => (Some(self.goal), because),
-            Verdict::Inconsistent { because } => (None, because),
-            _ => return Value::Null,
-        };
-        let steps = decide::proof(&mut self.pool, &self.premises.facts, goal, because);
-        steps.into_iter().map(|s| json!({"rule": s.rule, "says": s.says})).collect()
+        let certificate = self.certificate(settled);
+        steps(settled, &certificate)
+    }
+
+    /// Adds the fields `proof` and `certificate` to a reply, where they are asked for; the certificate is made once.
+    pub fn prove(&mut self, settled: &Settled, (proof, certificate): (bool, bool), reply: &mut Fields) {
+        let certificate = certificate || self.asks_certificate;
+        if proof || certificate {
+            let made = self.certificate(settled);
+            if proof {
+                reply.insert("proof".into(), steps(settled, &made));
+            }
+            if certificate {
+                reply.insert("certificate".into(), made);
+            }
+        }
     }
 
     /// A certificate of the answer; null where nothing is proved, or no proof is found in the words of certificates.
@@ -113,6 +126,29 @@ impl Question {
     /// The outcome of each rung of the ladder.
     pub fn explanation(settled: &Settled) -> Value {
         super::attempts(&settled.answer.trace)
+    }
+}
+
+/// The steps of a certificate that was made, or why there are none.
+fn steps(settled: &Settled, certificate: &Value) -> Value {
+    match (&settled.answer.verdict, certificate) {
+        (Verdict::Refuted { .. } | Verdict::Unknown { .. }, _) => Value::Null,
+        (_, Value::String(certificate)) => super::proof::steps(certificate),
+        _ => super::proof::uncertified(settled.answer.decided_by.name()),
+    }
+}
+
+/// Whether a request asks for a certificate.
+///
+/// # Errors
+/// When the field is no truth value.
+pub(super) fn asks_certificate(request: &Fields) -> Result<bool, Refusal> {
+    match request.get("certificate") {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(asked)) => Ok(*asked),
+        Some(_) => {
+            Err(Refusal::invalid("`certificate`: expected true or false").at(|| "certificate".to_owned()))
+        }
     }
 }
 

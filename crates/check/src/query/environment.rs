@@ -7,7 +7,7 @@ use super::{Fields, Refusal, bounds, entail};
 use serde_json::{Value, json};
 use sizewise_env::Premises;
 use sizewise_expr::{Pool, is_cancelled};
-use sizewise_solve::{Budget, Trace};
+use sizewise_solve::{Budget, Trace, certificate};
 use std::time::Instant;
 
 /// An environment is rebuilt from the texts of its facts when questions have added this many expressions.
@@ -127,7 +127,10 @@ impl Environment {
     /// # Errors
     /// When the request cannot be understood.
     pub fn ask(&mut self, ask: Ask, request: &Fields, budget: &Budget) -> Result<Fields, Refusal> {
-        only(request, &["id", "symbols", "given", ask.key()])?;
+        match ask {
+            Ask::Entail => only(request, &["id", "symbols", "given", "goal", "certificate"])?,
+            Ask::Simplify | Ask::Bounds => only(request, &["id", "symbols", "given", "expr"])?,
+        }
         if self.was_cancelled || self.pool.len() > self.own_nodes + MAX_ADDED {
             self.rebuild();
         }
@@ -141,13 +144,14 @@ impl Environment {
         let mut own = Given::read(pool, request, "given")?;
         let e = own.expression(pool, request, ask.key())?;
         let asked = Written { expr: e, text: request.get(ask.key()).and_then(Value::as_str) };
+        let certified = entail::asks_certificate(request)?;
         if own.is_empty() && pool.free_symbols(&[e]).iter().all(|s| kept.facts.range(*s).is_some()) {
-            return Ok(answer(ask, pool, kept, asked, budget));
+            return Ok(answer((ask, certified), pool, kept, asked, budget));
         }
         // The question's own assumptions, and divisors in its text, do not become facts of the environment.
         let mut scratch = kept.clone();
         own.learn(pool, &mut scratch);
-        Ok(answer(ask, pool, &mut scratch, asked, budget))
+        Ok(answer((ask, certified), pool, &mut scratch, asked, budget))
     }
 
     /// Rebuilds the pool and the facts from what was added.
@@ -164,12 +168,23 @@ impl Environment {
     }
 }
 
-fn answer(ask: Ask, pool: &mut Pool, premises: &mut Premises, asked: Written<'_>, budget: &Budget) -> Fields {
+fn answer(
+    (ask, certified): (Ask, bool),
+    pool: &mut Pool,
+    premises: &mut Premises,
+    asked: Written<'_>,
+    budget: &Budget,
+) -> Fields {
     let e = asked.expr;
     match ask {
         Ask::Entail => {
             let settled = entail::decided(pool, premises, e, budget, Instant::now());
-            entail::fields(pool, premises, &settled)
+            let mut fields = entail::fields(pool, premises, &settled);
+            if certified {
+                let made = certificate(pool, &premises.facts, e, &settled.answer.verdict);
+                fields.insert("certificate".into(), made.into());
+            }
+            fields
         }
         Ask::Simplify => simplify::under(pool, premises, asked, budget, &mut Trace::off()),
         Ask::Bounds => bounds::under(pool, premises, e, budget, &mut Trace::off()),

@@ -7,8 +7,10 @@ pub mod entail;
 mod environment;
 pub mod eval;
 pub mod infer;
+mod infix;
 pub mod minimize;
 mod premises;
+pub mod proof;
 mod refusal;
 pub mod simplify;
 

@@ -30,6 +30,9 @@ pub struct EntailParams {
     /// Adds the steps of a proof.
     #[serde(default)]
     pub proof: bool,
+    /// Adds a certificate.
+    #[serde(default)]
+    pub certificate: bool,
     /// Adds what each rung of the ladder came to.
     #[serde(default)]
     pub explain: bool,

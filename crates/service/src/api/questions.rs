@@ -25,7 +25,8 @@ pub async fn entail(
     body: Body,
 ) -> Result<Response, Problem> {
     let params = params::read(query)?;
-    let command = Command::Entail { proof: params.proof, explain: params.explain };
+    let EntailParams { proof, certificate, explain, .. } = params;
+    let command = Command::Entail { proof, certificate, explain };
     answer(state, owner, (command, params.effort()), headers, body).await
 }
 

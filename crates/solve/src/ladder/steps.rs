@@ -8,7 +8,6 @@ use crate::exhaust::{Exhausted, exhaust};
 use crate::linear::{self, Effort};
 use crate::models::Search;
 use crate::program::{has_wide_constant, is_beyond_code};
-use crate::proof_log::Log;
 use crate::reduce::Reduced;
 use crate::replay::replays;
 use crate::rewriting;
@@ -148,7 +147,7 @@ impl Ladder<'_> {
     pub(super) fn exhaust(&mut self, goal: Option<Expr>) -> Finding {
         match exhaust(self.pool, self.facts, goal, self.budget.points) {
             Exhausted::Found(witness) => Finding::Candidate(witness),
-            Exhausted::None(_) => Finding::Closed,
+            Exhausted::None => Finding::Closed,
             Exhausted::Open(tried) => Finding::Open(format!("none of {tried} assignments is a solution")),
         }
     }
@@ -178,7 +177,7 @@ impl Ladder<'_> {
         let (branches, work) = (self.budget.branches / share, self.budget.work / share);
         let mut effort = Effort { branches, work };
         let limit = self.pool.limit_work(u64::from(self.budget.terms / share));
-        let outcome = linear::refute(self.pool, reduced, &mut effort, &mut Log::off());
+        let outcome = linear::refute(self.pool, reduced, &mut effort);
         self.facts.work.branches += u64::from(branches - effort.branches);
         self.facts.work.entries += u64::from(work - effort.work);
         let spent = self.pool.is_spent();
@@ -210,7 +209,7 @@ impl Ladder<'_> {
         let proposed = crate::number::solutions(self.pool, reduced);
         let (cases, steps) = (self.budget.branches / share, self.budget.points / share);
         let mut left = Allowance::new(cases, self.budget.work / share, steps);
-        let outcome = cases::refute(self.pool, reduced, &mut left, &mut Log::off());
+        let outcome = cases::refute(self.pool, reduced, &mut left);
         self.facts.work += left.spent();
         let spent = self.pool.is_spent();
         self.pool.restore_work(limit);

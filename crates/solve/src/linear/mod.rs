@@ -20,14 +20,12 @@ pub(super) use lenstra::narrow_cases;
 pub(super) use plain::infeasible;
 pub(super) use summands::summands;
 
-use super::proof_log::Log;
 use super::reduce::Reduced;
 use forms::{Conflict, Forms, Relation};
 use num_rational::BigRational;
 use rational::Small;
 use rustc_hash::{FxHashMap, FxHashSet};
 use simplex::{Feasibility, System};
-use sizewise_expr::print;
 use sizewise_expr::range::DomainTable;
 use sizewise_expr::{Divisor, Evaluator, Expr, Func, Int, Node, Poly, Pool, Sort, Symbol, Value};
 
@@ -61,9 +59,8 @@ pub(super) struct Effort {
 }
 
 /// Looks for a contradiction or a solution of a reduced problem.
-pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort, log: &mut Log) -> Relaxed {
+pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort) -> Relaxed {
     if problem.contradiction {
-        log.note("contradiction", || problem.impossible(pool));
         return Relaxed::Closed;
     }
     let conditions = problem.conditions.clone();
@@ -88,7 +85,6 @@ pub(super) fn refute(pool: &mut Pool, problem: &mut Reduced, effort: &mut Effort
         products,
         symbols,
         effort,
-        log,
         fresh: 0,
         candidates: 0,
     };
@@ -113,7 +109,6 @@ struct Solver<'a> {
     products: Vec<(Expr, Expr, Expr)>,
     symbols: Vec<Symbol>,
     effort: &'a mut Effort,
-    log: &'a mut Log,
     fresh: usize,
     candidates: u32,
 }
@@ -189,10 +184,6 @@ impl Solver<'_> {
                 Some(left) => self.effort.branches = left,
                 None => return Relaxed::Open,
             }
-            let pool = &*self.pool;
-            self.log.note("case", || {
-                case.iter().map(|&c| print::expression(pool, c)).collect::<Vec<_>>().join(" & ")
-            });
             match self.branch(node.clone(), case, depth + 1) {
                 Relaxed::Closed => {}
                 other => return other,
@@ -211,18 +202,11 @@ impl Solver<'_> {
             }
             match self.pool.as_bool(e) {
                 Some(true) => continue,
-                Some(false) => {
-                    self.log.note("normal-form", || "the case is false by itself".to_string());
-                    return Err(Conflict);
-                }
+                Some(false) => return Err(Conflict),
                 None => {}
             }
             // The problem's own conditions are known to the table.
             if self.table.decide(self.pool, e) != Some(true) && self.table.assume(self.pool, e).is_err() {
-                let pool = &*self.pool;
-                self.log.note("range", || {
-                    format!("{} leaves some expression no value", print::expression(pool, e))
-                });
                 return Err(Conflict);
             }
             let (relation, p) = match self.pool.as_call(e) {
@@ -242,13 +226,7 @@ impl Solver<'_> {
                 },
                 _ => continue,
             };
-            if self.constrain(node, relation, &self.pool.poly(p)).is_err() {
-                let pool = &*self.pool;
-                self.log.note("bounds", || {
-                    format!("{} contradicts the bounds of its sum", print::expression(pool, e))
-                });
-                return Err(Conflict);
-            }
+            self.constrain(node, relation, &self.pool.poly(p))?;
         }
         Ok(())
     }
@@ -424,11 +402,7 @@ impl Solver<'_> {
             found = system.check::<BigRational>(&mut self.effort.work);
         }
         match found {
-            Feasibility::Infeasible(proof) => {
-                let pool = &mut *self.pool;
-                self.log.note("farkas", || certificate(pool, &names, &system, &sums, &proof));
-                Err(Conflict)
-            }
+            Feasibility::Infeasible(_) => Err(Conflict),
             Feasibility::Open => Ok(None),
             Feasibility::Feasible(values) => {
                 let tight = sums
@@ -443,25 +417,4 @@ impl Solver<'_> {
             }
         }
     }
-}
-
-/// A combination of bounds that adds up to a contradiction, as text.
-fn certificate(
-    pool: &mut Pool,
-    names: &[Expr],
-    system: &System,
-    sums: &[(&Poly, &simplex::Limits)],
-    proof: &[(usize, Int)],
-) -> String {
-    let mut parts = Vec::with_capacity(proof.len());
-    for (i, factor) in proof {
-        let (e, limits) = match sums.get(i.wrapping_sub(names.len())) {
-            Some((poly, limits)) => (pool.from_poly(poly), *limits),
-            None => (names[*i], &system.variables[*i]),
-        };
-        let (relation, bound) = if factor.is_positive() { ("<=", &limits.1) } else { (">=", &limits.0) };
-        let bound = bound.as_ref().map_or_else(String::new, Int::to_string);
-        parts.push(format!("{}*({} {relation} {bound})", factor.abs(), print::expression(pool, e)));
-    }
-    format!("the sum of {} is a contradiction", parts.join(", "))
 }

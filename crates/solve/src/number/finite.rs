@@ -47,10 +47,7 @@ pub fn cliques(pool: &mut Pool, problem: &mut Reduced) -> Option<Lemma> {
         let all = domains[1..].iter().fold(domains[0].clone(), |all, d| all.join(d));
         let Some(holes) = all.count().filter(|n| *n <= MAX_HOLES) else { continue };
         if (clique.len() as u64) > holes {
-            return Some(Lemma::Closed(format!(
-                "{} expressions have to differ pairwise and share {holes} values",
-                clique.len()
-            )));
+            return Some(Lemma::Closed);
         }
     }
     None
@@ -99,10 +96,7 @@ pub fn enumerate(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -> Opt
     let mut search =
         Backtracking { few: &few, levels: &levels, point: vec![0; few.len()], regs: Vec::new(), steps };
     match search.extend(0) {
-        Some(false) => Some(Lemma::Closed(format!(
-            "every assignment of {} symbols with few values was tried",
-            few.len()
-        ))),
+        Some(false) => Some(Lemma::Closed),
         _ => None,
     }
 }

@@ -25,8 +25,8 @@ const READINGS: usize = 8;
 /// What an argument comes to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Lemma {
-    /// There is no solution, and why.
-    Closed(String),
+    /// There is no solution.
+    Closed,
     /// The expression has one of these values.
     Values(Expr, Vec<Int>),
 }
@@ -46,9 +46,7 @@ pub(super) fn examine(pool: &mut Pool, problem: &mut Reduced, steps: &mut u32) -
         .or_else(|| finite::enumerate(pool, problem, steps))
         .or_else(|| divisors::values(pool, problem, steps))
         .map(|lemma| match lemma {
-            Lemma::Values(e, values) if values.is_empty() => {
-                Lemma::Closed(format!("{} has no possible value", sizewise_expr::print::expression(pool, e)))
-            }
+            Lemma::Values(_, values) if values.is_empty() => Lemma::Closed,
             other => other,
         })
 }

@@ -30,23 +30,23 @@ pub fn refute(pool: &mut Pool, conditions: &[Expr], steps: &mut u32) -> Option<L
         let Some(primes) = factors(m.unsigned_abs(), steps).filter(|primes| primes.len() > 1) else {
             continue;
         };
-        let mut moduli = Vec::new();
+        let mut closed = 0;
         for (prime, power) in primes {
             let modulus = pool.int(i64::try_from(prime.pow(power)).ok()?);
             let remainder = pool.modulo(p, modulus);
             let mut part = conditions.to_vec();
             part[i] = pool.ne(remainder, Expr::ZERO);
-            match plain(pool, &part, steps) {
-                Some(found) => moduli.push(found.to_string()),
-                None => break,
+            if !plain(pool, &part, steps) {
+                break;
             }
+            closed += 1;
         }
         let parts = factors(m.unsigned_abs(), steps)?.len();
-        if moduli.len() == parts {
-            return Some(Lemma::Closed(format!("no solution modulo {}", moduli.join(", nor modulo "))));
+        if closed == parts {
+            return Some(Lemma::Closed);
         }
     }
-    plain(pool, conditions, steps).map(|m| Lemma::Closed(format!("no solution modulo {m}")))
+    plain(pool, conditions, steps).then_some(Lemma::Closed)
 }
 
 /// Whether residues have something to say: a remainder of something nonlinear, or a nonlinear equation.
@@ -72,11 +72,11 @@ fn indivisible(pool: &Pool, c: Expr) -> Option<(Expr, i64)> {
 }
 
 /// A modulus for which there is no solution.
-fn plain(pool: &Pool, conditions: &[Expr], steps: &mut u32) -> Option<i64> {
+fn plain(pool: &Pool, conditions: &[Expr], steps: &mut u32) -> bool {
     if conditions.iter().any(|c| pool.as_bool(*c) == Some(false)) {
-        return Some(1);
+        return true;
     }
-    moduli(pool, conditions).into_iter().find(|&m| {
+    moduli(pool, conditions).into_iter().any(|m| {
         if pool.is_spent() {
             return false;
         }

@@ -18,13 +18,12 @@ impl Reduced {
                 continue;
             }
             if let Some(new) = folding.settled(pool, e, domain.as_point()) {
-                self.steps.push(("settle", e, new));
                 replace.insert(e, new);
             }
         }
         if let Some((symbol, v)) = solved {
             let value = pool.int(v);
-            self.replace_symbol(pool, "single-value", symbol, value);
+            self.replace_symbol(pool, symbol, value);
             // The fact that made it a single value has become trivial only if it followed from it.
             return true;
         }

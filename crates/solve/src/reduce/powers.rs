@@ -49,7 +49,6 @@ impl Reduced {
             let (gap, constant) = (pool.sub(less, more), pool.int(constant.clone()));
             let gap = pool.add(gap, constant);
             let compared = comparison.with(pool, gap);
-            self.steps.push(("power", condition, compared));
             self.conditions[i] = compared;
             self.learn_new(pool, &[compared]);
             return true;

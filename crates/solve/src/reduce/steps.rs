@@ -25,7 +25,6 @@ impl Reduced {
         let changed = self.substitute(pool, &replace, None);
         for (symbol, _) in &equation.terms {
             if let Some(s) = pool.as_symbol(*symbol) {
-                self.steps.push(("lattice", *symbol, replace[symbol]));
                 self.replaced.push((s, replace[symbol]));
             }
         }
@@ -48,7 +47,6 @@ impl Reduced {
             let k = self.fresh(pool);
             let multiple = pool.mul(b, k);
             let equation = pool.eq(a, multiple);
-            self.steps.push(("divisible", self.conditions[i], equation));
             self.conditions[i] = equation;
             // The facts about the quotient hold for k.
             let quotient = pool.floor_div(a, b);
@@ -87,7 +85,7 @@ impl Reduced {
                 self.factored += 1;
                 let m = self.fresh(pool);
                 let value = pool.mul(d, m);
-                self.replace_symbol(pool, "multiple", *x, value);
+                self.replace_symbol(pool, *x, value);
                 return true;
             }
         }
@@ -169,7 +167,6 @@ impl Reduced {
                 }
                 let changed = self.substitute(pool, &replace, Some(i));
                 if !changed.is_empty() {
-                    self.steps.push(("rewrite", *m, value));
                     self.learn_new(pool, &changed);
                     return true;
                 }
