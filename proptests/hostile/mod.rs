@@ -306,7 +306,7 @@ fn a_field_that_nothing_reads_is_an_error_wherever_it_stands() {
         let (command, mut query) = queries()[which].clone();
         let (place, known) = places[place];
         let own = |command: &str| match command {
-            "entail" => "id symbols given goal",
+            "entail" => "id symbols given goal certificate",
             "minimize" => "id symbols guards",
             "infer" => "id op args kwargs symbols",
             _ => "id symbols given expr",

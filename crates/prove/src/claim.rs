@@ -125,18 +125,31 @@ fn prove(claim: &Claim, prepared: &Prepared, hints: &Hints) -> Option<Found> {
         .or_else(|| if is_partial { attempt(prepared, &all) } else { None })
 }
 
-/// Searches for a contradiction among some facts.
+/// Searches for a contradiction among some facts; then with names for divisors that are sums, so that what they divide
+/// becomes a product of variables.
 fn attempt(prepared: &Prepared, facts: &[usize]) -> Option<Found> {
+    tried(prepared, facts, &[]).or_else(|| {
+        let sums = divisors_that_are_sums(prepared);
+        if sums.is_empty() { None } else { tried(prepared, facts, &sums) }
+    })
+}
+
+fn tried(prepared: &Prepared, facts: &[usize], named: &[(Poly, Var)]) -> Option<Found> {
     let mut fuel = FUEL;
-    let (found, overflowed) = run::<i128>(prepared, facts, &mut fuel);
+    let (found, overflowed) = run::<i128>(prepared, facts, named, &mut fuel);
     if found.is_some() || !overflowed {
         return found;
     }
     fuel /= BIG;
-    run::<BigInt>(prepared, facts, &mut fuel).0
+    run::<BigInt>(prepared, facts, named, &mut fuel).0
 }
 
-fn run<T: Number>(prepared: &Prepared, facts: &[usize], fuel: &mut u64) -> (Option<Found>, bool) {
+fn run<T: Number>(
+    prepared: &Prepared,
+    facts: &[usize],
+    named: &[(Poly, Var)],
+    fuel: &mut u64,
+) -> (Option<Found>, bool) {
     let mut search = Search {
         facts: prepared.facts.clone(),
         names: prepared.names.list.clone(),
@@ -144,7 +157,12 @@ fn run<T: Number>(prepared: &Prepared, facts: &[usize], fuel: &mut u64) -> (Opti
         overflowed: false,
     };
     let (mut state, mut path) = (State::<T>::default(), Path { lines: Vec::new(), closed: false });
-    let mut new = name_divisors(prepared, &mut search, &mut state, &mut path);
+    let mut new = Vec::new();
+    for (form, variable) in named {
+        let at = search.give_name(form.clone(), &mut path);
+        state.solve_for.insert(at, *variable);
+        new.push(at);
+    }
     new.extend(facts);
     let found = search.refute(state, new, 0);
     *fuel = search.fuel;
@@ -155,35 +173,24 @@ fn run<T: Number>(prepared: &Prepared, facts: &[usize], fuel: &mut u64) -> (Opti
     (found, search.overflowed)
 }
 
-/// Names divisors that are sums, so that what they divide becomes a product of variables.
-fn name_divisors<T: Number>(
-    prepared: &Prepared,
-    search: &mut Search,
-    state: &mut State<T>,
-    path: &mut Path,
-) -> Vec<usize> {
-    let mut named: Vec<Poly> = Vec::new();
+/// The divisors that are sums, without a common factor, each with a variable for which it can be solved.
+fn divisors_that_are_sums(prepared: &Prepared) -> Vec<(Poly, Var)> {
+    let mut sums: Vec<(Poly, Var)> = Vec::new();
     for (_, meaning) in &prepared.definitions {
         let Meaning::FloorDiv(_, divisor) = meaning else { continue };
         let content = divisor.terms.values().fold(BigInt::zero(), |all, c| all.gcd(c));
-        if divisor.terms.len() < 2 || content.is_zero() {
+        if divisor.terms.len() < 2 || sums.len() == MAX_NAMED {
             continue;
         }
-        let form = Poly { terms: divisor.terms.iter().map(|(m, c)| (m.clone(), c / &content)).collect() };
-        if named.iter().any(|known| *known == form) {
-            continue;
-        }
-        named.push(form);
-    }
-    let mut new = Vec::new();
-    for form in named.into_iter().take(MAX_NAMED) {
-        if let Some(variable) = form.terms.keys().rev().find(|m| is_solved_by(&form, m)).map(|m| m[0].0) {
-            let at = search.give_name(form, path);
-            state.solve_for.insert(at, variable);
-            new.push(at);
+        let sum = Poly { terms: divisor.terms.iter().map(|(m, c)| (m.clone(), c / &content)).collect() };
+        let variable = sum.terms.keys().rev().find(|m| is_solved_by(&sum, m)).map(|m| m[0].0);
+        if let Some(variable) = variable
+            && !sums.iter().any(|(known, _)| *known == sum)
+        {
+            sums.push((sum, variable));
         }
     }
-    new
+    sums
 }
 
 /// The steps, and the names by number.
