@@ -207,7 +207,7 @@ class _Export:
                 # torch does not write every assertion into the program.
                 found, code = names.weakest([*found, *unsaid]), ""
             code = code or names.code(found)
-            spec = to_objects(code)
+            spec = names.objects(code)
             program, path = self.attempt(spec)
             taken = [*taken, *path.taken] if isinstance(path, follower) else taken
             report = check(program, spec, budget=self.budget)
@@ -231,7 +231,7 @@ class _Export:
             return None
         found = names.weakest(names.unsaid([one.condition for one in taken], []))
         code = names.code(found)
-        spec = to_objects(code) if found else given
+        spec = names.objects(code) if found else given
         try:
             program, decided = self.attempt(spec, follows=False)
         except Exception:
@@ -245,7 +245,7 @@ class _Export:
         program, path = self.follow(given)
         found = [text for one in path.taken if not one.asserted for text in names.stated_of(one.condition)]
         code = names.code(found)
-        spec = to_objects(code) if found else given
+        spec = names.objects(code) if found else given
         report = check(program, spec, budget=self.budget)
         is_open = bool(path.taken or path.stats.errors_rescued)
         return _Start(program, report, spec, code, found, path.taken, True, is_open)

@@ -29,11 +29,24 @@ class NamedSpec:
         self.spec = writer.spec(given)
         self.example = {writer.names[symbol]: value for symbol, value in values.items()}
         self.symbols = {symbol: sympy.Symbol(name) for symbol, name in writer.names.items()}
+        self._written: dict[Any, Any] = {}
         self._env = _native.Env()
+
+    def objects(self, code: str) -> Any:
+        """The spec that code of this one makes. Its variables are new to torch, and have the names of those here."""
+        import sympy
+
+        writer, spec = Writer(), to_objects(code)
+        writer.spec(spec)
+        self._written |= {symbol: sympy.Symbol(name) for symbol, name in writer.names.items()}
+        return spec
+
+    def _by_name(self, condition: Any) -> Any:
+        return condition.xreplace(self.symbols | self._written)
 
     def text(self, condition: Any) -> str:
         """A condition over the variables, as Python where Python has its operators."""
-        return self.python(str(condition.xreplace(self.symbols)))
+        return self.python(str(self._by_name(condition)))
 
     def python(self, text: str) -> str:
         """A condition as Python where Python has its operators, and they are read back."""
@@ -52,10 +65,11 @@ class NamedSpec:
 
     def stated_of(self, condition: Any) -> list[str]:
         """What a ShapesSpec can say of a condition of sympy over the variables."""
-        text, about = str(condition.xreplace(self.symbols)), condition.free_symbols
+        named = self._by_name(condition)
+        text, about = str(named), named.free_symbols
         with contextlib.suppress(ExpressionError):
             text = str(self.facts().simplify(text))
-        return self.stated(text) or self.as_in_example([self.symbols[symbol].name for symbol in about])
+        return self.stated(text) or self.as_in_example([symbol.name for symbol in about])
 
     def as_in_example(self, names: list[str]) -> list[str]:
         """Variables as in the example."""
@@ -127,7 +141,7 @@ class NamedSpec:
         known.assume(*assumptions)
         for condition in conditions:
             try:
-                follows = bool(known.implies(str(condition.xreplace(self.symbols))))
+                follows = bool(known.implies(str(self._by_name(condition))))
             except ExpressionError:
                 follows = False
             if not follows:

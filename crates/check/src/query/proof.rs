@@ -305,8 +305,10 @@ impl<'a> Printer<'a> {
             return format!("there is no assignment{known}");
         }
         self.uses_claim = true;
+        let is_contradiction = matches!(&self.checked.claim.goal, None | Some(Term::Call(Op::False, _)));
+        let holds = if is_contradiction { "" } else { ", the goal holds," };
         format!(
-            "at each assignment{known} ({count} in all) a premise fails, the goal holds, or an operation has no value"
+            "at each assignment{known} ({count} in all) a premise fails{holds} or an operation has no value"
         )
     }
 

@@ -48,6 +48,8 @@ mod said;
 mod shapes;
 mod size;
 mod sizing;
+#[cfg(test)]
+mod sizing_tests;
 mod sources;
 mod symbolic;
 #[cfg(test)]

@@ -5,15 +5,22 @@ use super::evaluate::evaluate;
 use super::examples::{Walked, walked};
 use super::limits::Limits;
 use super::symbolic::Symbolic;
+use super::ways::is_branch;
 use rustc_hash::FxHashMap;
+use sizewise_check::check::simplest;
 use sizewise_check::spec::{InputSizes, Shape, Spec};
 use sizewise_cost::sizing::{Memory, Parts, Sized, Sizing, SizingError};
 use sizewise_env::ShapeEnv;
-use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_expr::escape::abridged;
+use sizewise_expr::{Expr, Int, Symbol, print};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::{Tensor, Value};
 use sizewise_onnx_model::walk::{Input, Walk};
+use sizewise_solve::{Budget, decide};
+
+/// The most ways of which it is asked whether other inputs go another.
+const MAX_WAYS: usize = 64;
 
 /// The sizes of a model under a spec, or under what it declares.
 ///
@@ -22,8 +29,8 @@ use sizewise_onnx_model::walk::{Input, Walk};
 pub fn sizing<'m>(model: &'m Model, spec: Option<&Spec>) -> Result<Sizing<'m>, SizingError> {
     let limits = spec.map(|spec| Limits::new(model, spec)).transpose()?;
     let Walked { symbolic, walk, .. } = walked(model, limits.as_ref());
-    let reasons = reasons(&walk);
-    let env = allowed(&symbolic, &walk);
+    let mut reasons = reasons(&walk);
+    let env = allowed(&symbolic, &walk, &mut reasons);
     let mut by_name: FxHashMap<&str, Tensor> = FxHashMap::default();
     for (name, number) in model.all_values() {
         if let Some(Some(Value::Tensor(tensor))) = walk.values.get(number) {
@@ -86,22 +93,46 @@ fn reasons(walk: &Walk) -> Vec<String> {
     reasons
 }
 
-/// What is known of inputs that are allowed and that the model takes.
-fn allowed(symbolic: &Symbolic, walk: &Walk) -> ShapeEnv {
+/// What is known of inputs that are allowed, that the model takes, and with which it goes the way that was walked. Where
+/// other inputs go another way, with sizes that were not walked, that is a reason.
+fn allowed(symbolic: &Symbolic, walk: &Walk, reasons: &mut Vec<String>) -> ShapeEnv {
     let mut env = symbolic.env.clone();
-    let asserted = walk.env.runtime_asserts().iter().map(|assert| assert.condition);
-    let conditions: Vec<Expr> = symbolic
-        .demands
-        .iter()
-        .map(|demand| demand.condition)
-        .chain(walk.env.guards().iter().map(|guard| guard.condition))
-        .chain(asserted)
-        .collect();
-    for condition in conditions {
+    let is_of_inputs = |env: &ShapeEnv, condition: Expr| {
         let known = |symbol: &Symbol| symbolic.symbols.iter().any(|(known, _)| known == symbol);
-        if env.pool.free_symbols(&[condition]).iter().all(known) && env.statically(condition) != Some(true) {
+        env.pool.free_symbols(&[condition]).iter().all(known)
+    };
+    let mut ways = Vec::new();
+    let mut required: Vec<Expr> = symbolic.demands.iter().map(|demand| demand.condition).collect();
+    for guard in walk.env.guards() {
+        let full = walk.env.in_full(guard.condition).filter(|full| *full != guard.condition);
+        match full {
+            _ if is_branch(guard) => ways.push(guard.condition),
+            Some(full) => {
+                ways.push(guard.condition);
+                required.push(full);
+            }
+            None => required.push(guard.condition),
+        }
+    }
+    required.extend(walk.env.runtime_asserts().iter().map(|assert| assert.condition));
+    for condition in required {
+        if is_of_inputs(&env, condition) && env.statically(condition) != Some(true) {
             env.assume(condition);
         }
+    }
+    for (at, way) in ways.into_iter().enumerate() {
+        if !is_of_inputs(&env, way) || env.statically(way) == Some(true) {
+            continue;
+        }
+        let (pool, facts) = env.facts();
+        if at < MAX_WAYS && decide(pool, facts, way, &Budget::small()).verdict.is_implied() {
+            continue;
+        }
+        let shown = simplest(pool, facts, way);
+        let shown = print::python(pool, shown, &|symbol| symbolic.shown_name(pool, symbol));
+        let shown = abridged(&shown);
+        reasons.push(format!("where `{shown}` is false, the model may run with other sizes"));
+        env.assume(way);
     }
     env
 }
