@@ -281,7 +281,7 @@ pub fn factored<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, B
             let q = Poly { terms: variables().map(divided).collect::<Option<_>>()? };
             let q = if is_negated { q.negated() } else { q };
             // q <= least - 1 makes v * q + k at most low * (least - 1) + k, if that is below 0 and least at most 1.
-            let least = if k.is_negative() { BigInt::one() } else { -(&k).div_floor(&low) };
+            let least = if k.is_negative() { BigInt::one() } else { -k.div_floor(&low) };
             let above = Fact::at_least(&q.minus(&Poly::constant(least.clone())));
             let Fact::Ge(wanted) = &above else { return None };
             let is_known = state.active.iter().any(|&other| match &search.facts[other] {
