@@ -2,6 +2,7 @@
 use super::permute::swapped;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
+use crate::policy::Branch;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
 use sizewise_expr::Expr;
 
@@ -145,9 +146,17 @@ fn pixel_unshuffle(cx: &mut Cx, args: &Args) -> KernelResult {
     sizes[at] = cx.mul(sizes[at], square);
     sizes[at + 1] = divided(cx, sizes[at + 1], r, "pixel_shuffle.C4")?;
     sizes[at + 2] = divided(cx, sizes[at + 2], r, "pixel_shuffle.C4")?;
-    if cx.returns_empty_as_it_is(x, "pixel_unshuffle.C5") {
-        let strides = cx.preserved_strides(x);
-        return one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device));
+    match cx.returns_empty_as_it_is(x, "pixel_unshuffle.C5") {
+        Branch::Yes => {
+            let strides = cx.preserved_strides(x);
+            return one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device));
+        }
+        Branch::No => {}
+        Branch::Open(empty) => {
+            for (size, &unchanged) in sizes.iter_mut().zip(&x.sizes) {
+                *size = cx.pool().ite(empty, unchanged, *size);
+            }
+        }
     }
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }

@@ -170,14 +170,28 @@ impl Cx<'_> {
 
     /// Whether a tensor is empty, so that the CPU's kernel copies it instead of computing (`pixel_unshuffle_cpu` in
     /// `aten/src/ATen/native/PixelShuffle.cpp`).
-    pub fn returns_empty_as_it_is(&mut self, x: &Tensor, clause: &'static str) -> bool {
+    pub fn returns_empty_as_it_is(&mut self, x: &Tensor, clause: &'static str) -> Branch {
         if !self.on_cpu() {
-            return false;
+            return Branch::No;
         }
         let numel = self.numel(x);
         let empty = self.eq(numel, 0);
-        self.branch_or(empty, false, clause)
+        match self.env.branch(empty, clause) {
+            Some(true) => Branch::Yes,
+            Some(false) => Branch::No,
+            None => Branch::Open(empty),
+        }
     }
+}
+
+/// Which way a kernel goes.
+pub enum Branch {
+    /// The condition holds.
+    Yes,
+    /// It does not.
+    No,
+    /// Sizes that are not backed decide it.
+    Open(Expr),
 }
 
 fn no_kernel(dtype: Dtype) -> String {

@@ -8,6 +8,7 @@ mod cpu_attention;
 mod cpu_convolution;
 mod one_dnn_lstm;
 
+pub use cpu::Branch;
 pub use one_dnn_lstm::one_dnn_lstm;
 
 use super::backend::Backend;
