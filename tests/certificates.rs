@@ -87,10 +87,18 @@ fn recorded_answers_are_certified() {
 #[test]
 fn conditions_of_a_program_are_certified() {
     let folder = tempfile::tempdir().expect("a folder");
+    // Of an earlier run.
+    for number in 1..=20 {
+        std::fs::write(folder.path().join(format!("{number:04}.certificate")), "stale").expect("a file");
+    }
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
     let mut program = Command::cargo_bin("sizewise").expect("the program is built");
     let arguments = ["check", "area.pt2", "--spec", "area.json", "--certificate"];
     program.current_dir(examples).args(arguments).arg(folder.path()).output().expect("it runs");
+    for file in std::fs::read_dir(folder.path()).expect("a folder") {
+        let text = std::fs::read_to_string(file.expect("an entry").path()).expect("a text");
+        assert_ne!(text, "stale");
+    }
     let first = folder.path().join("0001.certificate");
     let (said, status) = sizewise(&["certify", first.to_str().expect("a path")], String::new());
     assert_eq!(status, Some(0), "{said}");

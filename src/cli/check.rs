@@ -414,15 +414,21 @@ impl<'f> QueryFolder<'f> {
 
     fn add(&self, text: &str) {
         self.count.set(self.count.get() + 1);
-        let extension = if self.form == EmitForm::Smt2 { "smt2" } else { "certificate" };
-        let path = self.folder.join(format!("{:04}.{extension}", self.count.get()));
-        if let Err(failure) = files::write(Some(&path), text) {
+        if let Err(failure) = files::write(Some(&self.path(self.count.get())), text) {
             self.failure.borrow_mut().get_or_insert(failure);
         }
     }
 
-    /// The first file that could not be written is the failure of the command.
+    fn path(&self, number: usize) -> PathBuf {
+        let extension = if self.form == EmitForm::Smt2 { "smt2" } else { "certificate" };
+        self.folder.join(format!("{number:04}.{extension}"))
+    }
+
+    /// Removes what an earlier run with more questions left. The first file that could not be written is the failure of
+    /// the command.
     fn finish(self) -> Result<()> {
+        let stale = (self.count.get() + 1..).map(|number| self.path(number));
+        stale.take_while(|path| std::fs::remove_file(path).is_ok()).for_each(drop);
         self.failure.into_inner().map_or(Ok(()), Err)
     }
 }
