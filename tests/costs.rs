@@ -1,10 +1,12 @@
 //! What programs cost, beside what PyTorch 2.15 counts when they run on fake tensors of many sizes.
 #![cfg(feature = "cli")]
+use crate::text_programs;
 use assert_cmd::Command;
 use flate2::read::GzDecoder;
 use serde_json::Value as Json;
 use sizewise::cost::{Cost, Sizes, cost};
 use sizewise::expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise::ir::pt2::write_json;
 use sizewise::kernels::Operators;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -152,6 +154,16 @@ fn figures_grow_with_powers_of_sizes() {
     };
     assert_eq!(powers("input_ids.shape[0]"), [Some(1); 3]);
     assert_eq!(powers("input_ids.shape[1]"), [Some(2); 3]);
+}
+
+#[test]
+fn how_sizes_grow_that_data_decide_is_not_known() {
+    let body = ["i: \"i64[u0, 1]\" = torch.ops.aten.nonzero.default(x)", "return (i,)"];
+    let program = text_programs::program(&text_programs::module("x: \"f32[s0]\"", &body));
+    let cost = cost_of(write_json(&program).expect("JSON").as_bytes());
+    let growth = cost.growth();
+    let of = growth.first().expect("a size").1;
+    assert_eq!([of.activation_bytes, of.peak_bytes], [None, None]);
 }
 
 /// A model as text, with sizes of its inputs and its figures there: operations, bytes that are made, bytes of the peak.

@@ -13,7 +13,8 @@ const CLOSE: i64 = 1000;
 const USUAL: i64 = 8;
 
 /// The power of a size with which each figure grows, other sizes being those of the example: 0 where it does not depend
-/// on it in the end, 1 where it doubles with it. `None` where it grows in another way.
+/// on it in the end, 1 where it doubles with it. `None` where it grows in another way, or with sizes that
+/// data or branches decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Growth {
     /// Of floating point operations.
@@ -33,7 +34,7 @@ impl Growth {
             Some(2) => "quadratic".to_owned(),
             Some(3) => "cubic".to_owned(),
             Some(power) => format!("to the power {power}"),
-            None => "not a power".to_owned(),
+            None => "not known".to_owned(),
         }
     }
 }
@@ -42,8 +43,14 @@ impl Cost {
     /// How the figures grow with each size, by the size: `x.shape[0]`.
     pub fn growth(&self) -> IndexMap<String, Growth> {
         let of = |symbol: Symbol| {
-            let power =
-                |figure: &[Expr]| power(&self.far(figure, symbol, FAR)?, &self.far(figure, symbol, FAR + 1)?);
+            let power = |figure: &[Expr]| {
+                // How a size that data or branches decide grows is not known.
+                let is_size = |symbol: &Symbol| self.symbols.iter().any(|(known, _)| known == symbol);
+                let is_of_sizes = self.env.pool.free_symbols(figure).iter().all(is_size);
+                let ends = is_of_sizes
+                    .then(|| Some((self.far(figure, symbol, FAR)?, self.far(figure, symbol, FAR + 1)?)));
+                ends.flatten().and_then(|(at, twice)| power(&at, &twice))
+            };
             Growth {
                 flops: power(&[self.flops]),
                 activation_bytes: power(&[self.activation_bytes]),
