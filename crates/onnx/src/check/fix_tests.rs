@@ -162,7 +162,7 @@ fn a_verdict_that_is_open_has_a_reason() {
         y = Resize<mode = \"nearest\">(x, , s)
     }";
     let model = read(body);
-    let spec = json!({"x": [null, null, {"dim": "h", "min": 4, "max": 4000}, null]});
+    let spec = json!({"x": [null, null, {"dim": "h", "min": 4, "max": 100000}, null]});
     let found = under(&model, &spec);
     assert_eq!(found.verdict, Verdict::Unknown, "{found:?}");
     let open = found.with(GuardVerdict::Unknown);
