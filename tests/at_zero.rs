@@ -1,20 +1,6 @@
 //! Conditions that only sizes of 0 break: what is recorded inside a program leaves these out, and the program may run there.
-use crate::text_programs;
-
-use sizewise::check::Checker;
-use sizewise::ir::pt2::write_json;
-use sizewise::kernels::Operators;
-use sizewise::report::{Outcome, Report};
-use sizewise::solve::Budget;
-use sizewise::spec::Spec;
-
-fn checked(inputs: &str, body: &[&str], spec: &str) -> Report {
-    let source = text_programs::module(inputs, body);
-    let json = write_json(&text_programs::program(&source)).expect("JSON");
-    let checker = Checker::read("at zero", json.as_bytes()).expect("a program");
-    let spec = Spec::parse(spec.as_bytes()).expect("a spec");
-    checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report")
-}
+use crate::text_checked::checked;
+use sizewise::report::Outcome;
 
 #[test]
 fn a_wrong_record_of_an_inner_value_at_0_counts_where_something_comes_of_it() {
@@ -88,5 +74,18 @@ fn a_row_of_none_meets_as_many_rows_as_there_are() {
         let report = checked("x: \"f32[s2]\", y: \"f32[s0]\"", &body, &spec);
         assert_eq!(report.verdict, verdict, "n from {rows} on, m from {row} on: {:?}", report.guards);
         assert_eq!(report.guards.iter().any(|guard| guard.inputs.is_some()), verdict == Outcome::Violated);
+    }
+}
+
+#[test]
+fn an_empty_tensor_that_comes_back_as_it_is_has_other_sizes_than_are_recorded() {
+    let body =
+        ["p: \"f32[1, 32, u0//4, u1//4]\" = torch.ops.aten.pixel_unshuffle.default(x, 4)", "return (p,)"];
+    for (least, verdict) in [(0, Outcome::Violated), (1, Outcome::Ok)] {
+        let size = |name| {
+            format!(r#"{{"derived": "4*{name}", "root": {{"dim": "{name}", "min": {least}, "max": 16}}}}"#)
+        };
+        let spec = format!(r#"{{"x": [1, 2, {}, {}]}}"#, size("h"), size("w"));
+        assert_eq!(checked("x: \"f32[1, 2, u0, u1]\"", &body, &spec).verdict, verdict, "from {least}");
     }
 }

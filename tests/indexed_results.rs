@@ -1,19 +1,6 @@
 //! Rows that data select: the result is contiguous, however many there are.
-use crate::text_programs;
-use sizewise::check::Checker;
-use sizewise::ir::pt2::write_json;
-use sizewise::kernels::Operators;
-use sizewise::report::{Outcome, Report};
-use sizewise::solve::Budget;
-use sizewise::spec::Spec;
-
-fn checked(inputs: &str, body: &[&str], spec: &str) -> Report {
-    let source = text_programs::module(inputs, body);
-    let json = write_json(&text_programs::program(&source)).expect("JSON");
-    let checker = Checker::read("indexed", json.as_bytes()).expect("a program");
-    let spec = Spec::parse(spec.as_bytes()).expect("a spec");
-    checker.check(Some(&spec), &Operators::new(), &Budget::default()).expect("a report")
-}
+use crate::text_checked::checked;
+use sizewise::report::Outcome;
 
 const INPUTS: &str = "x: \"f32[s0, 4]\", m: \"b8[s0]\"";
 const SELECTED: &str = "i: \"f32[u0, 4]\" = torch.ops.aten.index.Tensor(x, [m])";

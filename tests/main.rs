@@ -84,6 +84,7 @@ mod spans;
 mod specs;
 mod strict_input;
 mod strides;
+mod text_checked;
 mod text_programs;
 mod texts;
 mod tidy;

@@ -258,8 +258,8 @@ pub fn cut<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt
     narrowest(search, state).or_else(|| difference(search, state))
 }
 
-/// Where `v * q + k >= 0` for a variable `v` above 0, or the negation of one below 0: the form `q`, and the greatest value at which that fails, which a
-/// product shows. So a multiple of `v` that is above 0 is at least `v`.
+/// Where `v * q + k >= 0` for a variable `v` above 0, or for the negation of one below 0: the form `q`, and the greatest
+/// value at which that fails, which a product shows. So a multiple of `v` that is above 0 is at least `v`.
 pub fn factored<T: Number>(search: &Search, state: &State<T>) -> Option<(Poly, BigInt)> {
     let bounds = bounds(search, state);
     state.active.iter().find_map(|&at| {

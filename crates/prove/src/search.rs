@@ -15,6 +15,7 @@ const MAX_DEPTH: usize = 60;
 const MAX_CUTS: usize = 12;
 /// The most rewriting of one fact.
 const MAX_REWRITES: usize = 40;
+
 impl Search {
     /// A proof that facts from number `from` on contradict those of the state.
     pub fn refute<T: Number>(

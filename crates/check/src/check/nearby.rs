@@ -148,7 +148,8 @@ impl<'p> Examination<'_, 'p> {
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };
-        // What one size has to be is seen from the example; there it is said what is checked, rather than what that comes to.
+        // What one size has to be is seen from the example; there it is said what is checked, rather than what that
+        // comes to.
         let is_plain = guard.shown.split(' ').count() == 3 && !guard.shown.contains(['*', '(']);
         let checked = guard.recorded.clone().filter(|_| is_plain).unwrap_or_else(|| guard.shown.clone());
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &checked);

@@ -198,6 +198,17 @@ mod tests {
     use sizewise_expr::{Int, Pool};
     use sizewise_solve::Facts;
 
+    /// What is read over sizes of at least 1.
+    fn of_sizes(text: &str) -> (Pool, Facts, sizewise_expr::Expr) {
+        let mut pool = Pool::new();
+        let e = read::closed(&mut pool, text).expect(text).expr;
+        let mut facts = Facts::default();
+        for symbol in pool.free_symbols(&[e]) {
+            facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
+        }
+        (pool, facts, e)
+    }
+
     #[test]
     fn conditions_are_put_simply_where_that_is_proved() {
         for (condition, simple) in [
@@ -219,12 +230,7 @@ mod tests {
             ("Eq(Mod(b*t, 4*b), 0)", Some("t % 4 == 0")),
             ("And(Ne(t//2, 1), Eq(2*(t//2), t))", Some("t % 2 == 0 and t >= 4")),
         ] {
-            let mut pool = Pool::new();
-            let e = read::closed(&mut pool, condition).expect("a condition").expr;
-            let mut facts = Facts::default();
-            for symbol in pool.free_symbols(&[e]) {
-                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
-            }
+            let (mut pool, facts, e) = of_sizes(condition);
             let found = simpler(&mut pool, &facts, &[], e);
             let shown = found.map(|found| print::python(&pool, found, &|s| pool.symbol_name(s)));
             let parts = |text: &str| {
@@ -242,12 +248,7 @@ mod tests {
             ("Or(Eq(m, 1), m >= 3)", "m == 1 or m >= 3"),
             ("Or(m >= 3, m >= 5)", "m >= 3"),
         ] {
-            let mut pool = Pool::new();
-            let e = read::closed(&mut pool, condition).expect("a condition").expr;
-            let mut facts = Facts::default();
-            for symbol in pool.free_symbols(&[e]) {
-                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
-            }
+            let (mut pool, mut facts, e) = of_sizes(condition);
             let found = simplest(&mut pool, &mut facts, e);
             let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
             let parts = |text: &str| text.split(" or ").map(str::to_owned).collect::<BTreeSet<String>>();
@@ -263,12 +264,7 @@ mod tests {
             ("Min(7, 2*t + Max(0, t - t))", "min(2*t, 7)"),
             ("t//2", "t // 2"),
         ] {
-            let mut pool = Pool::new();
-            let e = read::closed(&mut pool, size).expect("a size").expr;
-            let mut facts = Facts::default();
-            for symbol in pool.free_symbols(&[e]) {
-                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ONE));
-            }
+            let (mut pool, mut facts, e) = of_sizes(size);
             let found = simplest_size(&mut pool, &mut facts, e);
             let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
             assert_eq!(shown, simple, "{size}");

@@ -81,8 +81,8 @@ fn letters(condition: &str) -> usize {
     condition.replace(".shape[", "_").replace(']', "").chars().count()
 }
 
-/// What the errors say together, and how many they are, if a fix that loses nothing takes no fewer assumptions. All other conditions follow from
-/// theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
+/// What the errors say together, and how many they are, if a fix that loses nothing takes no fewer assumptions. All
+/// other conditions follow from theirs, so it is as exact; a fix that says more says what the spec left to torch, too.
 fn said_by_errors(report: &Report, most: usize) -> Option<(String, usize)> {
     let errors =
         report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows);
