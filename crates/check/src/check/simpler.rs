@@ -195,11 +195,11 @@ mod tests {
     use super::{BTreeSet, simpler, simplest, simplest_size};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
-    use sizewise_expr::{Int, Pool};
+    use sizewise_expr::{Expr, Int, Pool};
     use sizewise_solve::Facts;
 
     /// What is read over sizes of at least 1.
-    fn of_sizes(text: &str) -> (Pool, Facts, sizewise_expr::Expr) {
+    fn of_sizes(text: &str) -> (Pool, Facts, Expr) {
         let mut pool = Pool::new();
         let e = read::closed(&mut pool, text).expect(text).expr;
         let mut facts = Facts::default();
