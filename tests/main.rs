@@ -10,7 +10,6 @@ mod canonical_forms;
 #[cfg(feature = "cli")]
 mod certificates;
 mod command;
-mod condition_texts;
 mod conformance;
 mod constants;
 #[cfg(feature = "cli")]

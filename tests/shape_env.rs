@@ -1,6 +1,8 @@
 //! The shape environment, fact by fact. Each behaviour was compared with torch 2.15's ShapeEnv; where sizewise
 //! differs on purpose, the test says so.
-use sizewise::env::{Artefact, DimDynamic, EnvError, Policies, Policy, Required, ShapeEnv, SymbolInfo};
+use sizewise::env::{
+    Artefact, Clause, DimDynamic, EnvError, Policies, Policy, Required, ShapeEnv, SymbolInfo,
+};
 use sizewise::expr::{Expr, Int, Value};
 use sizewise::range::ValueRange;
 
@@ -331,7 +333,7 @@ fn a_frozen_environment_names_the_guard_that_it_does_not_take() {
     // Operators go on by the hints; what they called for is listed.
     let seven = env.pool.int(7);
     let less = env.pool.lt(x, seven);
-    assert_eq!(env.branch(less, "a test"), Some(true));
+    assert_eq!(env.branch(less, Clause::Evaluate), Some(true));
     assert_eq!((guards(&env).len(), env.refused_guards().len()), (1, 1));
 }
 
@@ -376,6 +378,6 @@ fn a_choice_of_layout_proves_nothing_that_is_required_later() {
     let less = env.pool.lt(a, b);
     assert!(env.layout_choice(less));
     assert_eq!(env.statically(less), None);
-    assert_eq!(env.require(less, "test.C1"), Required::Guarded);
+    assert_eq!(env.require(less, Clause::Check), Required::Guarded);
     assert_eq!(env.guards().len(), 1);
 }

@@ -45,6 +45,7 @@ const LAYERS: &[(&str, &[(&str, u32)])] = &[
     (
         "env",
         &[
+            ("clause", 0),
             ("error", 0),
             ("guard", 0),
             ("operations", 0),
@@ -307,70 +308,4 @@ fn no_module_has_a_name_without_meaning() {
             relative(&path)
         );
     }
-}
-
-/// The numbers of the conditions that a comment lists: `(C2)`, and all from `(C1) to (C4)`.
-fn listed(comment: &str) -> Vec<u32> {
-    let mut listed = Vec::new();
-    let mut parts = comment.split("(C");
-    let mut before = parts.next().unwrap_or_default();
-    for part in parts {
-        let Some((number, after)) = part.split_once(')') else { continue };
-        let Ok(number) = number.parse() else { continue };
-        let first = if before.trim() == "to" { listed.last().copied().unwrap_or(number) } else { number };
-        listed.extend(first..=number);
-        before = after;
-    }
-    listed
-}
-
-/// The numbers of the conditions that code requires: `"mm.C2"`.
-fn required(code: &str) -> Vec<u32> {
-    let clauses = code.split('"').skip(1).step_by(2).filter_map(|text| text.rsplit_once(".C"));
-    clauses.filter_map(|(_, number)| number.parse().ok()).collect()
-}
-
-#[test]
-fn kernels_list_the_conditions_that_they_require() {
-    let mut wrong = Vec::new();
-    for path in rust_files("crates/kernels/src").iter().filter(|path| !path.ends_with("tests.rs")) {
-        let text = fs::read_to_string(path).expect("a source file");
-        let (mut comment, mut inside) = (String::new(), None);
-        for (at, line) in text.lines().enumerate() {
-            let code = line.trim_start();
-            if let Some(text) = code.strip_prefix("///") {
-                comment.extend([text, "\n"]);
-                continue;
-            }
-            if ["fn ", "pub fn ", "pub(super) fn "].iter().any(|start| code.starts_with(start)) {
-                inside = Some(listed(&comment));
-            } else if line.starts_with('}') {
-                // What follows is a table or another item: tables hand clauses to functions.
-                inside = None;
-            }
-            if !code.starts_with("#[") {
-                comment.clear();
-            }
-            let Some(inside) = &inside else { continue };
-            for number in required(line).iter().filter(|number| !inside.contains(number)) {
-                wrong.push(format!("{}:{}: (C{number}) is not listed above", relative(path), at + 1));
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn lists_of_conditions_are_read_as_people_read_them() {
-    for (comment, numbers) in [
-        ("(C1) The sizes agree. (C2) So do the dtypes.", vec![1, 2]),
-        ("(C1) to (C3) As [`mm`]. (C5) More.", vec![1, 1, 2, 3, 5]),
-        ("Nothing (see below).", vec![]),
-    ] {
-        assert_eq!(listed(comment), numbers, "{comment}");
-    }
-    assert_eq!(
-        required(r#"cx.require(fits, "mm.C2", |_| "no.C".into())?; cx.rank(x, 2, "bmm.C10", "x")"#),
-        [2, 10]
-    );
 }

@@ -3,16 +3,15 @@ use super::args::{Colour, Effort, Format, Given, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
 use super::programs::{Loaded, failed};
 use super::{files, operators};
-use crate::escape;
-use crate::kernels::{CHOICES, coverage};
-use crate::onnx_model::shape::condition_text;
+use crate::kernels::coverage;
 use crate::report::{CODES, Explanation, Style, explained};
+use crate::{escape, onnx_model, propagate};
 use clap::Args;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-const CHOICE: &str = "An operator goes one way or another by the sizes of its operands. The example took one of them; the condition \
+const CHOICE: &str = "The operator goes one way or another by the sizes of its operands. The example took one of them; the condition \
                       says where the program is followed that way. What happens elsewhere is not known from this program.";
 
 /// Options of `explain`.
@@ -58,11 +57,15 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
         Some(text) if !options.program.exists() => format!("{code}\n  {text}\n"),
         None if !options.program.exists() && is_like_a_code(&code) => return Err(unknown_code(&code)),
         None if !options.program.exists() && is_like_a_clause(&code) => clause(&code)?,
-        None if !options.program.exists() && CHOICES.contains(&&*code) => format!("{code}\n  {CHOICE}\n"),
         _ => explain(options)?,
     };
     files::write(options.output.as_deref(), &text)?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a condition of an operator says: of a model, or of a program.
+fn condition_text(code: &str) -> Option<&'static str> {
+    onnx_model::condition_text(code).or_else(|| propagate::condition_text(code))
 }
 
 /// Whether a text looks like a code rather than the name of a file.
@@ -96,13 +99,12 @@ fn clause(code: &str) -> Result<String> {
             escape::visible(code)
         )));
     }
-    let mut text = format!("{code}\n  A condition on the operands of an operator");
-    match says {
-        Some(says) => {
-            let _ = writeln!(text, ":\n  {says}");
-        }
-        None => text.push_str(".\n"),
-    }
+    let mut text = match says {
+        // A choice.
+        Some(says) if says.starts_with("Whether ") => format!("{code}\n  {says}\n  {CHOICE}\n"),
+        Some(says) => format!("{code}\n  A condition on the operands of an operator:\n  {says}\n"),
+        None => format!("{code}\n  A condition on the operands of an operator.\n"),
+    };
     if let Some((_, family)) = found.first() {
         let names: Vec<&str> = found.iter().take(MAX_OPERATORS).map(|(name, _)| name.as_str()).collect();
         let more = match found.len() - names.len() {

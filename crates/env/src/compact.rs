@@ -131,7 +131,7 @@ impl Env {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Env, Required, ShapeEnv, SymbolInfo};
+    use crate::{Clause, Env, Required, ShapeEnv, SymbolInfo};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::{Expr, Value};
     use sizewise_solve::Budget;
@@ -154,7 +154,7 @@ mod tests {
         for (condition, expected) in
             conditions.into_iter().zip([Required::Guarded, Required::Asserted, Required::Proved])
         {
-            assert_eq!(env.require(condition, "a"), expected);
+            assert_eq!(env.require(condition, Clause::Check), expected);
         }
         let equal = env.pool.eq(u, m);
         env.assume(equal);
@@ -169,7 +169,10 @@ mod tests {
         let [n, u] = env.compact([n, u]);
         assert_eq!(texts(&mut env), before);
         let below = env.pool.le(u, n);
-        assert_eq!((env.statically(below), env.require(below, "b")), (Some(true), Required::Proved));
+        assert_eq!(
+            (env.statically(below), env.require(below, Clause::Check)),
+            (Some(true), Required::Proved)
+        );
         let replaced = env.replace(u);
         assert_eq!(env.text(replaced), "m");
     }

@@ -23,7 +23,7 @@ impl ShapeEnv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Required, SymbolInfo};
+    use crate::{Clause, Required, SymbolInfo};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::{Pool, Value};
 
@@ -59,10 +59,10 @@ mod tests {
         let before = env.revision();
         assert_eq!((env.statically(most), env.statically(most)), (None, None));
         assert_eq!(env.revision(), before);
-        assert_eq!(env.require(more, "a"), Required::Guarded);
+        assert_eq!(env.require(more, Clause::Check), Required::Guarded);
         assert_ne!(env.revision(), before);
         let after = env.revision();
-        assert_eq!((env.statically(most), env.require(more, "b")), (Some(true), Required::Proved));
+        assert_eq!((env.statically(most), env.require(more, Clause::Check)), (Some(true), Required::Proved));
         assert_eq!(env.revision(), after);
     }
 }

@@ -1,4 +1,5 @@
 //! What is recorded when a condition is not settled by the facts.
+use super::clause::{Clauses, OpClause};
 use sizewise_expr::Expr;
 use std::fmt;
 
@@ -15,15 +16,27 @@ pub enum GuardKind {
     Branch,
 }
 
+crate::clauses! { assert_scalar "_assert_scalar" {
+    C1 "The number is true."
+} }
+
+crate::clauses! { sym_constrain_range {
+    C1 "`min <= max`."
+    C2 "The number is within the bounds: `min <= size <= max`."
+} }
+
+/// The conditions that a program states of numbers.
+pub const STATED: Clauses = &[assert_scalar::ALL, sym_constrain_range::ALL];
+
 /// What requires a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Clause {
-    /// A numbered condition of an operator's kernel, by its name: `mm.C2`.
-    Operator(&'static str),
+    /// A condition of an operator's kernel: `mm.C2`.
+    Operator(&'static OpClause),
     /// The program asserts it of numbers: `_assert_scalar`.
     ScalarAssertion,
-    /// The program asserts it of a tensor; by its name: `_assert_tensor_metadata.C1`.
-    TensorAssertion(&'static str),
+    /// The program asserts it of a tensor: `_assert_tensor_metadata.C1`.
+    TensorAssertion(&'static OpClause),
     /// A bound that the program puts on a number: `sym_constrain_range`.
     RangeConstraint,
     /// [`ShapeEnv::check`](crate::ShapeEnv::check).
@@ -40,9 +53,9 @@ impl Clause {
     /// What reports call it.
     pub fn name(self) -> &'static str {
         match self {
-            Clause::Operator(name) | Clause::TensorAssertion(name) => name,
-            Clause::ScalarAssertion => "_assert_scalar.C1",
-            Clause::RangeConstraint => "sym_constrain_range.C2",
+            Clause::Operator(clause) | Clause::TensorAssertion(clause) => clause.code,
+            Clause::ScalarAssertion => assert_scalar::C1.code,
+            Clause::RangeConstraint => sym_constrain_range::C2.code,
             Clause::Check => "torch._check",
             Clause::Evaluate => "evaluate",
             Clause::RecordedSize => "recorded size",
@@ -61,9 +74,9 @@ impl Clause {
     }
 }
 
-impl From<&'static str> for Clause {
-    fn from(name: &'static str) -> Clause {
-        Clause::Operator(name)
+impl From<&'static OpClause> for Clause {
+    fn from(clause: &'static OpClause) -> Clause {
+        Clause::Operator(clause)
     }
 }
 

@@ -10,6 +10,7 @@
 mod answers;
 mod ask;
 mod checks;
+mod clause;
 mod compact;
 mod computed;
 mod create;
@@ -33,10 +34,11 @@ mod strides;
 mod symbols;
 mod unsat_core;
 
+pub use clause::{Clauses, OpClause};
 pub use create::DimDynamic;
 pub use env::ShapeEnv;
 pub use error::{DataDependent, EnvError, UnsatCore};
-pub use guard::{Clause, Guard, GuardKind, Origin, Required, RuntimeAssert};
+pub use guard::{Clause, Guard, GuardKind, Origin, Required, RuntimeAssert, STATED, sym_constrain_range};
 pub use operations::Operation;
 pub use parts::StrideNotes;
 pub use path::Outside;

@@ -78,7 +78,7 @@ impl ShapeEnv {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Required, ShapeEnv, SymbolInfo};
+    use crate::{Clause, Required, ShapeEnv, SymbolInfo};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::{Expr, Value};
 
@@ -94,10 +94,10 @@ mod tests {
         let large = env.pool.gt(n, 4.into());
         let outside = env.enter(Some(large));
         let positive = env.pool.gt(n, 2.into());
-        assert_eq!(env.require(positive, "a"), Required::Proved);
+        assert_eq!(env.require(positive, Clause::Check), Required::Proved);
         let larger = env.pool.gt(n, 5.into());
-        assert_eq!(env.require(larger, "b"), Required::Guarded);
-        assert_eq!(env.require(larger, "c"), Required::Proved);
+        assert_eq!(env.require(larger, Clause::Check), Required::Guarded);
+        assert_eq!(env.require(larger, Clause::Check), Required::Proved);
         env.leave(outside);
         let expected = env.pool.implies(large, larger);
         let guards: Vec<Expr> = env.guards().iter().map(|guard| guard.condition).collect();
@@ -113,10 +113,10 @@ mod tests {
         let two = env.pool.eq(n, 2.into());
         let outside = env.enter(Some(small));
         assert!(!env.follows_example());
-        assert_eq!(env.require(two, "a"), Required::Guarded);
+        assert_eq!(env.require(two, Clause::Check), Required::Guarded);
         env.leave(outside);
         assert!(env.follows_example());
-        assert_eq!(env.require(two, "a"), Required::Refuted);
+        assert_eq!(env.require(two, Clause::Check), Required::Refuted);
         let expected = env.pool.implies(small, two);
         assert_eq!(env.guards()[0].condition, expected);
     }

@@ -2,11 +2,15 @@
 use super::error::KernelError;
 use super::tensor::Tensor;
 use super::value::{Scalar, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, Layout, MemoryFormat};
 use sizewise_ir::schema::Schema;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(crate) const CLAUSES: Clauses = &[arguments::ALL];
 
 /// The arguments of one call: one value for each argument of the schema, in its order, defaults filled in and of the
 /// type that the schema says (see [`super::bind`]). The getters therefore fail only for a name or type that the
@@ -194,11 +198,14 @@ impl Args<'_> {
     }
 }
 
+clauses! { arguments {
+    C1 "A tensor that the kernel reads is given."
+    C2 "The arguments are those that the schema of the operator lists, of their kinds."
+} }
+
 /// What a kernel says of None where it needs a tensor.
-///
-/// (C1) A tensor that the kernel reads is given.
 pub(super) fn undefined(name: &str) -> KernelError {
-    KernelError::invalid("arguments.C1", format!("`{name}` is None, a tensor is needed"))
+    KernelError::invalid(arguments::C1, format!("`{name}` is None, a tensor is needed"))
 }
 
 impl Value {

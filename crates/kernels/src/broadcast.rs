@@ -2,6 +2,7 @@
 use super::context::Cx;
 use super::error::KernelError;
 use super::tensor::Sizes;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 
 impl Cx<'_> {
@@ -12,7 +13,12 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when they do not meet.
-    pub fn broadcast_size(&mut self, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+    pub fn broadcast_size(
+        &mut self,
+        a: Expr,
+        b: Expr,
+        clause: &'static OpClause,
+    ) -> Result<Expr, KernelError> {
         if a == b || b == Expr::ONE {
             return Ok(a);
         }
@@ -58,7 +64,7 @@ impl Cx<'_> {
     pub fn broadcast<'s>(
         &mut self,
         shapes: impl IntoIterator<Item = &'s [Expr]>,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Sizes, KernelError> {
         let mut result = Sizes::new();
         for shape in shapes {
@@ -82,7 +88,7 @@ impl Cx<'_> {
         &mut self,
         from: &[Expr],
         to: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         self.check(from.len() <= to.len(), clause, |cx| {
             format!("shape {} has more dimensions than {}", cx.show_all(from), cx.show_all(to))
@@ -110,7 +116,7 @@ impl Cx<'_> {
         &mut self,
         a: &[Expr],
         b: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         let differ = |cx: &Cx| format!("the shapes {} and {} differ", cx.show_all(a), cx.show_all(b));
         self.check(a.len() == b.len(), clause, differ)?;

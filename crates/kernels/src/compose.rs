@@ -3,6 +3,7 @@ use super::context::Cx;
 use super::error::KernelError;
 use super::promote::ResultType;
 use super::tensor::Tensor;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
@@ -19,7 +20,11 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when they do not promote.
-    pub fn common_dtype(&mut self, operands: &[&Tensor], clause: &'static str) -> Result<Dtype, KernelError> {
+    pub fn common_dtype(
+        &mut self,
+        operands: &[&Tensor],
+        clause: &'static OpClause,
+    ) -> Result<Dtype, KernelError> {
         ResultType::of(operands.iter().copied())
             .dtype()
             .map_err(|(a, b)| KernelError::invalid(clause, format!("{a} and {b} do not promote")))
@@ -29,7 +34,11 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when the shapes do not broadcast or the dtypes do not promote.
-    pub fn combined(&mut self, operands: &[&Tensor], clause: &'static str) -> Result<Tensor, KernelError> {
+    pub fn combined(
+        &mut self,
+        operands: &[&Tensor],
+        clause: &'static OpClause,
+    ) -> Result<Tensor, KernelError> {
         let dtype = self.common_dtype(operands, clause)?;
         self.elementwise(operands, dtype, clause)
     }
@@ -42,7 +51,7 @@ impl Cx<'_> {
         &mut self,
         a: &Tensor,
         b: &Tensor,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         self.check(!a.dtype.is_bool() && !b.dtype.is_bool(), clause, |_| {
             format!("{} and {} do not subtract", a.dtype, b.dtype)
@@ -59,7 +68,7 @@ impl Cx<'_> {
         &mut self,
         target: &Tensor,
         others: &[&Tensor],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         let mut result = ResultType::default().with(target);
         for other in others {
@@ -78,7 +87,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::DataDependent`] when it is open whether an unbacked size is 1.
-    pub fn squeezed(&mut self, sizes: &[Expr], clause: &'static str) -> Result<Vec<Expr>, KernelError> {
+    pub fn squeezed(&mut self, sizes: &[Expr], clause: &'static OpClause) -> Result<Vec<Expr>, KernelError> {
         let mut left = Vec::with_capacity(sizes.len());
         for &size in sizes {
             let one = self.eq(size, 1);

@@ -2,7 +2,7 @@
 use super::backend::Backend;
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
-use sizewise_env::{Clause, Operation, Required, ShapeEnv};
+use sizewise_env::{Clause, OpClause, Operation, Required, ShapeEnv};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool};
 use sizewise_ir::dtype::{Device, Dtype, Layout};
@@ -84,7 +84,7 @@ impl<'a> Cx<'a> {
 
     /// Whether there is nothing of a size or a number of elements: by the facts, else where the hints say so, which
     /// records a guard. Where they do not, `false` is no claim: what is required then is enough in any case.
-    pub fn is_nothing(&mut self, count: Expr, clause: &'static str) -> bool {
+    pub fn is_nothing(&mut self, count: Expr, clause: &'static OpClause) -> bool {
         let nothing = self.eq(count, 0);
         self.surely(nothing)
             || self.env.hint_int(count).is_some_and(|n| n.is_zero()) && self.branch_or(nothing, false, clause)
@@ -182,7 +182,7 @@ impl<'a> Cx<'a> {
     pub fn check(
         &mut self,
         holds: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
         message: impl FnOnce(&Cx) -> String,
     ) -> Result<(), KernelError> {
         if holds { Ok(()) } else { Err(KernelError::invalid(clause, message(self))) }
@@ -192,7 +192,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// [`KernelError::DataDependent`] when the condition depends on unbacked symbols and is open.
-    pub fn branch(&mut self, condition: Expr, clause: &'static str) -> Result<bool, KernelError> {
+    pub fn branch(&mut self, condition: Expr, clause: &'static OpClause) -> Result<bool, KernelError> {
         match self.env.branch(condition, clause) {
             Some(value) => Ok(value),
             None => {
@@ -204,7 +204,7 @@ impl<'a> Cx<'a> {
 
     /// As [`Cx::branch`], taking `default` where the condition is open: for conditions where that way is right
     /// whatever the condition turns out to be, or where torch assumes it.
-    pub fn branch_or(&mut self, condition: Expr, default: bool, clause: &'static str) -> bool {
+    pub fn branch_or(&mut self, condition: Expr, default: bool, clause: &'static OpClause) -> bool {
         self.env.branch(condition, clause).unwrap_or(default)
     }
 
@@ -217,7 +217,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// [`KernelError::DataDependent`] when it depends on unbacked symbols.
-    pub fn literal(&mut self, e: Expr, clause: &'static str) -> Result<i64, KernelError> {
+    pub fn literal(&mut self, e: Expr, clause: &'static OpClause) -> Result<i64, KernelError> {
         if let Some(value) = e.as_inline() {
             return Ok(value);
         }
@@ -239,7 +239,7 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when it is out of range.
-    pub fn dim(&mut self, dim: Expr, rank: usize, clause: &'static str) -> Result<usize, KernelError> {
+    pub fn dim(&mut self, dim: Expr, rank: usize, clause: &'static OpClause) -> Result<usize, KernelError> {
         let dim = self.literal(dim, clause)?;
         self.wrap_dim(dim, rank, clause)
     }
@@ -248,7 +248,12 @@ impl<'a> Cx<'a> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when it is out of range.
-    pub fn wrap_dim(&mut self, dim: i64, rank: usize, clause: &'static str) -> Result<usize, KernelError> {
+    pub fn wrap_dim(
+        &mut self,
+        dim: i64,
+        rank: usize,
+        clause: &'static OpClause,
+    ) -> Result<usize, KernelError> {
         let span = rank.max(1) as i64;
         if dim < -span || dim >= span {
             let message =
@@ -267,7 +272,7 @@ impl<'a> Cx<'a> {
         dims: Option<&[Expr]>,
         rank: usize,
         empty_means_all: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Vec<bool>, KernelError> {
         let mut flags = vec![false; rank.max(1)];
         match dims {

@@ -2,7 +2,11 @@
 use super::context::Cx;
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(crate) const CLAUSES: Clauses = &[convolution::ALL];
 
 /// How a convolution is taken; one entry for each spatial dimension.
 #[derive(Clone, Debug)]
@@ -43,10 +47,28 @@ pub fn idle(cx: &mut Cx, x: &Tensor) -> Expr {
     cx.any(&conditions)
 }
 
+clauses! { convolution {
+    C1 "The weight has at least 3 dimensions, and the input and the parameters fit it."
+    C2 "Stride and groups are positive, padding is not negative; dilation is positive, unless the input has \
+       no batch or no channels, or oneDNN computes a transposed convolution in 1 or 2 dimensions, which \
+       takes 0 for a kernel of 1."
+    C3 "The weight's first size is a positive multiple of groups."
+    C4 "The channels fit."
+    C5 "The bias has one element for each channel of the result."
+    C6 "The kernel has elements, and does not exceed the padded input."
+    C7 "Output padding is below stride or dilation, and the result not empty; without batch or channels, it \
+       may be, but has no negative size."
+    C8 "Only batch and channels may be empty."
+    C9 "The dtypes agree and have a kernel."
+    C10 "`same` needs a stride of 1."
+    C11 "See `kernel_sizes`; an input without channels needs a weight too."
+    C12 "A bias of another dtype goes with kernels that copy it, which those that are dilated or transposed \
+       in 3 spatial dimensions do not. An input without channels goes with any weight in 2 spatial \
+       dimensions without dilation. A missing batch dimension is not modelled."
+} }
+
 impl Conv {
     /// One entry for each of `rank` spatial dimensions, a lone entry standing for all.
-    ///
-    /// (C1) of [`Conv::sizes`]: there are as many entries as spatial dimensions, or one.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] for any other number of entries.
@@ -55,24 +77,15 @@ impl Conv {
             [one] => Ok(vec![*one; rank]),
             list if list.len() == rank => Ok(list.to_vec()),
             list => Err(KernelError::invalid(
-                "convolution.C1",
+                convolution::C1,
                 format!("{what} is to have 1 or {rank} entries, not {}", list.len()),
             )),
         }
     }
 
-    /// The shape of the result for an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`, transposed
-    /// `[c, out / groups, kernel..]`: along each spatial dimension [`windows`], transposed `(n - 1) * stride - 2 *
-    /// padding + dilation * (kernel - 1) + output_padding + 1`.
-    ///
-    /// (C1) The weight has at least 3 dimensions, and the input and the parameters fit it. (C2) Stride and groups are
-    /// positive, padding is not negative; dilation is positive, unless the input has no batch or no channels, or
-    /// oneDNN computes a transposed convolution in 1 or 2 dimensions, which takes 0 for a kernel of 1. (C3) The
-    /// weight's first size is a positive multiple of groups. (C4) The channels fit. (C5) The bias has one element for
-    /// each channel of the result. (C6) The kernel has elements, and does not exceed the padded input. (C7) Output
-    /// padding is below stride or dilation, and the result not empty; without batch or channels, it may be, but has
-    /// no negative size. (C8) Only batch and channels may be empty. (C9) The dtypes agree and have a kernel, which the
-    /// operators require.
+    /// The shape of the result for an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`, transposed `[c, out
+    /// / groups, kernel..]`: along each spatial dimension [`windows`], transposed `(n - 1) * stride - 2 * padding +
+    /// dilation * (kernel - 1) + output_padding + 1`.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when a condition does not hold.
@@ -84,40 +97,35 @@ impl Conv {
         bias: Option<&[Expr]>,
     ) -> Result<Sizes, KernelError> {
         let idle = idle(cx, x);
-        cx.check(w.rank() >= 3 && x.rank() == w.rank(), "convolution.C1", |_| {
+        cx.check(w.rank() >= 3 && x.rank() == w.rank(), convolution::C1, |_| {
             format!("an input of {} dimensions does not go with a weight of {}", x.rank(), w.rank())
         })?;
         self.signs(cx, x, w, idle)?;
         let out = w.size(0);
         let (enough, rest) = (cx.ge(out, self.groups), cx.modulo(out, self.groups));
-        cx.require(enough, "convolution.C3", |cx| {
+        cx.require(enough, convolution::C3, |cx| {
             format!("{} groups need as many rows of the weight, not {}", cx.show(self.groups), cx.show(out))
         })?;
-        cx.require_eq(
-            rest,
-            Expr::ZERO,
-            "convolution.C3",
-            "the groups do not divide the weight's first size",
-        )?;
+        cx.require_eq(rest, Expr::ZERO, convolution::C3, "the groups do not divide the weight's first size")?;
         let inner = cx.mul(w.size(1), self.groups);
         let (channels, features) = if self.transposed { (out, inner) } else { (inner, out) };
-        cx.require_eq(x.size(1), channels, "convolution.C4", "the input's channels do not fit the weight")?;
+        cx.require_eq(x.size(1), channels, convolution::C4, "the input's channels do not fit the weight")?;
         if let Some(bias) = bias {
-            cx.check(bias.len() == 1, "convolution.C5", |cx| {
+            cx.check(bias.len() == 1, convolution::C5, |cx| {
                 format!("a bias of 1 dimension is expected, its shape is {}", cx.show_all(bias))
             })?;
-            cx.require_eq(bias[0], features, "convolution.C5", "the bias does not fit the channels")?;
+            cx.require_eq(bias[0], features, convolution::C5, "the bias does not fit the channels")?;
         }
         let mut sizes = Sizes::from_slice(&[x.size(0), features]);
         for i in 0..self.stride.len() {
             let (n, kernel) = (x.sizes[i + 2], w.sizes[i + 2]);
             let size = self.extent(cx, i, n, kernel)?;
-            let mut needed = vec![(n, "convolution.C8"), (kernel, "convolution.C6")];
+            let mut needed = vec![(n, convolution::C8), (kernel, convolution::C6)];
             if self.transposed {
-                needed.extend([(size, "convolution.C7"), (features, "convolution.C7")]);
+                needed.extend([(size, convolution::C7), (features, convolution::C7)]);
                 // Also where nothing is computed: no tensor has a negative size.
                 let natural = cx.ge(size, 0);
-                cx.require(natural, "convolution.C7", |cx| {
+                cx.require(natural, convolution::C7, |cx| {
                     format!("the padding leaves a size of {}", cx.show(size))
                 })?;
             }
@@ -133,7 +141,6 @@ impl Conv {
         Ok(sizes)
     }
 
-    /// (C2) of [`Conv::sizes`].
     fn signs(&self, cx: &mut Cx, x: &Tensor, w: &Tensor, idle: Expr) -> Result<(), KernelError> {
         let positive: fn(&mut Cx, Expr) -> Expr = |cx, e| cx.gt(e, 0);
         let natural: fn(&mut Cx, Expr) -> Expr = |cx, e| cx.ge(e, 0);
@@ -144,18 +151,17 @@ impl Conv {
             (each(cx, &self.output_padding, natural), "the output padding is not to be negative"),
         ];
         for (condition, what) in conditions {
-            cx.require(condition, "convolution.C2", |_| what.into())?;
+            cx.require(condition, convolution::C2, |_| what.into())?;
         }
         let mut dilated = each(cx, &self.dilation, positive);
         if let Some(exempt) = self.takes_no_dilation(cx, x, w) {
             dilated = cx.any(&[dilated, exempt]);
         }
         let dilated = cx.any(&[dilated, idle]);
-        cx.require(dilated, "convolution.C2", |_| "the dilation is to be positive".into())
+        cx.require(dilated, convolution::C2, |_| "the dilation is to be positive".into())
     }
 
-    /// The size of the result along a spatial dimension, with (C6) as to the padded input and (C7) as to output
-    /// padding.
+    /// The size of the result along a spatial dimension, with
     fn extent(&self, cx: &mut Cx, i: usize, n: Expr, kernel: Expr) -> Result<Expr, KernelError> {
         let (stride, dilation) = (self.stride[i], self.dilation[i]);
         let reach = cx.sub(kernel, 1);
@@ -165,7 +171,7 @@ impl Conv {
             let padded = cx.add(n, both);
             let window = cx.add(reach, 1);
             let fits = cx.ge(padded, window);
-            cx.require(fits, "convolution.C6", |cx| {
+            cx.require(fits, convolution::C6, |cx| {
                 format!("a window of {} exceeds the padded input's size {}", cx.show(window), cx.show(padded))
             })?;
             return Ok(windows(cx, padded, kernel, stride, dilation));
@@ -173,7 +179,7 @@ impl Conv {
         let extra = self.output_padding[i];
         let (below, within) = (cx.lt(extra, stride), cx.lt(extra, dilation));
         let small = cx.any(&[below, within]);
-        cx.require(small, "convolution.C7", |cx| {
+        cx.require(small, convolution::C7, |cx| {
             format!("an output padding of {} is not below stride or dilation", cx.show(extra))
         })?;
         let steps = cx.sub(n, 1);

@@ -1,6 +1,9 @@
 //! Which operators have a fake kernel.
+use super::ops::FAMILIES;
 use super::registry::Registry;
+use super::{args, conv, custom, elementwise, inplace, policy, pool, product, scalar};
 use rustc_hash::FxHashMap;
+use sizewise_env::{Clauses, OpClause, STATED};
 use sizewise_ir::schema::{Overload, SchemaTable, Tags};
 
 /// How an overload is served.
@@ -32,47 +35,26 @@ pub struct Coverage {
     pub clauses: Vec<&'static str>,
 }
 
-/// The codes of choices that kernels make by the sizes of their operands where the program's example decides. A test
-/// compares the list with the sources.
-pub const CHOICES: [&str; 6] = [
-    "batch_norm.empty",
-    "cdist_backward.empty",
-    "custom.when",
-    "layer_norm_backward.idle",
-    "lstm.path",
-    "sdpa.nothing",
-];
-
 /// Each overload with its clauses, one a line.
 const CLAUSES: &str = include_str!("../data/clauses.txt");
-/// What the conditions of operators say: a code and its text in each line.
-const CONDITIONS: &str = include_str!("../data/conditions.txt");
+/// The conditions that several families share.
+const SHARED: &[Clauses] = &[
+    args::CLAUSES,
+    conv::CLAUSES,
+    custom::CLAUSES,
+    elementwise::CLAUSES,
+    inplace::CLAUSES,
+    pool::CLAUSES,
+    policy::CLAUSES,
+    product::CLAUSES,
+    scalar::CLAUSES,
+    STATED,
+];
 
-/// What a condition of operators says, as a sentence; `None` for a code that is not known.
-pub fn condition_text(code: &str) -> Option<&'static str> {
-    if code.starts_with(OF_DECLARED) {
-        return declared_text(code);
-    }
-    let mut lines = CONDITIONS.lines().filter_map(|line| line.split_once(' '));
-    lines.find(|(listed, _)| *listed == code).map(|(_, says)| says)
-}
-
-/// How the codes of conditions begin that declarations of operators make.
-const OF_DECLARED: &str = "custom.";
-
-/// What is said of the conditions of declared operators: their text is that of the declaration.
-fn declared_text(code: &str) -> Option<&'static str> {
-    match &code[OF_DECLARED.len()..] {
-        "shape" => Some(
-            "What a declared operator computes is a shape: no divisor is 0, no size is less than 0, and the dimensions that it names are \
-             there.",
-        ),
-        "C17+" => Some("A condition of a declared operator behind the first 16 of its `requires`; the report has its file and line."),
-        number => number.strip_prefix('C')?.parse().ok().filter(|n| (1..=16).contains(n)).map(|_: u32| {
-            "A condition that the declaration of the operator makes (`requires`, see docs/operators.md): its number in the order of \
-             the file. The report has its file and line."
-        }),
-    }
+/// The conditions of all operators.
+pub fn conditions() -> impl Iterator<Item = &'static OpClause> {
+    let families = FAMILIES.iter().map(|family| family.clauses);
+    families.chain(SHARED.iter().copied()).flatten().copied().flatten().copied()
 }
 
 /// The clauses of each overload.
@@ -87,9 +69,9 @@ fn clauses() -> FxHashMap<&'static str, Vec<&'static str>> {
 /// All overloads that exported programs can call, in the order of the schemas: those of the dispatcher, higher-order
 /// operators aside.
 pub fn coverage() -> Vec<Coverage> {
-    let families: FxHashMap<&str, &'static str> = super::ops::FAMILIES
+    let families: FxHashMap<&str, &'static str> = FAMILIES
         .iter()
-        .flat_map(|(family, kernels)| kernels.iter().map(|(overload, _)| (*overload, *family)))
+        .flat_map(|family| family.kernels.iter().map(|(overload, _)| (*overload, family.name)))
         .collect();
     let clauses = clauses();
     let callable = |overload: &&Overload| {

@@ -2,6 +2,7 @@
 use super::context::Cx;
 use super::error::KernelError;
 use super::tensor::Tensor;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 
 impl Cx<'_> {
@@ -9,7 +10,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] naming the first two dtypes that differ.
-    pub fn same_dtype(&mut self, tensors: &[&Tensor], clause: &'static str) -> Result<(), KernelError> {
+    pub fn same_dtype(&mut self, tensors: &[&Tensor], clause: &'static OpClause) -> Result<(), KernelError> {
         for pair in tensors.windows(2) {
             let (a, b) = (pair[0].dtype, pair[1].dtype);
             self.check(a == b, clause, |_| format!("the dtypes differ: {a} and {b}"))?;
@@ -25,7 +26,7 @@ impl Cx<'_> {
         &mut self,
         tensor: &Tensor,
         rank: usize,
-        clause: &'static str,
+        clause: &'static OpClause,
         what: &str,
     ) -> Result<(), KernelError> {
         self.check(tensor.rank() == rank, clause, |cx| {
@@ -37,7 +38,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Unsupported`] when it is symbolic.
-    pub fn literal_float(&mut self, e: Expr, clause: &'static str) -> Result<f64, KernelError> {
+    pub fn literal_float(&mut self, e: Expr, clause: &'static OpClause) -> Result<f64, KernelError> {
         let pool = self.pool();
         let value = pool.as_float(e).or_else(|| pool.as_int(e).and_then(|v| v.to_i64()).map(|v| v as f64));
         value.ok_or_else(|| {

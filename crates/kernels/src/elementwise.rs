@@ -6,8 +6,12 @@ use super::error::{KernelError, KernelResult, one};
 use super::promote::{self, Category, ResultType};
 use super::tensor::Tensor;
 use super::value::{Scalar, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_ir::dtype::{Device, Dtype, Layout};
 use smallvec::SmallVec;
+
+/// The conditions of these operators.
+pub(crate) const CLAUSES: Clauses = &[pointwise::ALL];
 
 /// An operand of an element-wise operator.
 #[derive(Clone, Copy, Debug)]
@@ -65,7 +69,7 @@ impl Args<'_> {
 ///
 /// # Errors
 /// [`KernelError::Invalid`] when torch does not promote their dtypes.
-pub fn common_dtype(operands: &[Operand], clause: &'static str) -> Result<Dtype, KernelError> {
+pub fn common_dtype(operands: &[Operand], clause: &'static OpClause) -> Result<Dtype, KernelError> {
     let mut common = ResultType::default();
     for operand in operands {
         common = match operand {
@@ -81,6 +85,12 @@ pub fn tensors<'a>(operands: &[Operand<'a>]) -> SmallVec<[&'a Tensor; 3]> {
     operands.iter().filter_map(|o| if let Operand::Tensor(t) = o { Some(*t) } else { None }).collect()
 }
 
+clauses! { pointwise {
+    C1 "The shapes broadcast and the devices agree."
+    C2 "The dtypes promote."
+    C3 "The common dtype is accepted."
+} }
+
 impl Cx<'_> {
     /// The device that tensors share; 0-dimensional ones on the host follow the others.
     ///
@@ -89,7 +99,7 @@ impl Cx<'_> {
     pub fn common_device(
         &mut self,
         operands: &[&Tensor],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Device, KernelError> {
         let follows = |t: &Tensor| t.sizes.is_empty() && &*t.device.kind == "cpu";
         let lead = operands.iter().find(|t| !follows(t)).or(operands.first());
@@ -110,7 +120,7 @@ impl Cx<'_> {
         &mut self,
         operands: &[&Tensor],
         dtype: Dtype,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         if let Some(other) = operands.iter().find(|t| t.layout != Layout::Strided) {
             return Err(KernelError::Unsupported(format!("{clause}: a {} operand", other.layout)));
@@ -123,13 +133,10 @@ impl Cx<'_> {
 
     /// An element-wise function of operands that meet in their common dtype.
     ///
-    /// (C1) The shapes broadcast and the devices agree. (C2) The dtypes promote. (C3) The common dtype
-    /// is accepted.
-    ///
     /// # Errors
     /// [`KernelError::Invalid`] for a violated clause.
     pub fn pointwise(&mut self, operands: &[Operand], accepted: Accepted, out: Out) -> KernelResult {
-        let mut common = common_dtype(operands, "pointwise.C2")?;
+        let mut common = common_dtype(operands, pointwise::C2)?;
         if out == Out::Float {
             common = promote::to_float(common);
         }
@@ -138,8 +145,8 @@ impl Cx<'_> {
             Out::Real => promote::to_real(common),
             Out::Bool => Dtype::Bool,
         };
-        let result = self.elementwise(&tensors(operands), dtype, "pointwise.C1")?;
-        self.require_dtype(common, accepted, &result.device, "pointwise.C3")?;
+        let result = self.elementwise(&tensors(operands), dtype, pointwise::C1)?;
+        self.require_dtype(common, accepted, &result.device, pointwise::C3)?;
         one(result)
     }
 }

@@ -4,6 +4,7 @@ use super::domain::Domain;
 use super::error::KernelError;
 use super::promote;
 use super::tensor::{Sizes, Tensor};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use smallvec::smallvec;
 
@@ -53,7 +54,7 @@ impl Cx<'_> {
         x: &Tensor,
         dims: &[usize],
         sizes: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<bool, KernelError> {
         let numel = self.product(sizes.iter().copied());
         let empty = self.eq(numel, 0);
@@ -82,7 +83,7 @@ impl Cx<'_> {
         &mut self,
         x: &Tensor,
         dims: &[usize],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         self.check(x.dtype.is_complex(), clause, |_| {
             format!("a complex operand is expected, not {}", x.dtype)
@@ -111,7 +112,7 @@ impl Cx<'_> {
         x: &Tensor,
         dims: &[usize],
         onesided: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         self.require_dtype(x.dtype, Domain::SINGLE_DOUBLE.on_cpu(), &x.device, clause)?;
         let Some((&last, others)) = dims.split_last() else {
@@ -144,7 +145,7 @@ impl Cx<'_> {
         x: &Tensor,
         dims: &[usize],
         last_size: Expr,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         let Some((&last, others)) = dims.split_last() else {
             return Err(KernelError::invalid(clause, "no dimension is named"));

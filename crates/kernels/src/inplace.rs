@@ -8,9 +8,13 @@ use super::registry::Registry;
 use super::tensor::Tensor;
 use super::value::{Value, Values};
 use rustc_hash::FxHashMap;
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::{Overload, Schema, SchemaTable, Tags};
 use std::sync::OnceLock;
+
+/// The conditions of these operators.
+pub(crate) const CLAUSES: Clauses = &[in_place::ALL];
 
 /// Where the functional overload has another name than the in-place one without its underscore.
 const RENAMED: &[(&str, &str)] = &[
@@ -90,8 +94,6 @@ fn functional_name(name: &str) -> Option<String> {
 
 impl FakeKernel for InPlace {
     /// `foo_(Tensor(a!) self, …) -> Tensor(a!)`: `self`, if `foo(self, …)` fits into it.
-    ///
-    /// (C1) The result has the sizes of `self`. (C2) Its dtype casts to that of `self`.
     fn call(&self, cx: &mut Cx, args: &Args) -> KernelResult {
         let results = (self.kernel)(cx, &self.functional_args(args))?;
         let Some(written) = args.values().first() else { return Ok(results) };
@@ -127,7 +129,11 @@ impl InPlace {
     }
 }
 
-/// (C1) and (C2) of [`call`].
+clauses! { in_place {
+    C1 "The result has the sizes of `self`."
+    C2 "Its dtype casts to that of `self`."
+} }
+
 fn require_fit(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Result<(), KernelError> {
     let message = |cx: &Cx| {
         format!(
@@ -136,12 +142,12 @@ fn require_fit(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Result<(), KernelErr
             cx.show_all(&x.sizes)
         )
     };
-    cx.check(x.rank() == result.rank(), "in_place.C1", message)?;
+    cx.check(x.rank() == result.rank(), in_place::C1, message)?;
     for (&held, &computed) in x.sizes.iter().zip(&result.sizes) {
         let same = cx.eq(held, computed);
-        cx.require(same, "in_place.C1", message)?;
+        cx.require(same, in_place::C1, message)?;
     }
-    cx.check(casts(result.dtype, x.dtype), "in_place.C2", |_| {
+    cx.check(casts(result.dtype, x.dtype), in_place::C2, |_| {
         format!("a result of {} is not cast to {}", result.dtype, x.dtype)
     })
 }

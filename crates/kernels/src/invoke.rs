@@ -5,6 +5,7 @@ use super::error::KernelError;
 use super::registry::Registry;
 use super::tensor::Tensor;
 use super::value::{Value, Values};
+use crate::args::arguments;
 use sizewise_ir::schema::SchemaTable;
 use std::sync::Arc;
 
@@ -31,7 +32,7 @@ impl Cx<'_> {
             return Err(KernelError::Unsupported(format!("there is no fake kernel for `{op}`")));
         };
         let mut bound = bind(self.pool(), schema, args, std::iter::empty::<(&str, Value)>())
-            .map_err(|error| KernelError::invalid("arguments", error.to_string()))?;
+            .map_err(|error| KernelError::invalid(arguments::C2, error.to_string()))?;
         // What is made of values within a kernel is not followed, so that nothing is known of where they lie.
         for value in bound.values_mut() {
             value.forget_span();

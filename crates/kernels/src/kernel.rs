@@ -2,6 +2,7 @@
 use super::args::Args;
 use super::context::Cx;
 use super::error::KernelResult;
+use sizewise_env::Clauses;
 
 /// A fake kernel.
 pub type Kernel = fn(&mut Cx, &Args) -> KernelResult;
@@ -23,17 +24,20 @@ pub(super) use kernels;
 /// use sizewise_kernels::{Args, Cx, KernelError, KernelResult, Operators, Value};
 /// use sizewise_ir::schema::Schema;
 ///
+/// sizewise_env::clauses! { pairs {
+///     C1 "`x` has a dimension."
+///     C2 "The first size of `x` is even."
+/// } }
+///
 /// /// `my::pairs(Tensor x) -> Tensor`: `[n, …]` gives `[n//2, 2, …]`.
-/// ///
-/// /// (C1) `x` has a dimension. (C2) Its size is even.
 /// fn pairs(cx: &mut Cx, args: &Args) -> KernelResult {
 ///     let x = args.tensor("x")?;
 ///     let Some((&count, rest)) = x.sizes.split_first() else {
-///         return Err(KernelError::invalid("pairs.C1", "x has no dimension"));
+///         return Err(KernelError::invalid(pairs::C1, "x has no dimension"));
 ///     };
 ///     let odd = cx.modulo(count, 2);
 ///     let even = cx.eq(odd, 0);
-///     cx.require(even, "pairs.C2", |cx| format!("{} rows are no pairs", cx.show(count)))?;
+///     cx.require(even, pairs::C2, |cx| format!("{} rows are no pairs", cx.show(count)))?;
 ///     let mut sizes = vec![cx.floor_div(count, 2), 2.into()];
 ///     sizes.extend_from_slice(rest);
 ///     Ok([Value::from(cx.contiguous(sizes, x.dtype, &x.device))].into_iter().collect())
@@ -57,4 +61,14 @@ impl<F: Fn(&mut Cx, &Args) -> KernelResult + Send + Sync> FakeKernel for F {
     fn call(&self, cx: &mut Cx, args: &Args) -> KernelResult {
         self(cx, args)
     }
+}
+
+/// Operators of one kind: the file that has them.
+pub struct Family {
+    /// The name of the file.
+    pub name: &'static str,
+    /// The overloads with their kernels.
+    pub kernels: &'static [(&'static str, Kernel)],
+    /// Their conditions.
+    pub clauses: Clauses,
 }

@@ -4,6 +4,7 @@ use super::context::Cx;
 use super::domain::{Accepted, Domain};
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype};
 
@@ -22,7 +23,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when there are fewer than 2 dimensions.
-    pub fn matrix(&mut self, x: &Tensor, clause: &'static str) -> Result<(Expr, Expr), KernelError> {
+    pub fn matrix(&mut self, x: &Tensor, clause: &'static OpClause) -> Result<(Expr, Expr), KernelError> {
         self.check(x.rank() >= 2, clause, |cx| {
             format!("matrices have at least 2 dimensions, the shape is {}", cx.show_all(&x.sizes))
         })?;
@@ -33,7 +34,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when there are fewer than 2 dimensions, or the last two differ.
-    pub fn square(&mut self, x: &Tensor, clause: &'static str) -> Result<Expr, KernelError> {
+    pub fn square(&mut self, x: &Tensor, clause: &'static OpClause) -> Result<Expr, KernelError> {
         let (rows, columns) = self.matrix(x, clause)?;
         self.require_eq(rows, columns, clause, "square matrices are expected, rows and columns differ")?;
         Ok(rows)
@@ -63,13 +64,13 @@ impl Cx<'_> {
 
     /// Whether a condition holds that is the exception, where the result is the same but less is required: by the
     /// facts; else a guard is recorded if it holds at the hints, and an open condition is taken to be false.
-    pub fn exceptionally(&mut self, condition: Expr, clause: &'static str) -> bool {
+    pub fn exceptionally(&mut self, condition: Expr, clause: &'static OpClause) -> bool {
         let at_hints = self.env.hint(condition).is_some_and(|v| v.as_bool());
         if at_hints { self.branch_or(condition, false, clause) } else { self.surely(condition) }
     }
 
     /// Whether a tensor has no elements; see [`Cx::exceptionally`].
-    pub fn is_empty(&mut self, x: &Tensor, clause: &'static str) -> bool {
+    pub fn is_empty(&mut self, x: &Tensor, clause: &'static OpClause) -> bool {
         let numel = self.numel(x);
         let empty = self.eq(numel, 0);
         self.exceptionally(empty, clause)
@@ -79,7 +80,11 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// [`KernelError::Invalid`] for other dtypes.
-    pub fn require_lapack_or_empty(&mut self, x: &Tensor, clause: &'static str) -> Result<(), KernelError> {
+    pub fn require_lapack_or_empty(
+        &mut self,
+        x: &Tensor,
+        clause: &'static OpClause,
+    ) -> Result<(), KernelError> {
         if Domain::HALVES.contains(x.dtype) && self.is_empty(x, clause) {
             return Ok(());
         }
@@ -99,7 +104,7 @@ impl Cx<'_> {
         a: &Tensor,
         b: &[Expr],
         left: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Sizes, KernelError> {
         let n = self.square(a, clause)?;
         self.check(b.len() >= 2, clause, |cx| {

@@ -3,6 +3,7 @@ use super::context::Cx;
 use super::domain::{Accepted, Domain};
 use super::error::KernelError;
 use super::tensor::Tensor;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
@@ -17,7 +18,7 @@ impl Cx<'_> {
         &mut self,
         (x, accepted): (&Tensor, Accepted),
         parameters: &[Option<&Tensor>],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Dtype, KernelError> {
         self.require_kind(x, accepted, clause)?;
         let mut given = parameters.iter().flatten().map(|p| p.dtype);
@@ -39,7 +40,7 @@ impl Cx<'_> {
         &mut self,
         parameter: Option<&Tensor>,
         channels: Expr,
-        clause: &'static str,
+        clause: &'static OpClause,
         what: &str,
     ) -> Result<(), KernelError> {
         let Some(parameter) = parameter else { return Ok(()) };
@@ -55,7 +56,7 @@ impl Cx<'_> {
         &mut self,
         a: &[Expr],
         b: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
         what: &str,
     ) -> Result<(), KernelError> {
         self.check(a.len() == b.len(), clause, |cx| {

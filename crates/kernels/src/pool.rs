@@ -5,8 +5,12 @@ use super::conv::windows;
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
 use super::value::Value;
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;
+
+/// The conditions of these operators.
+pub(crate) const CLAUSES: Clauses = &[pool::ALL];
 
 /// The windows of a pooling operator; one entry for each spatial dimension.
 #[derive(Clone, Debug)]
@@ -23,9 +27,20 @@ pub struct Windows {
     pub ceil: bool,
 }
 
+clauses! { pool {
+    C1 "Each list has 1 or `rank` entries; an empty stride is the kernel's size."
+    C2 "Kernel, stride and dilation are positive."
+    C3 "`0 <= p <= k // 2`."
+    C4 "The input has one dimension more than the spatial ones, or two, and only the first of two may be \
+       empty."
+    C5 "There is a window."
+    C6 "The dtype has a kernel."
+    C7 "The divisor is not 0."
+    C8 "In 3 spatial dimensions the kernel does not exceed the input."
+} }
+
 impl Windows {
-    /// The windows that the arguments `kernel_size`, `stride`, `padding`, `dilation` and `ceil_mode` describe. (C1)
-    /// Each list has 1 or `rank` entries; an empty stride is the kernel's size.
+    /// The windows that the arguments `kernel_size`, `stride`, `padding`, `dilation` and `ceil_mode` describe.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] for another number of entries.
@@ -37,7 +52,7 @@ impl Windows {
                 given if given.len() == rank => Ok(given.to_vec()),
                 [] if name == "stride" => Ok(absent.to_vec()),
                 given => Err(KernelError::invalid(
-                    "pool.C1",
+                    pool::C1,
                     format!("{name} is to have 1 or {rank} entries, not {}", given.len()),
                 )),
             }
@@ -52,17 +67,14 @@ impl Windows {
         })
     }
 
-    /// The shape of the result for an input `[(n,) c, ..]`: `floor((n + 2p - d(k - 1) - 1) / s) + 1` along each
-    /// spatial dimension, with `ceil` rounded upwards but no more than the windows that begin before `n + p`.
-    ///
-    /// (C2) Kernel, stride and dilation are positive. (C3) `0 <= p <= k // 2`. (C4) The input has one dimension more
-    /// than the spatial ones, or two, and only the first of two may be empty. (C5) There is a window.
+    /// The shape of the result for an input `[(n,) c, ..]`: `floor((n + 2p - d(k - 1) - 1) / s) + 1` along each spatial
+    /// dimension, with `ceil` rounded upwards but no more than the windows that begin before `n + p`.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when a condition does not hold.
     pub fn sizes(&self, cx: &mut Cx, x: &Tensor) -> Result<Sizes, KernelError> {
         let spatial = self.kernel.len();
-        require_image(cx, x, spatial, "pool.C4")?;
+        require_image(cx, x, spatial, pool::C4)?;
         let mut sizes = x.sizes.clone();
         let first = x.rank() - spatial;
         for i in 0..spatial {
@@ -70,7 +82,7 @@ impl Windows {
                 [(self.kernel[i], "kernel size"), (self.stride[i], "stride"), (self.dilation[i], "dilation")]
             {
                 let positive = cx.gt(e, 0);
-                cx.require(positive, "pool.C2", |cx| {
+                cx.require(positive, pool::C2, |cx| {
                     format!("the {what} is to be positive, not {}", cx.show(e))
                 })?;
             }
@@ -78,12 +90,12 @@ impl Windows {
             let half = cx.floor_div(self.kernel[i], 2);
             let (natural, small) = (cx.ge(pad, 0), cx.le(pad, half));
             let fine = cx.all(&[natural, small]);
-            cx.require(fine, "pool.C3", |cx| {
+            cx.require(fine, pool::C3, |cx| {
                 format!("a padding of {} is not between 0 and half of the kernel size", cx.show(pad))
             })?;
             let count = self.count(cx, i, x.sizes[first + i]);
             let some = cx.ge(count, 1);
-            cx.require(some, "pool.C5", |cx| {
+            cx.require(some, pool::C5, |cx| {
                 format!("no window fits a size of {}", cx.show(x.sizes[first + i]))
             })?;
             sizes[first + i] = count;
@@ -91,8 +103,6 @@ impl Windows {
         Ok(sizes)
     }
 
-    /// (C2) of [`Windows::sizes`].
-    ///
     /// # Errors
     /// [`KernelError::Invalid`] when it does not hold.
     pub fn positive(&self, cx: &mut Cx) -> Result<(), KernelError> {
@@ -100,7 +110,7 @@ impl Windows {
         for (list, what) in lists {
             for &e in list {
                 let positive = cx.gt(e, 0);
-                cx.require(positive, "pool.C2", |cx| {
+                cx.require(positive, pool::C2, |cx| {
                     format!("the {what} is to be positive, not {}", cx.show(e))
                 })?;
             }
@@ -139,7 +149,7 @@ pub fn require_image(
     cx: &mut Cx,
     x: &Tensor,
     spatial: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     cx.check(x.rank() == spatial + 1 || x.rank() == spatial + 2, clause, |cx| {
         format!(
@@ -156,7 +166,7 @@ pub fn require_image(
 ///
 /// # Errors
 /// [`KernelError::Invalid`] when one is not.
-pub fn require_filled(cx: &mut Cx, sizes: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+pub fn require_filled(cx: &mut Cx, sizes: &[Expr], clause: &'static OpClause) -> Result<(), KernelError> {
     for &size in sizes {
         let filled = cx.gt(size, 0);
         cx.require(filled, clause, |cx| {

@@ -4,6 +4,7 @@ use super::context::Cx;
 use super::error::KernelError;
 use super::tensor::{Sizes, Tensor};
 use super::value::Value;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 
@@ -54,7 +55,7 @@ impl Cx<'_> {
         &mut self,
         args: &Args,
         x: &Tensor,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Reduction, KernelError> {
         self.reduction_over(args, x, true, clause)
     }
@@ -68,7 +69,7 @@ impl Cx<'_> {
         args: &Args,
         x: &Tensor,
         empty_means_all: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Reduction, KernelError> {
         self.check(x.rank() <= MOST_DIMS, clause, |_| {
             format!("a tensor of {} dimensions cannot be reduced: at most {MOST_DIMS}", x.rank())
@@ -98,7 +99,7 @@ impl Cx<'_> {
         &mut self,
         x: &Tensor,
         reduction: &Reduction,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         for (i, &size) in x.sizes.iter().enumerate() {
             if reduction.dims[i] {

@@ -1,5 +1,5 @@
 //! Which kernel serves which operator overload.
-use super::kernel::Kernel;
+use super::kernel::{Family, Kernel};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use sizewise_ir::schema::Schema;
 use std::sync::OnceLock;
@@ -17,10 +17,10 @@ pub(super) struct Entry {
 
 impl Registry {
     /// The kernels of families.
-    pub(super) fn of(families: &[(&str, &[(&'static str, Kernel)])]) -> Registry {
-        let count = families.iter().map(|(_, family)| family.len()).sum();
+    pub(super) fn of(families: &[Family]) -> Registry {
+        let count = families.iter().map(|family| family.kernels.len()).sum();
         let mut kernels = FxHashMap::with_capacity_and_hasher(count, FxBuildHasher);
-        for (overload, kernel) in families.iter().flat_map(|(_, family)| family.iter()) {
+        for (overload, kernel) in families.iter().flat_map(|family| family.kernels) {
             kernels.insert(*overload, Entry { kernel: *kernel, schema: OnceLock::new() });
         }
         Registry { kernels }

@@ -3,14 +3,16 @@
 use super::context::Cx;
 use super::error::{KernelError, KernelResult};
 use super::value::Value;
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::{Expr, Func, Sort};
 use smallvec::smallvec;
 
+/// The conditions of these operators.
+pub(crate) const CLAUSES: Clauses = &[getitem::ALL, scalar::ALL];
+
 /// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
 ///
-/// Conditions: (C1) divisors are not 0, nor are doubles of a negative power; (C2) powers and shifts of integers by
-/// integers have counts of at least 0, except that a negative power is a float; (C3) the operands are of kinds that the
-/// function takes.
+/// Conditions.
 ///
 /// # Errors
 /// [`KernelError::Invalid`] for a violated condition, [`KernelError::Unsupported`] for functions that are not known.
@@ -60,18 +62,20 @@ fn as_value(cx: &mut Cx, e: Expr) -> Value {
     }
 }
 
+clauses! { getitem {
+    C1 "The index is within the list."
+} }
+
 /// `_operator.getitem(list, index)`.
-///
-/// (C1) of [`python_function`].
 fn item(cx: &mut Cx, args: &[Value]) -> KernelResult {
     let [list, Value::Int(index)] = args else {
         return Err(KernelError::Unsupported("`_operator.getitem` of something else than a list".into()));
     };
-    let index = cx.literal(*index, "getitem.C1")?;
+    let index = cx.literal(*index, getitem::C1)?;
     let pick = |length: usize| {
         let at = if index < 0 { index.checked_add(length as i64) } else { Some(index) };
         at.and_then(|at| usize::try_from(at).ok()).filter(|&at| at < length).ok_or_else(|| {
-            KernelError::invalid("getitem.C1", format!("index {index} of a list of {length} elements"))
+            KernelError::invalid(getitem::C1, format!("index {index} of a list of {length} elements"))
         })
     };
     Ok(smallvec![match list {
@@ -89,8 +93,6 @@ fn is_float(cx: &mut Cx, e: Expr) -> bool {
 }
 
 /// Functions of one number; `None` where there is none of the name.
-///
-/// (C3) of [`python_function`].
 fn unary(cx: &mut Cx, name: &str, a: Expr) -> Result<Option<Expr>, KernelError> {
     let float = is_float(cx, a);
     let pool = cx.pool();
@@ -128,7 +130,7 @@ fn unary(cx: &mut Cx, name: &str, a: Expr) -> Result<Option<Expr>, KernelError> 
             let x = cx.pool().to_float(a);
             let zero = cx.pool().float(0.0);
             let defined = if name == "sqrt" { cx.ge(x, zero) } else { cx.gt(x, zero) };
-            cx.require(defined, "scalar.C3", |cx| format!("`{name}` of {}", cx.show(a)))?;
+            cx.require(defined, scalar::C3, |cx| format!("`{name}` of {}", cx.show(a)))?;
             cx.pool().real_function(func, x)
         }
         "cos" => pool.real_function(Func::Cos, a),
@@ -146,30 +148,31 @@ fn unary(cx: &mut Cx, name: &str, a: Expr) -> Result<Option<Expr>, KernelError> 
 }
 
 /// A number rounded to an integer; infinities and NaN known by value have none.
-///
-/// (C3) of [`python_function`].
 fn rounded(cx: &mut Cx, func: Func, a: Expr) -> Result<Expr, KernelError> {
     let finite = cx.pool().as_float(a).is_none_or(f64::is_finite);
-    cx.check(finite, "scalar.C3", |cx| format!("{} has no integer next to it", cx.show(a)))?;
+    cx.check(finite, scalar::C3, |cx| format!("{} has no integer next to it", cx.show(a)))?;
     Ok(cx.pool().float_to_int(func, a))
 }
 
-/// (C1) of [`python_function`].
 fn require_divisor(cx: &mut Cx, b: Expr) -> Result<(), KernelError> {
     let zero = if is_float(cx, b) { cx.pool().float(0.0) } else { Expr::ZERO };
     let nonzero = cx.ne(b, zero);
-    cx.require(nonzero, "scalar.C1", |cx| format!("division by {}", cx.show(b)))
+    cx.require(nonzero, scalar::C1, |cx| format!("division by {}", cx.show(b)))
 }
 
-/// (C2) of [`python_function`].
 fn require_count(cx: &mut Cx, n: Expr) -> Result<(), KernelError> {
     let natural = cx.ge(n, 0);
-    cx.require(natural, "scalar.C2", |cx| format!("a shift by {}", cx.show(n)))
+    cx.require(natural, scalar::C2, |cx| format!("a shift by {}", cx.show(n)))
 }
 
+clauses! { scalar {
+    C1 "A divisor is not 0, nor is a float that is raised to a negative power."
+    C2 "The exponent of an integer power and the count of a shift are at least 0. A negative power is a \
+       float."
+    C3 "The operands are of kinds that the function takes."
+} }
+
 /// Functions of two numbers; `None` where there is none of the name, or not on floats.
-///
-/// (C1) and (C2) of [`python_function`].
 fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, KernelError> {
     let float = is_float(cx, a) || is_float(cx, b);
     if let "and" | "or" | "xor" = name
@@ -221,12 +224,12 @@ fn binary(cx: &mut Cx, name: &str, a: Expr, b: Expr) -> Result<Option<Expr>, Ker
             let zero = cx.pool().float(0.0);
             let (some, natural) = (cx.ne(a, zero), cx.ge(b, zero));
             let defined = cx.any(&[some, natural]);
-            cx.require(defined, "scalar.C1", |cx| format!("0.0 has no power {}", cx.show(b)))?;
+            cx.require(defined, scalar::C1, |cx| format!("0.0 has no power {}", cx.show(b)))?;
             cx.pool().float_pow(a, b)
         }
         "pow" => {
             let natural = cx.ge(b, 0);
-            if cx.branch(natural, "scalar.C2")? {
+            if cx.branch(natural, scalar::C2)? {
                 cx.pool().pow(a, b)
             } else {
                 require_divisor(cx, a)?;

@@ -5,6 +5,7 @@ use super::error::{KernelError, KernelResult};
 use super::kernel::Kernel;
 use super::tensor::{Sizes, Tensor};
 use super::value::Value;
+use sizewise_env::OpClause;
 use sizewise_expr::{Expr, Int};
 use smallvec::smallvec;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ impl Cx<'_> {
         &mut self,
         numel: Expr,
         requested: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Sizes, KernelError> {
         let minus_one = self.int(-1);
         let mut sizes: Sizes = requested.into();
@@ -212,7 +213,7 @@ impl Cx<'_> {
         &mut self,
         tensor: &Tensor,
         sizes: Sizes,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         self.env.need_strides();
         let cannot = |cx: &Cx| {
@@ -277,7 +278,7 @@ impl Cx<'_> {
         &mut self,
         tensor: &Tensor,
         wanted: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Tensor, KernelError> {
         let rank = tensor.rank();
         self.check(wanted.len() >= rank, clause, |cx| {
@@ -326,7 +327,7 @@ impl Cx<'_> {
         size: Expr,
         target: Expr,
         dim: usize,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<bool, KernelError> {
         let (same, one) = (self.eq(size, target), self.eq(size, 1));
         let message = |cx: &Cx| {
@@ -428,7 +429,7 @@ impl Cx<'_> {
     ///
     /// # Errors
     /// None in effect: an assumption of an open condition is never refuted.
-    pub fn drops(&mut self, size: Expr, clause: &'static str) -> Result<bool, KernelError> {
+    pub fn drops(&mut self, size: Expr, clause: &'static OpClause) -> Result<bool, KernelError> {
         let one = self.eq(size, 1);
         match self.env.branch(one, clause) {
             Some(value) => Ok(value),

@@ -1,10 +1,19 @@
 //! The casts in front of an operator.
 use super::interpreter::{CallError, Interpreter};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Dtype;
 use sizewise_ir::schema::Type;
 use sizewise_kernels::autocast::{Policy, Region, Regions, is_listed, policy_of};
 use sizewise_kernels::{Args, Cx, Tensor, Value};
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(in crate::propagate) const CLAUSES: Clauses = &[autocast::ALL];
+
+clauses! { autocast {
+    C1 "The operands have dtypes that autocast promotes to the widest one."
+    C2 "The operator is safe to autocast."
+} }
 
 impl<'p> Interpreter<'p> {
     /// `_enter_autocast(device, dtype, enabled, cache_enabled)` and `_exit_autocast(region)`, which stand
@@ -68,7 +77,7 @@ impl<'p> Interpreter<'p> {
                 Policy::Fp32Append | Policy::Fp32Dtype => {}
                 Policy::Banned => {
                     let message = format!("{op} is unsafe to autocast");
-                    return Err(self.invalid("autocast.C2", message));
+                    return Err(self.invalid(autocast::C2, message));
                 }
                 Policy::Recorded => {
                     self.dtypes_as_recorded = true;
@@ -87,7 +96,7 @@ impl<'p> Interpreter<'p> {
                 widest = Dtype::Float32;
             } else if tensor.dtype != lower {
                 let message = format!("autocast to {lower} does not promote {}", tensor.dtype);
-                return Err(self.invalid("autocast.C1", message));
+                return Err(self.invalid(autocast::C1, message));
             }
         }
         Ok(widest)

@@ -23,9 +23,26 @@ mod step;
 mod text_programs;
 mod uses;
 
+/// The conditions that a tracer checks as well.
+pub mod clauses {
+    pub use super::hop::scan::{map, scan};
+}
+
 pub use element_count::most_elements;
 pub use execute::{propagate, propagate_as_computed};
 pub use interpreter::{Interpreter, Mode, Stop};
 pub use results::flat;
 pub use run::Run;
+use sizewise_env::OpClause;
 pub use step::{Comparison, Derived, Entry, Failure, FailureKind, Mismatch, Named, Step};
+
+/// The conditions of operators that take graphs, and of autocast.
+pub fn conditions() -> impl Iterator<Item = &'static OpClause> {
+    hop::CLAUSES.into_iter().chain([casting::CLAUSES]).flatten().copied().flatten().copied()
+}
+
+/// What a condition of an operator says, by its code; `None` for a code that is not known.
+pub fn condition_text(code: &str) -> Option<&'static str> {
+    let mut known = conditions().chain(sizewise_kernels::conditions());
+    known.find(|clause| clause.code == code).map(|clause| clause.says)
+}

@@ -56,6 +56,7 @@ impl GuardReport {
             inputs: None,
             values: None,
             clause: None,
+            says: None,
             code: None,
             consequence: None,
             reason: None,

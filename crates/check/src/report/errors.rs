@@ -212,7 +212,7 @@ pub(super) fn place(out: &mut String, report: &Report, guard: &GuardReport, styl
     let (word, mut what) = needed_in(report, guard);
     // What the operator asks for is said behind its code.
     if let (Some(clause), "needed by") = (&guard.clause, word) {
-        what = what.replacen(&format!("({clause})"), &format!("({clause}{})", says(clause)), 1);
+        what = what.replacen(&format!("({clause})"), &format!("({clause}{})", says(guard)), 1);
     }
     let _ = writeln!(out, "  {word:<14}{}", visible(&what));
     callers(out, &guard.stack);

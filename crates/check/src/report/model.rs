@@ -222,6 +222,9 @@ pub struct GuardReport {
     pub recorded: Option<String>,
     /// The clause of the operator.
     pub clause: Option<String>,
+    /// What the clause says, where it is one of a model's operator.
+    #[serde(skip)]
+    pub says: Option<&'static str>,
     /// The text of the user's line.
     pub code: Option<String>,
     /// What happens to the inputs of the witness.

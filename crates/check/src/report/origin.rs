@@ -2,7 +2,7 @@
 //! This is the one home of the words of a cause.
 use super::model::{Cause, ConditionKind, GuardReport, Traced};
 use super::words::plural;
-use sizewise_kernels::condition_text;
+use crate::propagate::condition_text;
 
 /// The longest condition of the exported module that is shown, in characters.
 const MAX_CHECKED: usize = 60;
@@ -38,8 +38,9 @@ pub(super) fn checks(guard: &GuardReport) -> Option<&str> {
 }
 
 /// What an operator's condition says, to go behind its code: `: the shapes broadcast`; nothing if that is long.
-pub(super) fn says(clause: &str) -> String {
-    let sentence = condition_text(clause).unwrap_or_default();
+pub(super) fn says(guard: &GuardReport) -> String {
+    let known = guard.says.or_else(|| condition_text(guard.clause.as_deref()?));
+    let sentence = known.unwrap_or_default();
     let first = sentence.split_once(". ").map_or(sentence, |(first, _)| first).trim_end_matches('.');
     let mut letters = first.chars();
     match letters.next() {

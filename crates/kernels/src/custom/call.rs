@@ -9,44 +9,47 @@ use crate::error::{KernelError, KernelResult};
 use crate::kernel::FakeKernel;
 use crate::tensor::{Sizes, Tensor};
 use crate::value::{Value, Values, list};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Layout, MemoryFormat};
 use std::sync::Arc;
 
-/// The names of conditions, in the order of the file.
-const CLAUSES: [&str; 16] = [
-    "custom.C1",
-    "custom.C2",
-    "custom.C3",
-    "custom.C4",
-    "custom.C5",
-    "custom.C6",
-    "custom.C7",
-    "custom.C8",
-    "custom.C9",
-    "custom.C10",
-    "custom.C11",
-    "custom.C12",
-    "custom.C13",
-    "custom.C14",
-    "custom.C15",
-    "custom.C16",
-];
-/// The clause of what no condition says: divisors, sizes of 0 or more, dimensions that are there.
-const IMPLIED: &str = "custom.shape";
-/// The clause of conditions beyond the names.
-const FURTHER: &str = "custom.C17+";
+clauses! { custom {
+    shape "What a declared operator computes is a shape: no divisor is 0, no size is less than 0, and the dimensions \
+        that it names are there."
+    when "Whether a case of the declared operator applies to the call, which decides the result."
+} }
+
+/// The conditions that the `requires` of a declaration make, in the order of the file.
+macro_rules! required {
+    ($($number:literal)+) => {
+        &[$(&OpClause {
+            code: concat!("custom.C", $number),
+            says: "A condition that the declaration of the operator makes (`requires`, see docs/operators.md): its number \
+                   in the order of the file. The report has its file and line.",
+        }),+]
+    };
+}
+const REQUIRED: &[&OpClause] = required!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
+/// Those behind them.
+const FURTHER: &OpClause = &OpClause {
+    code: "custom.C17+",
+    says: "A condition of a declared operator behind the first 16 of its `requires`; the report has its file and line.",
+};
+
+/// The conditions of declared operators.
+pub(crate) const CLAUSES: Clauses = &[custom::ALL, REQUIRED, &[FURTHER]];
 
 impl FakeKernel for Operator {
     fn call(&self, cx: &mut Cx, args: &Args) -> KernelResult {
-        let mut scope = Scope { args, locals: Vec::new(), file: &self.file, clause: IMPLIED };
+        let mut scope = Scope { args, locals: Vec::new(), file: &self.file, clause: custom::shape };
         run(cx, &mut scope, &self.first)?;
         for case in &self.cases {
             if let Some(when) = &case.when {
                 let applies = match when {
                     When::Holds(formula) => {
                         let condition = scope.formula(cx, formula)?;
-                        cx.branch(condition, "custom.when")?
+                        cx.branch(condition, custom::when)?
                     }
                     When::Text { argument, is } => scope.value(argument) == Value::Str(is.clone().into()),
                 };
@@ -58,7 +61,7 @@ impl FakeKernel for Operator {
             return results(cx, &scope, &case.returns);
         }
         let message = format!("{}: none of the cases of {} applies", self.file, args.schema.qualified());
-        Err(KernelError::invalid("custom.when", message))
+        Err(KernelError::invalid(custom::when, message))
     }
 }
 
@@ -67,9 +70,9 @@ fn run(cx: &mut Cx, scope: &mut Scope, steps: &[DeclaredStep]) -> Result<(), Ker
     for step in steps {
         match step {
             DeclaredStep::Require(condition) => {
-                scope.clause = CLAUSES.get(condition.number).copied().unwrap_or(FURTHER);
+                scope.clause = REQUIRED.get(condition.number).copied().unwrap_or(FURTHER);
                 require(cx, scope, condition)?;
-                scope.clause = IMPLIED;
+                scope.clause = custom::shape;
             }
             DeclaredStep::Let { name, value } => {
                 let value = define(cx, scope, value)?;
@@ -79,14 +82,14 @@ fn run(cx: &mut Cx, scope: &mut Scope, steps: &[DeclaredStep]) -> Result<(), Ker
                 let min = match min {
                     Some(formula) => {
                         let least = scope.formula(cx, formula)?;
-                        cx.literal(least, IMPLIED)?.max(0)
+                        cx.literal(least, custom::shape)?.max(0)
                     }
                     None => 0,
                 };
                 let max = max.as_ref().map(|formula| scope.formula(cx, formula)).transpose()?;
                 if let Some(max) = max {
                     let room = cx.le(Expr::inline(min).unwrap_or(Expr::ZERO), max);
-                    cx.require(room, IMPLIED, |cx| {
+                    cx.require(room, custom::shape, |cx| {
                         format!("`{name}` is at least {min} and at most {}", cx.show(max))
                     })?;
                 }
@@ -216,7 +219,7 @@ fn make(cx: &mut Cx, scope: &Scope, made: &Made) -> Result<Tensor, KernelError> 
         Strides::Order(name) => ordered_strides(cx, scope, name, &sizes, made.line)?,
         Strides::Listed(elements) => {
             let strides = scope.shape(cx, elements, made.line)?;
-            cx.check(strides.len() == sizes.len(), IMPLIED, |_| {
+            cx.check(strides.len() == sizes.len(), custom::shape, |_| {
                 format!("{}:{}: {} strides for {} sizes", scope.file, made.line, strides.len(), sizes.len())
             })?;
             strides
@@ -244,12 +247,12 @@ fn ordered_strides(
     let count = list.len();
     let mut order: Vec<usize> = Vec::with_capacity(count);
     for dim in list {
-        let dim = usize::try_from(cx.literal(dim, IMPLIED)?).unwrap_or(usize::MAX);
+        let dim = usize::try_from(cx.literal(dim, custom::shape)?).unwrap_or(usize::MAX);
         if dim < sizes.len() && !order.contains(&dim) {
             order.push(dim);
         }
     }
-    cx.check(order.len() == count && count == sizes.len(), IMPLIED, |_| {
+    cx.check(order.len() == count && count == sizes.len(), custom::shape, |_| {
         format!("{}:{line}: `{name}` is no order of {} dimensions", scope.file, sizes.len())
     })?;
     let lying: Sizes = order.iter().map(|&dim| sizes[dim]).collect();

@@ -11,6 +11,7 @@ use crate::promote::{Category, ResultType};
 use crate::registry::Registry;
 use crate::tensor::{Sizes, Tensor};
 use crate::value::{Value, Values};
+use sizewise_env::OpClause;
 use sizewise_expr::escape::clipped;
 use sizewise_expr::text::{Property, SourcePath, SourceStep};
 use sizewise_expr::{Expr, Pool, Sort};
@@ -29,7 +30,7 @@ pub(super) struct Scope<'a> {
     pub locals: Vec<(Box<str>, Value)>,
     pub file: &'a str,
     /// The clause that is at work, for errors.
-    pub clause: &'static str,
+    pub clause: &'static OpClause,
 }
 
 impl Scope<'_> {

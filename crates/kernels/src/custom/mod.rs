@@ -52,6 +52,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use call::CLAUSES;
 pub use error::DeclarationError;
 pub(super) use shipped::find as find_shipped;
 pub use shipped::{Library, libraries};

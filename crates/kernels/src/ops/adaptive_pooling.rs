@@ -4,8 +4,12 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::pool::{require_filled, results, with_height, without_height};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[adaptive_pool::ALL, adaptive_pool_backward::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -23,18 +27,24 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| max_backward(cx, args, 3) => "aten.adaptive_max_pool3d_backward.default";
 };
 
+clauses! { adaptive_pool {
+    C1 "`output_size` has an entry for each spatial dimension, none negative."
+    C2 "The input has one dimension more than the spatial ones, or two."
+    C3 "No spatial dimension (of three: none but the first dimension) is empty, unless the result has one \
+       element a channel, which is a mean."
+    C4 "The dtype has a kernel, unless in 1 or 2 dimensions the result is empty. The underscored operators \
+       never take the mean."
+} }
+
 /// The shape `[(n,) c, output_size]`.
-///
-/// (C1) `output_size` has an entry for each spatial dimension, none negative. (C2) The input has one dimension more
-/// than the spatial ones, or two.
 fn target(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, KernelError> {
     let output = args.ints("output_size")?;
-    cx.check(output.len() == rank, "adaptive_pool.C1", |_| format!("output_size is to have {rank} entries"))?;
+    cx.check(output.len() == rank, adaptive_pool::C1, |_| format!("output_size is to have {rank} entries"))?;
     for &size in output {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "adaptive_pool.C1", |cx| format!("a size of {} is negative", cx.show(size)))?;
+        cx.require(natural, adaptive_pool::C1, |cx| format!("a size of {} is negative", cx.show(size)))?;
     }
-    cx.check(x.rank() == rank + 1 || x.rank() == rank + 2, "adaptive_pool.C2", |_| {
+    cx.check(x.rank() == rank + 1 || x.rank() == rank + 2, adaptive_pool::C2, |_| {
         format!("{} dimensions are not {} or {}", x.rank(), rank + 1, rank + 2)
     })?;
     let mut sizes = Sizes::from_slice(&x.sizes[..x.rank() - rank]);
@@ -42,25 +52,21 @@ fn target(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, Ke
     Ok(sizes)
 }
 
-/// `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` and the like:
-/// `[(n,) c, ..] → [(n,) c, output_size]`.
-///
-/// (C1), (C2) See [`target`]. (C3) No spatial dimension (of three: none but the first dimension) is empty, unless the
-/// result has one element a channel, which is a mean. (C4) The dtype has a kernel, unless in 1 or 2 dimensions the
-/// result is empty. The underscored operators never take the mean.
+/// `aten::adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor` and the like: `[(n,) c, ..] → [(n,) c,
+/// output_size]`.
 fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
     if rank == 3 {
-        cx.require_kind(x, Domain::FLOAT.on_cpu(), "adaptive_pool.C4")?;
+        cx.require_kind(x, Domain::FLOAT.on_cpu(), adaptive_pool::C4)?;
     } else {
-        cx.require_kind_where_filled(x, Domain::FLOAT.on_cpu(), &sizes, "adaptive_pool.C4")?;
+        cx.require_kind_where_filled(x, Domain::FLOAT.on_cpu(), &sizes, adaptive_pool::C4)?;
     }
     let spatial = sizes.len() - rank;
     let mean = by_mean && sizes[spatial..].iter().all(|s| *s == Expr::ONE);
     if !mean {
         let first = if rank == 3 { 1 } else { spatial };
-        require_filled(cx, &x.sizes[first..], "adaptive_pool.C3")?;
+        require_filled(cx, &x.sizes[first..], adaptive_pool::C3)?;
     }
     one(match rank {
         1 => {
@@ -74,9 +80,6 @@ fn avg(cx: &mut Cx, args: &Args, rank: usize, by_mean: bool) -> KernelResult {
 }
 
 /// `aten::_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor` and the like: shaped like `self`.
-///
-/// (C1) The gradient is an image, only its batch empty. (C2) It has the rank and dtype of `self`. (C3) The dtype has
-/// a kernel.
 fn avg_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x) = (args.tensor("grad_output")?, args.tensor("self")?);
     gradient(cx, grad, x, rank)?;
@@ -88,27 +91,25 @@ fn avg_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 /// The conditions of [`avg_backward`].
-///
-/// (C1) to (C3) of [`avg_backward`].
 fn gradient(cx: &mut Cx, grad: &Tensor, x: &Tensor, rank: usize) -> Result<(), KernelError> {
-    cx.check(grad.rank() == rank + 1 || grad.rank() == rank + 2, "adaptive_pool_backward.C1", |_| {
+    cx.check(grad.rank() == rank + 1 || grad.rank() == rank + 2, adaptive_pool_backward::C1, |_| {
         format!("{} dimensions are not {} or {}", grad.rank(), rank + 1, rank + 2)
     })?;
-    require_filled(cx, &grad.sizes[1..], "adaptive_pool_backward.C1")?;
-    cx.rank(x, grad.rank(), "adaptive_pool_backward.C2", "self")?;
-    cx.same_dtype(&[x, grad], "adaptive_pool_backward.C2")?;
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "adaptive_pool_backward.C3")
+    require_filled(cx, &grad.sizes[1..], adaptive_pool_backward::C1)?;
+    cx.rank(x, grad.rank(), adaptive_pool_backward::C2, "self")?;
+    cx.same_dtype(&[x, grad], adaptive_pool_backward::C2)?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), adaptive_pool_backward::C3)
 }
 
-/// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where
-/// they are.
+/// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where they
+/// are.
 ///
-/// (C1), (C2) See [`target`]. (C3) Only the first dimension may be empty. (C4) The dtype has a kernel.
+/// Only the first dimension may be empty.
 fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
-    require_filled(cx, &x.sizes[1..], "adaptive_pool.C3")?;
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "adaptive_pool.C4")?;
+    require_filled(cx, &x.sizes[1..], adaptive_pool::C3)?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), adaptive_pool::C4)?;
     let values = match rank {
         1 => {
             let like = with_height(cx, x);
@@ -122,19 +123,24 @@ fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     Ok(results([values, positions]))
 }
 
-/// `aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor` and the like:
-/// shaped like `self`.
-///
-/// (C1) to (C3) See [`gradient`]. (C4) The indices are `int64` and have the gradient's shape.
+clauses! { adaptive_pool_backward {
+    C1 "The gradient is an image, only its batch empty."
+    C2 "It has the rank and dtype of `self`."
+    C3 "The dtype has a kernel."
+    C4 "The indices are `int64` and have the gradient's shape."
+} }
+
+/// `aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor` and the like: shaped
+/// like `self`.
 fn max_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("indices")?);
     gradient(cx, grad, x, rank)?;
-    cx.check(indices.dtype == Dtype::Int64, "adaptive_pool_backward.C4", |_| {
+    cx.check(indices.dtype == Dtype::Int64, adaptive_pool_backward::C4, |_| {
         "indices are to be int64".into()
     })?;
-    cx.rank(indices, grad.rank(), "adaptive_pool_backward.C4", "indices")?;
+    cx.rank(indices, grad.rank(), adaptive_pool_backward::C4, "indices")?;
     for (&a, &b) in grad.sizes.iter().zip(&indices.sizes) {
-        cx.require_eq(a, b, "adaptive_pool_backward.C4", "the gradient and the indices differ in shape")?;
+        cx.require_eq(a, b, adaptive_pool_backward::C4, "the gradient and the indices differ in shape")?;
     }
     one(if rank == 2 {
         cx.image(x, x.sizes.clone(), x.dtype)

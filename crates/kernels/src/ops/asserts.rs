@@ -2,9 +2,13 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value, Values};
-use sizewise_env::Clause;
+use sizewise_env::{Clause, Clauses, clauses, sym_constrain_range};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[linalg_check_errors::ALL, _assert_tensor_metadata::ALL, _assert_async::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -17,12 +21,14 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     check_errors => "aten._linalg_check_errors.default";
 };
 
+clauses! { linalg_check_errors {
+    C1 "What tells errors is of `int32`."
+} }
+
 /// `_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()`.
-///
-/// (C1) What tells errors is of `int32`.
 fn check_errors(cx: &mut Cx, args: &Args) -> KernelResult {
     let found = args.tensor("info")?.dtype;
-    cx.check(found == Dtype::Int32, "linalg_check_errors.C1", |_| format!("int32 is expected, not {found}"))?;
+    cx.check(found == Dtype::Int32, linalg_check_errors::C1, |_| format!("int32 is expected, not {found}"))?;
     Ok(Values::new())
 }
 
@@ -34,15 +40,23 @@ fn done(args: &Args) -> KernelResult {
     one(Tensor { wrapped: false, ..(**args.tensor("dep_token")?).clone() })
 }
 
+clauses! { _assert_tensor_metadata {
+    C1 "The tensor has the sizes that are given."
+    C2 "The tensor has the strides that are given."
+    C3 "The tensor has the dtype that is given."
+    C4 "The tensor is on the device that is given."
+    C5 "The tensor has the layout that is given."
+} }
+
 /// `aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *,
 /// Device? device=None, Layout? layout=None) -> ()`.
 ///
-/// What is given agrees with the tensor: (C1) sizes, (C2) strides, (C3) dtype, (C4) device, (C5) layout.
+/// What is given agrees with the tensor.
 fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
     let pairs = [
-        ("size", &x.sizes, Clause::TensorAssertion("_assert_tensor_metadata.C1")),
-        ("stride", &x.strides, Clause::TensorAssertion("_assert_tensor_metadata.C2")),
+        ("size", &x.sizes, Clause::TensorAssertion(_assert_tensor_metadata::C1)),
+        ("stride", &x.strides, Clause::TensorAssertion(_assert_tensor_metadata::C2)),
     ];
     for (name, held, clause) in pairs {
         if let Some(given) = args.opt_ints(name)? {
@@ -56,37 +70,36 @@ fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
         }
     }
     if let Some(dtype) = args.opt_dtype("dtype")? {
-        cx.check(dtype == x.dtype, "_assert_tensor_metadata.C3", |_| {
+        cx.check(dtype == x.dtype, _assert_tensor_metadata::C3, |_| {
             format!("dtype is {}, not {dtype}", x.dtype)
         })?;
     }
     if let Some(device) = args.opt_device("device")? {
-        cx.check(device == x.device, "_assert_tensor_metadata.C4", |_| {
+        cx.check(device == x.device, _assert_tensor_metadata::C4, |_| {
             format!("device is {}, not {device}", x.device)
         })?;
     }
     if let Some(layout) = args.opt_layout("layout")? {
-        cx.check(layout == x.layout, "_assert_tensor_metadata.C5", |_| {
+        cx.check(layout == x.layout, _assert_tensor_metadata::C5, |_| {
             format!("layout is {}, not {layout}", x.layout)
         })?;
     }
     Ok(Values::new())
 }
 
+clauses! { _assert_async {
+    C1 "The tensor has one element."
+} }
+
 /// `aten::_assert_async.msg(Tensor self, str assert_msg) -> ()`: what it asserts is data.
-///
-/// (C1) The tensor has one element.
 fn assert_async(cx: &mut Cx, args: &Args) -> KernelResult {
     let numel = cx.numel(args.tensor("self")?);
-    let clause = Clause::TensorAssertion("_assert_async.C1");
+    let clause = Clause::TensorAssertion(_assert_async::C1);
     cx.require_eq(numel, Expr::ONE, clause, "the number of elements is to be 1")?;
     done(args)
 }
 
 /// `aten::_assert_scalar(Scalar self, str assert_msg) -> ()`.
-///
-/// (C1) The number is true. (_assert_scalar.C1) What the program asserts holds: `torch._check` in the code, or a condition
-/// that torch.export put into the graph because the trace relies on it.
 fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
     let condition = match args.scalar("self")? {
         Scalar::Bool(e) | Scalar::Int(e) | Scalar::Float(e) => cx.pool().truth(e),
@@ -104,15 +117,14 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()`; `…_for_size` has 0 as its least
 /// `min`.
 ///
-/// (C1) `min <= max`. (C2) `min <= size <= max`. (sym_constrain_range.C2) The number lies within the range that the program
-/// states of it.
+/// `min <= size <= max`.
 fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {
     let size = match args.value("size")? {
         Value::Int(e) => *e,
         Value::Bool(e) => cx.pool().as_integer(*e),
         other => {
             let message = format!("an integer is expected, not {}", other.kind());
-            return Err(KernelError::invalid("sym_constrain_range.C1", message));
+            return Err(KernelError::invalid(sym_constrain_range::C1, message));
         }
     };
     let (mut least, most) = (args.opt_int("min")?, args.opt_int("max")?);
@@ -121,7 +133,7 @@ fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     if let (Some(least), Some(most)) = (least, most) {
         let ordered = cx.le(least, most);
-        cx.require(ordered, "sym_constrain_range.C1", |cx| {
+        cx.require(ordered, sym_constrain_range::C1, |cx| {
             format!("the range from {} to {} is empty", cx.show(least), cx.show(most))
         })?;
     }

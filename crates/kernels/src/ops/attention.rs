@@ -1,5 +1,6 @@
 //! Attention as programs ask for it, and by its formula.
-use crate::attention::Attention;
+pub(super) use crate::attention::CLAUSES;
+use crate::attention::{Attention, sdpa};
 use crate::domain::Domain;
 use crate::error::one;
 use crate::flops::{Flops, formulas, twice};
@@ -30,38 +31,36 @@ pub(super) fn of_attention(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError
     Ok(twice(cx, sizes))
 }
 
-/// `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.,
-/// bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[.., l, e] × [.., s, e] × [.., s,
-/// v] → [.., l, v]`. The fused kernel lays the result out as the query.
+/// `scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0., bool
+/// is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor`: `[.., l, e] × [.., s, e] × [.., s, v] → [..,
+/// l, v]`. The fused kernel lays the result out as the query.
 ///
-/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given
-/// together with `is_causal` and is of `bool`, `float32` or the query's dtype. Where the query's length is 0 or the
-/// value is empty, nothing else is asked, and the result is contiguous: `[.., l, v]` with the query's leading sizes.
-/// (C3) to (C6) As [`Attention::formula`] has them. (C7) Where the fused kernel could run (see [`Attention::fused`]),
-/// dropout is not negative. (C9) Dropout is at most 1.
+/// A mask is not given together with `is_causal` and is of `bool`, `float32` or the query's dtype. Where the query's
+/// length is 0 or the value is empty, nothing else is asked, and the result is contiguous: `[.., l, v]` with the query's
+/// leading sizes.
 fn scaled_dot_product_attention(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
-    cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
+    cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, sdpa::C1, |_| {
         format!("at least 2 dimensions are expected, not {}, {} and {}", q.rank(), k.rank(), v.rank())
     })?;
-    cx.check(q.dtype == k.dtype && q.dtype == v.dtype, "sdpa.C2", |_| {
+    cx.check(q.dtype == k.dtype && q.dtype == v.dtype, sdpa::C2, |_| {
         format!("the dtypes differ: {}, {} and {}", q.dtype, k.dtype, v.dtype)
     })?;
     let mask = args.opt_tensor("attn_mask")?;
     if let Some(mask) = mask {
         let fits = mask.dtype.is_bool() || mask.dtype == Dtype::Float32 || mask.dtype == q.dtype;
-        cx.check(fits, "sdpa.C6", |_| {
+        cx.check(fits, sdpa::C6, |_| {
             format!("the mask is of {}, expected bool, float32 or {}", mask.dtype, q.dtype)
         })?;
         let causal = args.flag("is_causal")?;
-        cx.check(!causal, "sdpa.C6", |_| "a mask and is_causal exclude each other".into())?;
+        cx.check(!causal, sdpa::C6, |_| "a mask and is_causal exclude each other".into())?;
     }
     let nothing = has_nothing(cx, q, v);
     let dropout = literal_dropout(cx, args)?;
-    let kind = cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2");
+    let kind = cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), sdpa::C2);
     // Where both ways lead to the same sizes, the conditions are asked only where there is something.
     let alike = kind.is_ok() && dropout == Some(0.0) && has_batch_of(q, k) && has_batch_of(q, v);
-    let empty = if alike { cx.surely(nothing) } else { cx.branch_or(nothing, false, "sdpa.nothing") };
+    let empty = if alike { cx.surely(nothing) } else { cx.branch_or(nothing, false, sdpa::nothing) };
     if empty {
         let mut sizes = q.sizes.clone();
         sizes[q.rank() - 1] = v.size(-1);
@@ -130,19 +129,17 @@ fn result_strides(
     if cx.layout_choice(fused) { cx.preserved_strides(query) } else { contiguous }
 }
 
-/// The shape of the result, and the condition under which the fused kernel makes it, if it can. That of the CPU asks
-/// what the formula asks and more. On other backends the fused kernel's layout is assumed.
-///
-/// (C7) and (C9) of [`scaled_dot_product_attention`].
+/// The shape of the result, and the condition under which the fused kernel makes it, if it can. That of the CPU asks what
+/// the formula asks and more. On other backends the fused kernel's layout is assumed.
 fn attend(cx: &mut Cx, attention: &Attention) -> Result<(Sizes, Option<Expr>), KernelError> {
     let Some(eligible) = attention.fused(cx)? else {
-        cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
+        cx.check(attention.dropout.is_none_or(|p| p <= 1.0), sdpa::C9, |_| "a dropout above 1".into())?;
         return Ok((attention.formula(cx)?.0, None));
     };
     if attention.dropout != Some(0.0) {
         if cx.on_cpu() {
             let formula = cx.not(eligible);
-            cx.require(formula, "sdpa.C7", |_| "a negative dropout".into())?;
+            cx.require(formula, sdpa::C7, |_| "a negative dropout".into())?;
         }
         return Ok((attention.formula(cx)?.0, None));
     }
@@ -176,20 +173,18 @@ fn padded(sizes: &Sizes) -> Sizes {
 /// dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) ->
 /// (Tensor, Tensor)`: the result and the scores `[.., l, s]`.
 ///
-/// (C1) All three have at least 2 dimensions. (C2) Their dtypes agree and have a kernel. (C6) A mask is not given
-/// together with `is_causal`, and is real. (C3) to (C6) As [`Attention::formula`] has them. (C9) Dropout is at
-/// most 1.
+/// A mask is not given together with `is_causal`, and is real.
 fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
-    cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "sdpa.C1", |_| {
+    cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, sdpa::C1, |_| {
         format!("at least 2 dimensions are expected, not {}, {} and {}", q.rank(), k.rank(), v.rank())
     })?;
-    cx.same_dtype(&[q, k, v], "sdpa.C2")?;
-    cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), "sdpa.C2")?;
+    cx.same_dtype(&[q, k, v], sdpa::C2)?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu().within(Domain::FLOAT_COMPLEX), sdpa::C2)?;
     let mask = args.opt_tensor("attn_mask")?;
     if let Some(mask) = mask {
         let causal = args.flag("is_causal")?;
-        cx.check(!causal && !mask.dtype.is_complex(), "sdpa.C6", |_| {
+        cx.check(!causal && !mask.dtype.is_complex(), sdpa::C6, |_| {
             "a mask is real and goes without is_causal".into()
         })?;
     }
@@ -205,7 +200,7 @@ fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
         grouped: args.flag("enable_gqa")?,
         unless: None,
     };
-    cx.check(attention.dropout.is_none_or(|p| p <= 1.0), "sdpa.C9", |_| "a dropout above 1".into())?;
+    cx.check(attention.dropout.is_none_or(|p| p <= 1.0), sdpa::C9, |_| "a dropout above 1".into())?;
     let (sizes, scores) = attention.formula(cx)?;
     let results = [cx.contiguous(sizes, q.dtype, &q.device), cx.contiguous(scores, q.dtype, &q.device)];
     Ok(results.into_iter().map(Value::from).collect())

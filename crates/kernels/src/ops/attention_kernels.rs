@@ -4,8 +4,12 @@ use crate::domain::Domain;
 use crate::flops::{Flops, formulas, not_modelled};
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[flash_for_cpu::ALL, flash_for_cpu_backward::ALL, attention_kernel::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -40,7 +44,7 @@ fn same_length(
     cx: &mut Cx,
     [_, k, v]: [&Tensor; 3],
     dim: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     match (k.sizes.get(dim), v.sizes.get(dim)) {
         (Some(&key), Some(&value)) => {
@@ -50,36 +54,41 @@ fn same_length(
     }
 }
 
+clauses! { flash_for_cpu {
+    C1 "All three have 4 dimensions."
+    C2 "The query is floating point, the others have its dtype."
+    C3 "The last sizes agree."
+    C4 "There is no dropout."
+    C5 "A mask is of `float32` or the query's dtype, in 2 or 4 dimensions, and broadcasts to `[b, h, l, s]`."
+    C6 "Key and value have the same length `s`."
+} }
+
 /// `_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
-/// is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)`:
-/// `[b, h, l, e]`, laid out as the query, and `[b, h, l]`, heads innermost.
-///
-/// (C1) All three have 4 dimensions. (C2) The query is floating point, the others have its dtype. (C3) The last sizes
-/// agree. (C4) There is no dropout. (C5) A mask is of `float32` or the query's dtype, in 2 or 4 dimensions, and
-/// broadcasts to `[b, h, l, s]`. (C6) Key and value have the same length `s`.
+/// is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)`: `[b, h, l, e]`,
+/// laid out as the query, and `[b, h, l]`, heads innermost.
 fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
-        cx.rank(t, 4, "flash_for_cpu.C1", what)?;
+        cx.rank(t, 4, flash_for_cpu::C1, what)?;
     }
-    cx.require_kind(q, Domain::FLOAT.on_cpu(), "flash_for_cpu.C2")?;
-    cx.same_dtype(&[q, k, v], "flash_for_cpu.C2")?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu(), flash_for_cpu::C2)?;
+    cx.same_dtype(&[q, k, v], flash_for_cpu::C2)?;
     for other in [k, v] {
-        cx.require_eq(q.size(3), other.size(3), "flash_for_cpu.C3", "the last sizes differ")?;
+        cx.require_eq(q.size(3), other.size(3), flash_for_cpu::C3, "the last sizes differ")?;
     }
-    same_length(cx, [q, k, v], 2, "flash_for_cpu.C6")?;
+    same_length(cx, [q, k, v], 2, flash_for_cpu::C6)?;
     let dropout = args.float("dropout_p")?;
-    let dropout = cx.literal_float(dropout, "flash_for_cpu.C4")?;
-    cx.check(dropout == 0.0, "flash_for_cpu.C4", |_| format!("a dropout of {dropout}"))?;
+    let dropout = cx.literal_float(dropout, flash_for_cpu::C4)?;
+    cx.check(dropout == 0.0, flash_for_cpu::C4, |_| format!("a dropout of {dropout}"))?;
     if let Some(mask) = args.opt_tensor("attn_mask")? {
-        cx.check(mask.dtype == Dtype::Float32 || mask.dtype == q.dtype, "flash_for_cpu.C5", |_| {
+        cx.check(mask.dtype == Dtype::Float32 || mask.dtype == q.dtype, flash_for_cpu::C5, |_| {
             format!("the mask is of {}, expected float32 or {}", mask.dtype, q.dtype)
         })?;
-        cx.check(matches!(mask.rank(), 2 | 4), "flash_for_cpu.C5", |_| {
+        cx.check(matches!(mask.rank(), 2 | 4), flash_for_cpu::C5, |_| {
             format!("the mask is to have 2 or 4 dimensions, not {}", mask.rank())
         })?;
         let scores = [q.size(0), q.size(1), q.size(2), v.size(2)];
-        cx.require_expandable(&mask.sizes, &scores, "flash_for_cpu.C5")?;
+        cx.require_expandable(&mask.sizes, &scores, flash_for_cpu::C5)?;
     }
     let strides = cx.preserved_strides(q);
     let output = cx.strided(q.sizes.clone(), strides, q.dtype, &q.device);
@@ -90,27 +99,32 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([output, logsumexp].into_iter().map(Value::from).collect())
 }
 
-/// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,
-/// Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) ->
-/// (Tensor, Tensor, Tensor)`: shaped like query, key and value, heads inside positions.
-///
-/// (C1) Gradient, query, key and value have 4 dimensions. (C2) The four are of one floating point dtype. (C3) The
-/// last sizes agree. (C4) A mask fits the lengths of query and value. (C5) Key and value have the same length.
+clauses! { flash_for_cpu_backward {
+    C1 "Gradient, query, key and value have 4 dimensions."
+    C2 "The four are of one floating point dtype."
+    C3 "The last sizes agree."
+    C4 "A mask fits the lengths of query and value."
+    C5 "Key and value have the same length."
+} }
+
+/// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor
+/// out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor,
+/// Tensor, Tensor)`: shaped like query, key and value, heads inside positions.
 fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let ([q, k, v], grad) = (operands(args)?, args.tensor("grad_out")?);
     for t in [grad, q, k, v] {
-        cx.rank(t, 4, "flash_for_cpu_backward.C1", "gradient, query, key and value")?;
+        cx.rank(t, 4, flash_for_cpu_backward::C1, "gradient, query, key and value")?;
     }
-    cx.same_dtype(&[grad, q, k, v], "flash_for_cpu_backward.C2")?;
-    cx.require_kind(q, Domain::FLOAT.on_cpu(), "flash_for_cpu_backward.C2")?;
+    cx.same_dtype(&[grad, q, k, v], flash_for_cpu_backward::C2)?;
+    cx.require_kind(q, Domain::FLOAT.on_cpu(), flash_for_cpu_backward::C2)?;
     for other in [k, v] {
-        cx.require_eq(q.size(3), other.size(3), "flash_for_cpu_backward.C3", "the last sizes differ")?;
+        cx.require_eq(q.size(3), other.size(3), flash_for_cpu_backward::C3, "the last sizes differ")?;
     }
-    same_length(cx, [q, k, v], 2, "flash_for_cpu_backward.C5")?;
+    same_length(cx, [q, k, v], 2, flash_for_cpu_backward::C5)?;
     if let Some(mask) = args.opt_tensor("attn_mask")? {
         let lengths = [q.size(2), v.size(2)];
         let last = &mask.sizes[mask.rank().saturating_sub(2)..];
-        cx.require_expandable(last, &lengths, "flash_for_cpu_backward.C4")?;
+        cx.require_expandable(last, &lengths, flash_for_cpu_backward::C4)?;
     }
     let results = [q, k, v].map(|t| {
         let strides = cx.strides_in_order(&t.sizes, &[3, 1, 2, 0]);
@@ -119,9 +133,8 @@ fn for_cpu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results.into_iter().map(Value::from).collect())
 }
 
-/// (C1) A tensor has 4 dimensions, or at least `least`.
 fn dimensions(cx: &mut Cx, t: &Tensor, least: usize, what: &str) -> Result<(), KernelError> {
-    cx.check(t.rank() >= least, "attention_kernel.C1", |_| {
+    cx.check(t.rank() >= least, attention_kernel::C1, |_| {
         format!("{what} needs {least} dimensions, not {}", t.rank())
     })
 }
@@ -131,18 +144,18 @@ fn state(cx: &mut Cx, q: &Tensor, sizes: &[Expr], dtype: Dtype) -> Value {
     cx.contiguous(sizes, dtype, &q.device).into()
 }
 
-/// `_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
-/// is_causal=False, bool return_debug_mask=False, *, float? scale=None) -> (...)`: `[b, h, l, v]` in the query's
-/// layout, `[b, h, l]`, the lengths of query and key, and states; with a debug mask, `[b, h, l, 128 or more]`. There
-/// is no kernel for the CPU; what a program that was made for another device needs is asked.
+/// `_scaled_dot_product_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool is_causal=False,
+/// bool return_debug_mask=False, *, float? scale=None) -> (...)`: `[b, h, l, v]` in the query's layout, `[b, h, l]`, the
+/// lengths of query and key, and states; with a debug mask, `[b, h, l, 128 or more]`. There is no kernel for the CPU;
+/// what a program that was made for another device needs is asked.
 ///
-/// (C1) The query has 4 dimensions, the key 3, the value 1. (C3) Key and value have the same length.
+/// The query has 4 dimensions, the key 3, the value 1.
 fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
-    cx.rank(q, 4, "attention_kernel.C1", "the query")?;
+    cx.rank(q, 4, attention_kernel::C1, "the query")?;
     dimensions(cx, k, 3, "the key")?;
     dimensions(cx, v, 1, "the value")?;
-    same_length(cx, [q, k, v], 2, "attention_kernel.C3")?;
+    same_length(cx, [q, k, v], 2, attention_kernel::C3)?;
     if args.flag("return_debug_mask")? {
         return Err(KernelError::Unsupported("attention with a debug mask".into()));
     }
@@ -171,14 +184,13 @@ fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
 /// compute_log_sumexp, ...) -> (...)` and `_scaled_dot_product_fused_attention_overrideable`: `[b, h, l, v]` in the
 /// query's layout, `[b, h, l, 1]` or `[b, h, l]`, the lengths of query and key, and states.
 ///
-/// (C1) The query has 4 dimensions (cuDNN: at least 3), the key 3, the value 1. (C3) Key and value have the same
-/// length.
+/// The query has 4 dimensions (cuDNN: at least 3), the key 3, the value 1.
 fn cudnn(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
-    cx.rank(q, 4, "attention_kernel.C1", "the query")?;
+    cx.rank(q, 4, attention_kernel::C1, "the query")?;
     dimensions(cx, k, 3, "the key")?;
     dimensions(cx, v, 1, "the value")?;
-    same_length(cx, [q, k, v], 2, "attention_kernel.C3")?;
+    same_length(cx, [q, k, v], 2, attention_kernel::C3)?;
     let device = &q.device;
     let mut sizes = q.sizes.clone();
     sizes[3] = v.size(-1);
@@ -212,17 +224,17 @@ fn aligned(cx: &mut Cx, args: &Args, length: Expr) -> Result<Expr, KernelError> 
 }
 
 /// `_scaled_dot_product_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias, bool
-/// compute_log_sumexp, ...) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)`:
-/// `[b, h, l, v]`, heads inside positions, `[b, h, l rounded up to 32]`, and two states.
+/// compute_log_sumexp, ...) -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)`: `[b, h, l,
+/// v]`, heads inside positions, `[b, h, l rounded up to 32]`, and two states.
 ///
-/// (C1) All three have at least 3 dimensions. (They are read with heads and positions exchanged, heads being the last
-/// but one dimension.) (C3) Key and value have the same length.
+/// All three have at least 3 dimensions. (They are read with heads and positions exchanged, heads being the last but one
+/// dimension.).
 fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     for (t, what) in [(q, "the query"), (k, "the key"), (v, "the value")] {
         dimensions(cx, t, 3, what)?;
     }
-    same_length(cx, [q, k, v], 2, "attention_kernel.C3")?;
+    same_length(cx, [q, k, v], 2, attention_kernel::C3)?;
     let exchanged = |t: &Tensor| {
         let mut sizes = t.sizes.clone();
         sizes.swap(1, 2);
@@ -243,27 +255,31 @@ fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
     .collect())
 }
 
+clauses! { attention_kernel {
+    C1 "A tensor has 4 dimensions, or at least `least`."
+    C2 "Packed sequences come with their greatest length."
+    C3 "Key and value have the same length."
+} }
+
 /// `_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor?
 /// cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool
-/// compute_log_sumexp=False, ...) -> (...)`: `[b, l, h, v]`, `[b, h, l rounded up to 32]`, two states and the
-/// greatest lengths. With sequences packed together, their number and greatest length take the place of `b` and `l`
-/// in the second.
+/// compute_log_sumexp=False, ...) -> (...)`: `[b, l, h, v]`, `[b, h, l rounded up to 32]`, two states and the greatest
+/// lengths. With sequences packed together, their number and greatest length take the place of `b` and `l` in the second.
 ///
-/// (C1) The query has at least 2 dimensions, the key 2, the value 1. (C2) Packed sequences come with their greatest
-/// length. (C3) Key and value have the same length.
+/// The query has at least 2 dimensions, the key 2, the value 1.
 fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     dimensions(cx, q, 2, "the query")?;
     dimensions(cx, k, 2, "the key")?;
     dimensions(cx, v, 1, "the value")?;
-    same_length(cx, [q, k, v], 1, "attention_kernel.C3")?;
+    same_length(cx, [q, k, v], 1, attention_kernel::C3)?;
     let (mut batch, mut length, heads) = (q.size(0), q.size(1), q.size(-2));
     let output = cx.contiguous([batch, length, heads, v.size(-1)].as_slice(), q.dtype, &q.device);
     if let Some(starts) = args.opt_tensor("cu_seqlens_q")? {
         dimensions(cx, starts, 1, "the list of sequences")?;
         batch = cx.sub(starts.size(0), 1);
         length = args.opt_int("max_seqlen_q")?.ok_or_else(|| {
-            KernelError::invalid("attention_kernel.C2", "packed sequences come without their greatest length")
+            KernelError::invalid(attention_kernel::C2, "packed sequences come without their greatest length")
         })?;
     }
     let rows = aligned(cx, args, length)?;
@@ -281,12 +297,10 @@ fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_scaled_dot_product_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, ...) ->
 /// (Tensor, Tensor, Tensor)` and cuDNN's: laid out like query, key and value.
-///
-/// (C3) Key and value have the same length.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = Values::new();
     let operands = operands(args)?;
-    same_length(cx, operands, 2, "attention_kernel.C3")?;
+    same_length(cx, operands, 2, attention_kernel::C3)?;
     for t in operands {
         let strides = cx.preserved_strides(t);
         results.push(cx.strided(t.sizes.clone(), strides, t.dtype, &t.device).into());

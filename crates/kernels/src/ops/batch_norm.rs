@@ -3,8 +3,13 @@ use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[batch_norm::ALL, batch_norm_backward::ALL, batch_norm_update_stats::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -58,12 +63,10 @@ const NAMES: [&str; 4] = ["weight", "bias", "running_mean", "running_var"];
 fn is_empty(cx: &mut Cx, x: &Tensor) -> bool {
     let numel = cx.numel(x);
     let empty = cx.eq(numel, 0);
-    cx.branch_or(empty, false, "batch_norm.empty")
+    cx.branch_or(empty, false, batch_norm::empty)
 }
 
 /// An empty input times the first element of the weight, plus that of the bias, each vector repeated.
-///
-/// (C5) Weight and bias, where they are there, have a first element.
 fn scaled_empty(
     cx: &mut Cx,
     x: &Tensor,
@@ -73,22 +76,28 @@ fn scaled_empty(
     let mut result = x.clone();
     for (parameter, name) in parameters.iter().zip(NAMES).take(2) {
         let Some(parameter) = parameter else { continue };
-        cx.rank(parameter, 1, "batch_norm.C5", name)?;
+        cx.rank(parameter, 1, batch_norm::C5, name)?;
         let length = cx.mul(parameter.size(0), repeats);
         let some = cx.gt(length, 0);
-        cx.require(some, "batch_norm.C5", |_| format!("{name} has no first element"))?;
+        cx.require(some, batch_norm::C5, |_| format!("{name} has no first element"))?;
         let first = parameter.viewed(Sizes::new(), Sizes::new());
-        result = cx.combined(&[&result, &first], "batch_norm.C5")?;
+        result = cx.combined(&[&result, &first], batch_norm::C5)?;
     }
     Ok(cx.image(x, x.sizes.clone(), result.dtype))
 }
 
+clauses! { batch_norm {
+    C1 "The input has at least 2 dimensions."
+    C2 "Parameters are vectors with an element for each channel."
+    C3 "Without training there are running statistics."
+    C4 "The dtypes go together and have a kernel. An empty input is exempt."
+    C5 "Weight and bias, where they are there, have a first element."
+    C6 "Running statistics of an empty input, where they are updated, have an element for each channel."
+    empty "Whether the input is empty, which decides which conditions are asked."
+} }
+
 /// `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 /// training, float momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input.
-///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel. (C3)
-/// Without training there are running statistics. (C4) The dtypes go together and have a kernel. Of an empty input
-/// only (C5) is asked, see [`scaled_empty`].
 fn batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     if is_empty(cx, x) {
@@ -104,29 +113,24 @@ fn accepted(training: bool) -> Accepted {
 }
 
 /// The conditions of [`batch_norm`]; the dtype of statistics.
-///
-/// (C1) to (C4) of [`batch_norm`].
 fn checked(
     cx: &mut Cx,
     x: &Tensor,
     parameters: &[Option<&Tensor>; 4],
     training: bool,
 ) -> Result<Dtype, KernelError> {
-    cx.check(x.rank() >= 2, "batch_norm.C1", |_| format!("{} dimensions are too few", x.rank()))?;
+    cx.check(x.rank() >= 2, batch_norm::C1, |_| format!("{} dimensions are too few", x.rank()))?;
     for (parameter, name) in parameters.iter().zip(NAMES) {
-        cx.channel_vector(*parameter, x.size(1), "batch_norm.C2", name)?;
+        cx.channel_vector(*parameter, x.size(1), batch_norm::C2, name)?;
     }
-    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
+    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), batch_norm::C3, |_| {
         "without training, running statistics are needed".into()
     })?;
-    cx.statistics_dtype((x, accepted(training)), parameters, "batch_norm.C4")
+    cx.statistics_dtype((x, accepted(training)), parameters, batch_norm::C4)
 }
 
-/// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a
-/// reserve and which implementation it was.
-///
-/// (C1) to (C5) As [`batch_norm`]. The statistics of an empty input are those of its channels, in the dtype that the
-/// backend accumulates in.
+/// `aten::_batch_norm_impl_index(...) -> (Tensor, Tensor, Tensor, Tensor, int)`: the result, its statistics, a reserve
+/// and which implementation it was.
 fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     let (result, size, dtype) = if is_empty(cx, x) {
@@ -145,30 +149,28 @@ fn impl_index(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(values)
 }
 
-/// `aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var,
-/// bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training
-/// the mean and the inverse deviation of each channel, else two empty vectors.
+/// `aten::native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
+/// training, float momentum, float eps) -> (Tensor, Tensor, Tensor)` and the like: the result, and in training the mean
+/// and the inverse deviation of each channel, else two empty vectors.
 ///
-/// (C1) The input has at least 2 dimensions. (C2) Parameters are vectors with an element for each channel, or more,
-/// which are not read, or with a single one; running statistics in training are not of the last kind. (C3) Without
-/// training there are running statistics. (C4) The dtypes go together and have a kernel. (C5) In training the input
-/// is not empty.
+/// Parameters are vectors with an element for each channel, or more, which are not read, or with a single one; running
+/// statistics in training are not of the last kind. In training the input is not empty.
 fn native(cx: &mut Cx, args: &Args, training: bool, extra: Extra) -> KernelResult {
     let x = args.tensor("input")?;
-    cx.check(x.rank() >= 2, "batch_norm.C1", |_| format!("{} dimensions are too few", x.rank()))?;
+    cx.check(x.rank() >= 2, batch_norm::C1, |_| format!("{} dimensions are too few", x.rank()))?;
     let parameters = parameters(args)?;
     for (i, (parameter, name)) in parameters.iter().zip(NAMES).enumerate() {
         let Some(parameter) = parameter else { continue };
-        reaches(cx, parameter, x.size(1), !training || i < 2, "batch_norm.C2", name)?;
+        reaches(cx, parameter, x.size(1), !training || i < 2, batch_norm::C2, name)?;
     }
-    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
+    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), batch_norm::C3, |_| {
         "without training, running statistics are needed".into()
     })?;
-    let dtype = cx.statistics_dtype((x, accepted(training)), &parameters, "batch_norm.C4")?;
+    let dtype = cx.statistics_dtype((x, accepted(training)), &parameters, batch_norm::C4)?;
     if training {
         let numel = cx.numel(x);
         let filled = cx.ne(numel, 0);
-        cx.require(filled, "batch_norm.C5", |cx| {
+        cx.require(filled, batch_norm::C5, |cx| {
             format!("an input of shape {} is empty", cx.show_all(&x.sizes))
         })?;
     }
@@ -193,7 +195,7 @@ fn reaches(
     parameter: &Tensor,
     channels: Expr,
     or_single: bool,
-    clause: &'static str,
+    clause: &'static OpClause,
     what: &str,
 ) -> Result<(), KernelError> {
     cx.rank(parameter, 1, clause, what)?;
@@ -210,11 +212,6 @@ fn reaches(
 
 /// `aten::instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
 /// use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor`: shaped like the input, contiguous.
-///
-/// (C1) to (C5) As [`batch_norm`], `use_input_stats` being the training, and vectors being repeated for each image.
-/// (C6) Running statistics of an empty input, where they are updated, have an element for each channel. A running
-/// mean that is not of the weight's dtype, or without one of the input's, is converted to it before (C4) is asked,
-/// and the variance with it.
 fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, parameters) = (args.tensor("input")?, parameters(args)?);
     let training = args.flag("use_input_stats")?;
@@ -230,40 +227,43 @@ fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
         checked(cx, x, &seen, training)?;
         return one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device));
     }
-    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), "batch_norm.C3", |_| {
+    cx.check(training || (parameters[2].is_some() && parameters[3].is_some()), batch_norm::C3, |_| {
         "without input statistics, running ones are needed".into()
     })?;
     for running in parameters[2..].iter().flatten().filter(|_| training) {
-        cx.rank(running, 1, "batch_norm.C6", "a running statistic")?;
+        cx.rank(running, 1, batch_norm::C6, "a running statistic")?;
         let [held, needed] = [running.size(0), x.size(1)].map(|size| cx.mul(size, x.size(0)));
-        cx.require_eq(held, needed, "batch_norm.C6", "a running statistic does not fit the channels")?;
-        cx.require_expandable(&[x.size(1)], &running.sizes, "batch_norm.C6")?;
+        cx.require_eq(held, needed, batch_norm::C6, "a running statistic does not fit the channels")?;
+        cx.require_expandable(&[x.size(1)], &running.sizes, batch_norm::C6)?;
     }
     let result = scaled_empty(cx, x, &parameters, x.size(0))?;
     one(cx.contiguous(x.sizes.clone(), result.dtype, &x.device))
 }
 
+clauses! { batch_norm_backward {
+    C1 "The input has at least 2 dimensions."
+    C2 "The gradient broadcasts to its shape and has its dtype."
+    C3 "The parameters' dtypes go together with the input's."
+    C4 "Statistics that are used are vectors with an element for each channel, or more, or with a single one."
+} }
+
 /// `aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor?
-/// running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor,
-/// Tensor, Tensor)`: the gradients of the input, and of weight and bias, one element a channel.
-///
-/// (C1) The input has at least 2 dimensions. (C2) The gradient broadcasts to its shape and has its dtype. (C3) The
-/// parameters' dtypes go together with the input's. (C4) Statistics that are used are vectors with an element for
-/// each channel, or more, or with a single one.
+/// running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor,
+/// Tensor)`: the gradients of the input, and of weight and bias, one element a channel.
 fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     let (grad, x) = (args.tensor("grad_out")?, args.tensor("input")?);
-    cx.check(x.rank() >= 2, "batch_norm_backward.C1", |_| format!("{} dimensions are too few", x.rank()))?;
-    cx.require_expandable(&grad.sizes, &x.sizes, "batch_norm_backward.C2")?;
-    cx.same_dtype(&[x, grad], "batch_norm_backward.C2")?;
+    cx.check(x.rank() >= 2, batch_norm_backward::C1, |_| format!("{} dimensions are too few", x.rank()))?;
+    cx.require_expandable(&grad.sizes, &x.sizes, batch_norm_backward::C2)?;
+    cx.same_dtype(&[x, grad], batch_norm_backward::C2)?;
     let weight = optional(args, "weight")?;
     let training = args.flag(if args.has("train") { "train" } else { "update" })?;
     let running = [optional(args, "running_mean")?, optional(args, "running_var")?];
     let saved = [optional(args, "save_mean")?, optional(args, deviation)?];
     let all = [weight, running[0], running[1], saved[0], saved[1]];
-    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &all, "batch_norm_backward.C3")?;
+    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &all, batch_norm_backward::C3)?;
     let used = if training { saved } else { running };
     for vector in used.into_iter().chain([weight]).flatten() {
-        reaches(cx, vector, x.size(1), true, "batch_norm_backward.C4", "a parameter")?;
+        reaches(cx, vector, x.size(1), true, batch_norm_backward::C4, "a parameter")?;
     }
     let mask = args.flags("output_mask")?;
     let asked = |i: usize| mask.get(i) == Some(&true);
@@ -277,24 +277,26 @@ fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) ->
-/// (Tensor, Tensor)`: mean and variance of each channel.
-///
-/// (C1) The input has at least 2 dimensions. (C2) Running statistics are vectors. (C3) The dtypes go together. (C4)
-/// The input is not empty.
+clauses! { batch_norm_update_stats {
+    C1 "The input has at least 2 dimensions."
+    C2 "Running statistics are vectors."
+    C3 "The dtypes go together."
+    C4 "The input is not empty."
+} }
+
+/// `aten::batch_norm_update_stats(Tensor input, Tensor? running_mean, Tensor? running_var, float momentum) -> (Tensor,
+/// Tensor)`: mean and variance of each channel.
 fn update_stats(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("input")?;
-    cx.check(x.rank() >= 2, "batch_norm_update_stats.C1", |_| {
-        format!("{} dimensions are too few", x.rank())
-    })?;
+    cx.check(x.rank() >= 2, batch_norm_update_stats::C1, |_| format!("{} dimensions are too few", x.rank()))?;
     let running = [optional(args, "running_mean")?, optional(args, "running_var")?];
     for vector in running.into_iter().flatten() {
-        cx.rank(vector, 1, "batch_norm_update_stats.C2", "a running statistic")?;
+        cx.rank(vector, 1, batch_norm_update_stats::C2, "a running statistic")?;
     }
-    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &running, "batch_norm_update_stats.C3")?;
+    let dtype = cx.statistics_dtype((x, Domain::FLOAT.on_cpu()), &running, batch_norm_update_stats::C3)?;
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
-    cx.require(filled, "batch_norm_update_stats.C4", |_| "the input is empty".into())?;
+    cx.require(filled, batch_norm_update_stats::C4, |_| "the input is empty".into())?;
     let vector = cx.contiguous([x.size(1)].as_slice(), dtype, &x.device);
     Ok([vector.clone(), vector].into_iter().map(Value::from).collect())
 }

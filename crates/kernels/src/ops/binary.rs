@@ -1,14 +1,30 @@
 //! Element-wise functions of two operands, each a tensor or a number: they broadcast and meet in their common dtype.
 use super::unary::is_exact;
 use crate::domain::{Accepted, Domain};
-use crate::elementwise::{Operand, Out, common_dtype};
+use crate::elementwise::{Operand, Out, common_dtype, pointwise};
 use crate::kernel::{Kernel, kernels};
 use crate::promote::{self, Category};
 use crate::{Args, Cx, KernelError, KernelResult, Scalar};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Dtype;
 
 const BITS: Domain = Domain::INT_BOOL.with(Domain::WIDE_UNSIGNED);
 const SHIFT: Domain = Domain::INT.with(Domain::WIDE_UNSIGNED);
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    sub::ALL,
+    add_relu::ALL,
+    add::ALL,
+    div::ALL,
+    whole_quotient::ALL,
+    pow::ALL,
+    float_power::ALL,
+    ldexp::ALL,
+    heaviside::ALL,
+    complex::ALL,
+    isclose::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -104,68 +120,78 @@ fn binary(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelResul
 }
 
 /// `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`: `self + alpha * other`.
-///
-/// (C1) `alpha` is of no higher kind than the result.
 fn add(cx: &mut Cx, args: &Args) -> KernelResult {
     require_alpha(cx, args)?;
     binary(cx, args, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), Out::Common)
 }
 
+clauses! { sub {
+    C2 "No operand is of `bool`."
+} }
+
 /// `aten::sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`, and `rsub` with the operands exchanged.
-///
-/// (C1) As [`add`]. (C2) No operand is of `bool`.
 fn sub(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.operand(0)?, args.operand(1)?);
-    cx.check(!a.dtype().is_bool() && !b.dtype().is_bool(), "sub.C2", |_| {
+    cx.check(!a.dtype().is_bool() && !b.dtype().is_bool(), sub::C2, |_| {
         "truth values are not subtracted".to_string()
     })?;
     require_alpha(cx, args)?;
     binary(cx, args, Domain::NUMBER.with(Domain::COMPLEX_HALF).on_cpu(), Out::Common)
 }
 
+clauses! { add_relu {
+    C1 "The first operand is of signed integers, `float32` or `float64`."
+} }
+
 /// `aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`: `relu(self + alpha * other)`.
-///
-/// (C1) The first operand is of signed integers, `float32` or `float64`.
 fn add_relu(cx: &mut Cx, args: &Args) -> KernelResult {
     require_alpha(cx, args)?;
     let first = args.tensor_at(0)?.dtype;
     let served = Domain::REAL.contains(first) && !Domain::HALVES.contains(first) && first != Dtype::Uint8;
-    cx.check(served, "add_relu.C1", |_| format!("there is no kernel for {first}"))?;
+    cx.check(served, add_relu::C1, |_| format!("there is no kernel for {first}"))?;
     binary(cx, args, Domain::REAL.on_cpu(), Out::Common)
 }
 
+clauses! { add {
+    C1 "`alpha` is of no higher kind than the result."
+} }
+
 /// A factor may be a float only where floats come out, and so on.
-///
-/// (C1) of [`add`], and (C2) of [`Cx::pointwise`]: the operands promote.
 fn require_alpha(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     let alpha = args.scalar("alpha")?;
-    let common = Category::of(common_dtype(&[args.operand(0)?, args.operand(1)?], "pointwise.C2")?);
+    let common = Category::of(common_dtype(&[args.operand(0)?, args.operand(1)?], pointwise::C2)?);
     let fits = match alpha {
         Scalar::Bool(_) => common == Category::Bool,
         Scalar::Int(_) => true,
         Scalar::Float(_) => common >= Category::Float,
         Scalar::Complex(..) => common == Category::Complex,
     };
-    cx.check(fits, "add.C1", |_| format!("alpha is {:?}, the result {common:?}", alpha.category()))
+    cx.check(fits, add::C1, |_| format!("alpha is {:?}, the result {common:?}", alpha.category()))
 }
+
+clauses! { div {
+    C1 "`rounding_mode` is `None`, `trunc` or `floor`."
+} }
 
 /// `aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`.
 ///
-/// (C1) `rounding_mode` is `None`, `trunc` or `floor`. (C2) Rounded quotients are of real numbers.
+/// Rounded quotients are of real numbers.
 fn divide_rounded(cx: &mut Cx, args: &Args) -> KernelResult {
     match args.opt_str("rounding_mode")? {
         None => binary(cx, args, Domain::FLOAT_COMPLEX.on_cpu(), Out::Float),
         Some("trunc" | "floor") => whole_quotient(cx, args),
         Some(other) => {
             let message = format!("rounding_mode is to be None, 'trunc' or 'floor', not '{other}'");
-            Err(KernelError::invalid("div.C1", message))
+            Err(KernelError::invalid(div::C1, message))
         }
     }
 }
 
+clauses! { whole_quotient {
+    C1 "An integer divisor known by value is not 0, unless there is nothing to divide."
+} }
+
 /// `aten::floor_divide`, `remainder` and `fmod`: of the common dtype, which is real and not `bool`.
-///
-/// (C1) An integer divisor known by value is not 0, unless there is nothing to divide.
 fn whole_quotient(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.operand(0)?, args.operand(1)?);
     let floored = args.schema.name.as_str().ends_with("floor_divide")
@@ -178,83 +204,99 @@ fn whole_quotient(cx: &mut Cx, args: &Args) -> KernelResult {
         let (numel, nonzero) = (cx.numel(a), cx.ne(divisor, 0));
         let empty = cx.eq(numel, 0);
         let either = cx.any(&[nonzero, empty]);
-        cx.require(either, "whole_quotient.C1", |cx| format!("division by {}", cx.show(divisor)))?;
+        cx.require(either, whole_quotient::C1, |cx| format!("division by {}", cx.show(divisor)))?;
     }
     Ok(returns)
 }
 
+clauses! { pow {
+    C1 "Integers are not raised to a negative integer known by value."
+} }
+
 /// `aten::pow`: of the common dtype.
 ///
-/// (C1) Integers are not raised to a negative integer known by value. (C2) Two `bool` tensors have no power.
+/// Two `bool` tensors have no power.
 fn pow(cx: &mut Cx, args: &Args) -> KernelResult {
     let (base, exponent) = (args.operand(0)?, args.operand(1)?);
     if let (Operand::Tensor(base), Operand::Scalar(Scalar::Int(n))) = (base, exponent)
         && is_exact(Category::of(base.dtype))
     {
         let natural = cx.ge(n, 0);
-        cx.require(natural, "pow.C1", |cx| format!("an integer to the power of {}", cx.show(n)))?;
+        cx.require(natural, pow::C1, |cx| format!("an integer to the power of {}", cx.show(n)))?;
     }
     let by_number = matches!(base, Operand::Scalar(_)) || matches!(exponent, Operand::Scalar(_));
     let computed = if by_number { Domain::ORDINARY } else { Domain::NUMBER };
     cx.pointwise(&[base, exponent], computed.on_cpu(), Out::Common)
 }
 
+clauses! { float_power {
+    C1 "The shapes broadcast."
+} }
+
 /// `aten::float_power`: computed in `float64`, or in `complex128` when an operand is complex.
-///
-/// (C1) The shapes broadcast.
 fn float_power(cx: &mut Cx, args: &Args) -> KernelResult {
     use sizewise_ir::dtype::Dtype;
     let operands = [args.operand(0)?, args.operand(1)?];
     let complex = operands.iter().any(|o| o.category() == Category::Complex);
     let dtype = if complex { Dtype::Complex128 } else { Dtype::Float64 };
-    crate::error::one(cx.elementwise(&crate::elementwise::tensors(&operands), dtype, "float_power.C1")?)
+    crate::error::one(cx.elementwise(&crate::elementwise::tensors(&operands), dtype, float_power::C1)?)
 }
 
+clauses! { ldexp {
+    C1 "A float is not scaled by truth values."
+} }
+
 /// `aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor`: `self * 2 ** other`, in floating point.
-///
-/// (C1) A float is not scaled by truth values.
 fn ldexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, exponent) = (args.operand(0)?, args.operand(1)?);
     let truths = x.category() == Category::Float && exponent.category() == Category::Bool;
-    cx.check(!truths, "ldexp.C1", |_| "the exponent is of bool".to_string())?;
+    cx.check(!truths, ldexp::C1, |_| "the exponent is of bool".to_string())?;
     let two = Scalar::Float(cx.pool().float(2.0));
     cx.pointwise(&[x, exponent, Operand::Scalar(two)], Domain::ORDINARY.on_cpu(), Out::Common)
 }
 
+clauses! { heaviside {
+    C1 "The dtypes agree and are not complex."
+} }
+
 /// `aten::heaviside(Tensor self, Tensor values) -> Tensor`.
-///
-/// (C1) The dtypes agree and are not complex.
 fn heaviside(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.operand(0)?, args.operand(1)?);
-    cx.check(a.dtype() == b.dtype() && !a.dtype().is_complex(), "heaviside.C1", |_| {
+    cx.check(a.dtype() == b.dtype() && !a.dtype().is_complex(), heaviside::C1, |_| {
         format!("two tensors of one real dtype are expected, not {} and {}", a.dtype(), b.dtype())
     })?;
     cx.pointwise(&[a, b], Domain::REAL_BOOL.on_cpu(), Out::Common)
 }
 
+clauses! { complex {
+    C1 "Both parts are of one dtype: `float16`, `float32` or `float64`."
+    C2 "The shapes broadcast."
+} }
+
 /// `aten::complex(Tensor real, Tensor imag) -> Tensor`, and `polar`: the complex dtype with such parts.
-///
-/// (C1) Both parts are of one dtype: `float16`, `float32` or `float64`. (C2) The shapes broadcast.
 fn complex(cx: &mut Cx, args: &Args) -> KernelResult {
     use sizewise_ir::dtype::Dtype;
     let (re, im) = (args.tensor_at(0)?, args.tensor_at(1)?);
     let real = matches!(re.dtype, Dtype::Float16 | Dtype::Float32 | Dtype::Float64);
-    cx.check(real && re.dtype == im.dtype, "complex.C1", |_| {
+    cx.check(real && re.dtype == im.dtype, complex::C1, |_| {
         format!("two tensors of one float dtype are expected, not {} and {}", re.dtype, im.dtype)
     })?;
-    crate::error::one(cx.elementwise(&[re, im], promote::to_complex(re.dtype), "complex.C2")?)
+    crate::error::one(cx.elementwise(&[re, im], promote::to_complex(re.dtype), complex::C2)?)
 }
 
+clauses! { isclose {
+    C1 "The dtypes agree."
+    C2 "The tolerances are not negative."
+} }
+
 /// `aten::isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor`.
-///
-/// (C1) The dtypes agree. (C2) The tolerances are not negative.
 fn isclose(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
-    cx.check(a.dtype == b.dtype, "isclose.C1", |_| format!("{} and {} differ", a.dtype, b.dtype))?;
+    cx.check(a.dtype == b.dtype, isclose::C1, |_| format!("{} and {} differ", a.dtype, b.dtype))?;
     for name in ["rtol", "atol"] {
         let tolerance = args.float(name)?;
         let negative = cx.pool().as_float(tolerance).is_some_and(|v| v < 0.0);
-        cx.check(!negative, "isclose.C2", |cx| format!("{name} is negative: {}", cx.show(tolerance)))?;
+        cx.check(!negative, isclose::C2, |cx| format!("{name} is negative: {}", cx.show(tolerance)))?;
     }
     binary(cx, args, Domain::ORDINARY.on_cpu(), Out::Bool)
 }

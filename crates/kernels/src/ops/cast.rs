@@ -1,11 +1,23 @@
 //! Copies and casts: to another dtype, device or memory format; filling; the parts of complex numbers.
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value, Values, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::{Device, Dtype, Layout, MemoryFormat};
 use smallvec::smallvec;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    memory_format::ALL,
+    contiguous::ALL,
+    copy::ALL,
+    fill::ALL,
+    real::ALL,
+    imag::ALL,
+    conj_physical::ALL,
+    to_dense::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -36,8 +48,6 @@ fn as_laid_out(x: &Tensor) -> Tensor {
 }
 
 /// A fresh tensor shaped like `x` in a memory format: `None` and `Preserve` keep the order of dimensions.
-///
-/// (C1) The memory format is for tensors of this many dimensions.
 pub(super) fn fresh_like(
     cx: &mut Cx,
     x: &Tensor,
@@ -58,16 +68,18 @@ pub(super) fn fresh_like(
     Ok(cx.strided(x.sizes.clone(), strides, dtype, device))
 }
 
+clauses! { memory_format {
+    C1 "The memory format is for tensors of this many dimensions."
+} }
+
 /// Channels-last formats are for 4 and 5 dimensions.
-///
-/// (C1) of [`fresh_like`].
 pub(super) fn require_rank_for(cx: &mut Cx, format: MemoryFormat, rank: usize) -> Result<(), KernelError> {
     let fits = match format {
         MemoryFormat::ChannelsLast => rank == 4,
         MemoryFormat::ChannelsLast3d => rank == 5,
         _ => true,
     };
-    cx.check(fits, "memory_format.C1", |_| format!("{format} is not for a tensor of {rank} dimensions"))
+    cx.check(fits, memory_format::C1, |_| format!("{format} is not for a tensor of {rank} dimensions"))
 }
 
 /// `aten::clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor`.
@@ -76,14 +88,16 @@ fn clone(cx: &mut Cx, args: &Args) -> KernelResult {
     one(fresh_like(cx, x, x.dtype, &x.device, args.opt_memory_format("memory_format")?)?)
 }
 
-/// `aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)`: the tensor
-/// itself where it has the format already.
-///
-/// (C1) The format is not `preserve_format`.
+clauses! { contiguous {
+    C1 "The format is not `preserve_format`."
+} }
+
+/// `aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)`: the tensor itself
+/// where it has the format already.
 fn contiguous(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
-    cx.check(format != MemoryFormat::Preserve, "contiguous.C1", |_| {
+    cx.check(format != MemoryFormat::Preserve, contiguous::C1, |_| {
         "preserve_format names no order of dimensions".to_string()
     })?;
     if cx.has_format(x, format) {
@@ -144,26 +158,31 @@ fn same_device(asked: &Device, held: &Device) -> bool {
     asked.kind == held.kind && (asked.index.is_none() || asked.index == held.index)
 }
 
+clauses! { copy {
+    C1 "`src` broadcasts to the shape of `self`."
+} }
+
 /// `aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor`: `src` in the place of `self`.
-///
-/// (C1) `src` broadcasts to the shape of `self`.
 fn copy(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, src) = (args.tensor("self")?, args.tensor("src")?);
-    cx.require_expandable(&src.sizes, &x.sizes, "copy.C1")?;
+    cx.require_expandable(&src.sizes, &x.sizes, copy::C1)?;
     one(Tensor { offset: sizewise_expr::Expr::ZERO, ..as_laid_out(x) })
 }
 
+clauses! { fill {
+    C1 "A tensor to fill with has no dimensions."
+    C2 "A complex number needs a complex tensor."
+} }
+
 /// `aten::fill.Scalar(Tensor self, Scalar value) -> Tensor`, and `zero`: like `self`.
-///
-/// (C1) A tensor to fill with has no dimensions. (C2) A complex number needs a complex tensor.
 fn fill(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let value = if args.has("value") { args.value("value")? } else { &Value::None };
     if let Value::Tensor(value) = value {
-        cx.check(value.rank() == 0, "fill.C1", |_| format!("the value has {} dimensions", value.rank()))?;
+        cx.check(value.rank() == 0, fill::C1, |_| format!("the value has {} dimensions", value.rank()))?;
     }
     let complex = matches!(value, Value::Complex(..)) && !x.dtype.is_complex();
-    cx.check(!complex, "fill.C2", |_| format!("a complex value for a tensor of {}", x.dtype))?;
+    cx.check(!complex, fill::C2, |_| format!("a complex value for a tensor of {}", x.dtype))?;
     one(fresh_like(cx, x, x.dtype, &x.device, None)?)
 }
 
@@ -192,25 +211,29 @@ fn chalf(cx: &mut Cx, args: &Args) -> KernelResult {
     one(fresh_like(cx, x, Dtype::Complex32, &x.device, args.opt_memory_format("memory_format")?)?)
 }
 
+clauses! { real {
+    C1 "The primitive takes complex tensors only."
+} }
+
 /// `aten::real(Tensor(a) self) -> Tensor(a)`: a real tensor itself, or every other element of its storage.
-///
-/// (C1) The primitive takes complex tensors only.
 fn real(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     if x.dtype.is_complex() {
         return part(cx, x, 0);
     }
     let plain = &*args.schema.namespace == "aten";
-    cx.check(plain, "real.C1", |_| format!("a complex tensor is expected, not {}", x.dtype))?;
+    cx.check(plain, real::C1, |_| format!("a complex tensor is expected, not {}", x.dtype))?;
     one(as_laid_out(x))
 }
 
+clauses! { imag {
+    C1 "The tensor is complex."
+} }
+
 /// `aten::imag(Tensor(a) self) -> Tensor(a)`.
-///
-/// (C1) The tensor is complex.
 fn imag(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
-    cx.check(x.dtype.is_complex(), "imag.C1", |_| format!("a tensor of {} has no imaginary part", x.dtype))?;
+    cx.check(x.dtype.is_complex(), imag::C1, |_| format!("a tensor of {} has no imaginary part", x.dtype))?;
     part(cx, x, 1)
 }
 
@@ -226,19 +249,22 @@ fn cx_int(value: i64) -> sizewise_expr::Expr {
     sizewise_expr::Expr::from(value as i32)
 }
 
+clauses! { conj_physical {
+    C1 "The primitive takes complex tensors only."
+    C2 "Its result is element-wise, which asks for nothing more."
+} }
+
 /// `aten::conj_physical(Tensor self) -> Tensor`: a real tensor itself, else an element-wise result.
-///
-/// (C1) The primitive takes complex tensors only. (C2) Its result is element-wise, which asks for nothing more.
 fn conj_physical(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     let is_prim = args.schema.namespace == "prims";
-    cx.check(x.dtype.is_complex() || !is_prim, "conj_physical.C1", |_| {
+    cx.check(x.dtype.is_complex() || !is_prim, conj_physical::C1, |_| {
         format!("a complex tensor is expected, not {}", x.dtype)
     })?;
     if !x.dtype.is_complex() {
         return one(as_laid_out(x));
     }
-    one(cx.elementwise(&[x], x.dtype, "conj_physical.C2")?)
+    one(cx.elementwise(&[x], x.dtype, conj_physical::C2)?)
 }
 
 /// `aten::_autocast_to_reduced_precision(Tensor(a) self, bool cuda_enabled, bool cpu_enabled, ScalarType cuda_dtype,
@@ -302,12 +328,14 @@ fn to_dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(grad.sizes.clone(), strides, x.dtype, &grad.device))
 }
 
-/// `aten::_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor`: what `to_dense` calls
-/// for other layouts.
-///
-/// (C1) `self` is not strided.
+clauses! { to_dense {
+    C1 "`self` is not strided."
+} }
+
+/// `aten::_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor`: what `to_dense` calls for
+/// other layouts.
 fn no_dense(cx: &mut Cx, args: &Args) -> KernelResult {
     strided(args.tensor("self")?)?;
-    cx.check(false, "to_dense.C1", |_| "a strided tensor has no kernel for this".into())?;
+    cx.check(false, to_dense::C1, |_| "a strided tensor has no kernel for this".into())?;
     Ok(Values::new())
 }

@@ -4,8 +4,13 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::promote::{promote, to_float};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[cross::ALL, cov::ALL, linear_combination::ALL, linear_backward::ALL, matmul_backward::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -20,31 +25,35 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     matmul_backward => "aten.matmul_backward.default";
 };
 
-/// `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`: vectors of three numbers along `dim`, the
-/// other dimensions broadcasting.
-///
-/// (C1) There are as many dimensions. (C2) `dim` is in range. (C3) Both have size 3 along it. (C4) The shapes
-/// broadcast. (C5) The dtypes agree, and multiply.
+clauses! { cross {
+    C1 "There are as many dimensions."
+    C2 "`dim` is in range."
+    C3 "Both have size 3 along it."
+    C4 "The shapes broadcast."
+    C5 "The dtypes agree, and multiply."
+    C6 "There is such a dimension."
+} }
+
+/// `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`: vectors of three numbers along `dim`, the other
+/// dimensions broadcasting.
 fn cross(cx: &mut Cx, args: &Args, dim: Expr) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
-    cx.check(a.rank() == b.rank() && a.rank() > 0, "cross.C1", |_| {
+    cx.check(a.rank() == b.rank() && a.rank() > 0, cross::C1, |_| {
         format!("operands of {} and {} dimensions", a.rank(), b.rank())
     })?;
-    let dim = cx.dim(dim, a.rank(), "cross.C2")?;
+    let dim = cx.dim(dim, a.rank(), cross::C2)?;
     let three = cx.int(3);
     for x in [a, b] {
-        cx.require_eq(x.sizes[dim], three, "cross.C3", "vectors have another length than 3")?;
+        cx.require_eq(x.sizes[dim], three, cross::C3, "vectors have another length than 3")?;
     }
-    let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "cross.C4")?;
-    cx.same_dtype(&[a, b], "cross.C5")?;
-    cx.require_kind(a, Domain::NUMBER.on_cpu(), "cross.C5")?;
+    let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], cross::C4)?;
+    cx.same_dtype(&[a, b], cross::C5)?;
+    cx.require_kind(a, Domain::NUMBER.on_cpu(), cross::C5)?;
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
 /// `cross(Tensor self, Tensor other, int? dim=None) -> Tensor`: as [`cross`], by default along the first dimension of
 /// `self` that has size 3.
-///
-/// (C1) to (C5) As there. (C6) There is such a dimension.
 fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
     if let Some(dim) = args.opt_int("dim")? {
         return cross(cx, args, dim);
@@ -52,29 +61,32 @@ fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     for (at, &size) in x.sizes.iter().enumerate() {
         let three = cx.eq(size, 3);
-        if cx.branch(three, "cross.C6")? {
+        if cx.branch(three, cross::C6)? {
             let dim = cx.int(at as i64);
             return cross(cx, args, dim);
         }
     }
     let shape = cx.show_all(&x.sizes);
-    Err(KernelError::invalid("cross.C6", format!("no dimension of {shape} has size 3")))
+    Err(KernelError::invalid(cross::C6, format!("no dimension of {shape} has size 3")))
 }
 
+clauses! { cov {
+    C1 "`self` has at most two dimensions and is not `bool`."
+    C2 "Frequencies are integers, one for each observation."
+    C3 "Weights floats, in at most one dimension, as many as observations."
+} }
+
 /// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`, and `corrcoef`
-/// without weights: the covariances of variables, which are the rows of `self`, over observations, its columns:
-/// `[n, n]`, without dimensions for one variable. Integers become `float32`.
-///
-/// (C1) `self` has at most two dimensions and is not `bool`. (C2) Frequencies are integers, and (C3) weights floats,
-/// in at most one dimension, as many as observations.
+/// without weights: the covariances of variables, which are the rows of `self`, over observations, its columns: `[n, n]`,
+/// without dimensions for one variable. Integers become `float32`.
 fn cov(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(x.rank() <= 2 && !x.dtype.is_bool(), "cov.C1", |_| {
+    cx.check(x.rank() <= 2 && !x.dtype.is_bool(), cov::C1, |_| {
         format!("a matrix of numbers is expected, not {} dimensions of {}", x.rank(), x.dtype)
     })?;
     let observations = x.sizes.last().copied().unwrap_or(Expr::ONE);
     let mut dtype = to_float(x.dtype);
-    for (name, clause) in [("fweights", "cov.C2"), ("aweights", "cov.C3")] {
+    for (name, clause) in [("fweights", cov::C2), ("aweights", cov::C3)] {
         let weights = if args.has(name) { args.opt_tensor(name)? } else { None };
         let Some(weights) = weights else { continue };
         let counts = weights.dtype.is_integral() && !weights.dtype.is_bool();
@@ -89,37 +101,40 @@ fn cov(cx: &mut Cx, args: &Args) -> KernelResult {
         }
     }
     let variables = if x.rank() == 2 { x.size(0) } else { Expr::ONE };
-    let sizes = cx.squeezed(&[variables, variables], "cov.C1")?;
+    let sizes = cx.squeezed(&[variables, variables], cov::C1)?;
     one(cx.contiguous(sizes.as_slice(), dtype, &x.device))
 }
 
-/// `_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor`: combinations of the slices of `input`,
-/// one a row of coefficients.
-///
-/// (C1) Both have dimensions, and elements, but for rows of coefficients. (The kernel takes the dtype and size of
-/// these rows on trust.)
+clauses! { linear_combination {
+    C1 "Input and coefficients have dimensions and elements, except that there may be no rows of coefficients. The kernel does not check the dtype and size of these rows."
+} }
+
+/// `_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor`: combinations of the slices of `input`, one
+/// a row of coefficients.
 fn linear_combination(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, coefficients) = (args.tensor("input")?, args.tensor("coefficients")?);
     for (operand, rows) in [(x, 0), (coefficients, 1)] {
-        cx.check(operand.rank() > 0, "linear_combination.C1", |_| "an operand has no dimensions".into())?;
+        cx.check(operand.rank() > 0, linear_combination::C1, |_| "an operand has no dimensions".into())?;
         let numel = cx.product(operand.sizes[rows..].iter().copied());
         let some = cx.ne(numel, 0);
-        cx.require(some, "linear_combination.C1", |_| "an operand is empty".into())?;
+        cx.require(some, linear_combination::C1, |_| "an operand is empty".into())?;
     }
     let mut sizes = x.sizes.clone();
     sizes[0] = coefficients.size(0);
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor,
-/// Tensor)`: the gradients of the input, `[.., k]`, of the weight, `[p, k]`, and of the bias, `[p]`, in the dtype of
-/// `grad_output`, whose last size is `p`.
-///
-/// (C1) The input and the gradient have dimensions. The gradients of the weight and the bias come together, whichever
-/// is asked for.
+clauses! { linear_backward {
+    C1 "The input and the gradient have dimensions. The gradients of the weight and the bias come together, \
+       whichever is asked for."
+} }
+
+/// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`:
+/// the gradients of the input, `[.., k]`, of the weight, `[p, k]`, and of the bias, `[p]`, in the dtype of `grad_output`,
+/// whose last size is `p`.
 fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad, mask) = (args.tensor("self")?, args.tensor("grad_output")?, args.flags("output_mask")?);
-    cx.check(x.rank() > 0 && grad.rank() > 0, "linear_backward.C1", |_| {
+    cx.check(x.rank() > 0 && grad.rank() > 0, linear_backward::C1, |_| {
         format!("the input has {} dimensions and the gradient {}", x.rank(), grad.rank())
     })?;
     let (p, k) = (grad.size(-1), x.size(-1));
@@ -134,13 +149,15 @@ fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![gradient(0, shapes[0]), gradient(1, shapes[1]), gradient(2, shapes[2])])
 }
 
+clauses! { matmul_backward {
+    C1 "The tensors are not strided ones on the CPU: the operator has a kernel for nested tensors only."
+} }
+
 /// `matmul_backward(Tensor grad, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)`: the gradients of the
 /// operands, in their shapes.
-///
-/// (C1) The tensors are not strided ones on the CPU: the operator has a kernel for nested tensors only.
 fn matmul_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let grad: &Tensor = args.tensor("grad")?;
-    cx.check(&*grad.device.kind != "cpu", "matmul_backward.C1", |_| {
+    cx.check(&*grad.device.kind != "cpu", matmul_backward::C1, |_| {
         "there is no kernel for dense tensors on the CPU".into()
     })?;
     Err(KernelError::Unsupported("matmul_backward of nested tensors".into()))

@@ -2,10 +2,14 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[cartesian_prod::ALL, combinations::ALL, vander::ALL, linalg_vander::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -18,20 +22,24 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// Combinations of more elements than this are not followed.
 const MAX_CHOSEN: i64 = 20;
 
+clauses! { cartesian_prod {
+    C1 "There are tensors."
+    C2 "Each has 1 dimension."
+    C3 "The dtypes agree."
+} }
+
 /// `aten::cartesian_prod(Tensor[] tensors) -> Tensor`: all tuples of elements, one a row; of one tensor the tensor
 /// itself.
-///
-/// (C1) There are tensors. (C2) Each has 1 dimension. (C3) The dtypes agree.
 fn cartesian_prod(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let Some(first) = tensors.first() else {
-        return Err(KernelError::invalid("cartesian_prod.C1", "tensors are expected"));
+        return Err(KernelError::invalid(cartesian_prod::C1, "tensors are expected"));
     };
     for tensor in &tensors {
-        cx.check(tensor.rank() == 1, "cartesian_prod.C2", |cx| {
+        cx.check(tensor.rank() == 1, cartesian_prod::C2, |cx| {
             format!("1 dimension is expected, not shape {}", cx.show_all(&tensor.sizes))
         })?;
-        cx.check(tensor.dtype == first.dtype, "cartesian_prod.C3", |_| {
+        cx.check(tensor.dtype == first.dtype, cartesian_prod::C3, |_| {
             format!("the dtypes differ: {} and {}", first.dtype, tensor.dtype)
         })?;
     }
@@ -43,15 +51,18 @@ fn cartesian_prod(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([rows, columns].as_slice(), first.dtype, &first.device))
 }
 
+clauses! { combinations {
+    C1 "There is 1 dimension."
+    C2 "`r >= 0`."
+} }
+
 /// `aten::combinations(Tensor self, int r, bool with_replacement) -> Tensor`: all combinations of `r` elements, one a
 /// row: `n (n - 1) ... (n - r + 1) / r!` of them, or with replacement `n (n + 1) ... (n + r - 1) / r!`.
-///
-/// (C1) There is 1 dimension. (C2) `r >= 0`.
 fn combinations(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(x.rank() == 1, "combinations.C1", |_| format!("1 dimension is expected, not {}", x.rank()))?;
-    let chosen = cx.literal(args.int("r")?, "combinations.C2")?;
-    cx.check(chosen >= 0, "combinations.C2", |_| format!("{chosen} elements cannot be chosen"))?;
+    cx.check(x.rank() == 1, combinations::C1, |_| format!("1 dimension is expected, not {}", x.rank()))?;
+    let chosen = cx.literal(args.int("r")?, combinations::C2)?;
+    cx.check(chosen >= 0, combinations::C2, |_| format!("{chosen} elements cannot be chosen"))?;
     if chosen == 0 {
         return one(cx.contiguous([Expr::ZERO].as_slice(), x.dtype, &x.device));
     }
@@ -71,35 +82,41 @@ fn combinations(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([rows, columns].as_slice(), x.dtype, &x.device))
 }
 
-/// `aten::vander(Tensor x, int? N, bool increasing) -> Tensor`: powers of the elements, one element a row; `N`
-/// columns, as many as elements where absent.
-///
-/// (C1) There is 1 dimension. (C2) `N >= 0`.
+clauses! { vander {
+    C1 "There is 1 dimension."
+    C2 "`N >= 0`."
+} }
+
+/// `aten::vander(Tensor x, int? N, bool increasing) -> Tensor`: powers of the elements, one element a row; `N` columns,
+/// as many as elements where absent.
 fn vander(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("x")?;
-    cx.check(x.rank() == 1, "vander.C1", |_| format!("1 dimension is expected, not {}", x.rank()))?;
+    cx.check(x.rank() == 1, vander::C1, |_| format!("1 dimension is expected, not {}", x.rank()))?;
     let columns = args.opt_int("N")?.unwrap_or(x.sizes[0]);
     let natural = cx.ge(columns, 0);
-    cx.require(natural, "vander.C2", |cx| format!("N is {}, which is negative", cx.show(columns)))?;
+    cx.require(natural, vander::C2, |cx| format!("N is {}, which is negative", cx.show(columns)))?;
     let dtype = promote::promote(x.dtype, Dtype::Int64).unwrap_or(x.dtype);
     one(cx.contiguous([x.sizes[0], columns].as_slice(), dtype, &x.device))
 }
 
-/// `aten::linalg_vander(Tensor x, *, SymInt? N) -> Tensor`: powers of the elements along a new last dimension of `N`,
-/// by default the last size.
-///
-/// (C1) The dtype is of integers, or of 32 bits and more. (C2) `N > 1`.
+clauses! { linalg_vander {
+    C1 "The dtype is of integers, or of 32 bits and more."
+    C2 "`N` is greater than 1."
+} }
+
+/// `aten::linalg_vander(Tensor x, *, SymInt? N) -> Tensor`: powers of the elements along a new last dimension of `N`, by
+/// default the last size.
 fn linalg_vander(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("x")?;
     let served = Domain::REAL.with(Domain::COMPLEX).contains(x.dtype) && !Domain::HALVES.contains(x.dtype);
-    cx.check(served, "linalg_vander.C1", |_| format!("the operator does not compute in {}", x.dtype))?;
+    cx.check(served, linalg_vander::C1, |_| format!("the operator does not compute in {}", x.dtype))?;
     let mut sizes = x.sizes.clone();
     if sizes.is_empty() {
         sizes.push(Expr::ONE);
     }
     let columns = args.opt_int("N")?.unwrap_or(sizes[sizes.len() - 1]);
     let several = cx.gt(columns, 1);
-    cx.require(several, "linalg_vander.C2", |cx| format!("N is {}, not above 1", cx.show(columns)))?;
+    cx.require(several, linalg_vander::C2, |cx| format!("N is {}, not above 1", cx.show(columns)))?;
     sizes.push(columns);
     let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     one(cx.contiguous(sizes, dtype, &x.device))

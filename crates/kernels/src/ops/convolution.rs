@@ -1,12 +1,16 @@
 //! Convolutions.
-use crate::conv::{Conv, idle};
+use crate::conv::{Conv, convolution, idle};
 use crate::domain::Domain;
 use crate::error::one;
 use crate::flops::{Flops, formulas, not_modelled, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[convolution_backward::ALL, conv_tbc::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -104,18 +108,15 @@ pub(super) fn parameters(args: &Args, rank: usize, transposed: bool) -> Result<C
 }
 
 /// The number of spatial dimensions of a weight.
-///
-/// (C1) of [`batched`].
 pub(super) fn spatial(cx: &mut Cx, w: &Tensor) -> Result<usize, KernelError> {
-    cx.check(w.rank() >= 3, "convolution.C1", |cx| {
+    cx.check(w.rank() >= 3, convolution::C1, |cx| {
         format!("the weight is to have at least 3 dimensions, its shape is {}", cx.show_all(&w.sizes))
     })?;
     Ok(w.rank() - 2)
 }
 
-/// (C9) of [`Conv::sizes`].
 fn dtypes(cx: &mut Cx, conv: &Conv, x: &Tensor, w: &Tensor, composed: bool) -> Result<(), KernelError> {
-    cx.same_dtype(&[x, w], "convolution.C9")?;
+    cx.same_dtype(&[x, w], convolution::C9)?;
     conv.require_cpu_dtype(cx, x, composed)
 }
 
@@ -157,18 +158,16 @@ fn convolution(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2]
-/// dilation=1, SymInt groups=1) -> Tensor` and the like: the batch dimension may be missing. The padding may be a
-/// name: `valid` is 0, `same` what keeps sizes.
-///
-/// (C1) to (C9) As [`Conv::sizes`]. (C10) `same` needs a stride of 1.
+/// dilation=1, SymInt groups=1) -> Tensor` and the like: the batch dimension may be missing. The padding may be a name:
+/// `valid` is 0, `same` what keeps sizes.
 fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let spatial = spatial(cx, w)?;
-    cx.check(rank.is_none_or(|rank| rank == spatial), "convolution.C1", |_| {
+    cx.check(rank.is_none_or(|rank| rank == spatial), convolution::C1, |_| {
         format!("the weight has {spatial} spatial dimensions")
     })?;
     let missing = rank.is_some() && x.rank() == spatial + 1;
-    cx.check(missing || x.rank() == spatial + 2, "convolution.C1", |_| {
+    cx.check(missing || x.rank() == spatial + 2, convolution::C1, |_| {
         format!("the input is to have {} dimensions, or one more, not {}", spatial + 1, x.rank())
     })?;
     let mut input = (**x).clone();
@@ -189,7 +188,7 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
     if mode.is_some() || transposed {
         conv.require_cpu_bias(cx, &input, w, bias.map(|b| &**b))?;
     } else if let Some(bias) = bias {
-        cx.same_dtype(&[x, bias], "convolution.C9")?;
+        cx.same_dtype(&[x, bias], convolution::C9)?;
     }
     let mut output = if mode.as_deref() == Some("same") {
         same(cx, &conv, &input, w, bias.map(|b| &**b))?
@@ -204,8 +203,6 @@ fn batched(cx: &mut Cx, args: &Args, rank: Option<usize>, transposed: bool) -> K
 }
 
 /// The parameters with a padding given by name; for `same` it is left 0.
-///
-/// (C2) and (C10) of [`batched`].
 fn by_name(cx: &mut Cx, args: &Args, rank: usize, mode: &str, w: &Tensor) -> Result<Conv, KernelError> {
     let conv = Conv {
         stride: list(args, "stride", Expr::ONE, rank)?,
@@ -215,16 +212,16 @@ fn by_name(cx: &mut Cx, args: &Args, rank: usize, mode: &str, w: &Tensor) -> Res
         output_padding: vec![Expr::ZERO; rank],
         groups: args.int("groups")?,
     };
-    cx.check(matches!(mode, "same" | "valid"), "convolution.C10", |_| {
+    cx.check(matches!(mode, "same" | "valid"), convolution::C10, |_| {
         format!("the padding is to be `same` or `valid`, not `{mode}`")
     })?;
     if mode == "same" {
         for (i, &stride) in conv.stride.iter().enumerate() {
-            cx.require_eq(stride, Expr::ONE, "convolution.C10", "`same` needs a stride of 1")?;
+            cx.require_eq(stride, Expr::ONE, convolution::C10, "`same` needs a stride of 1")?;
             // The kernel is to have elements and the dilation to be positive even where nothing is computed.
             for e in [conv.dilation[i], w.sizes[i + 2]] {
                 let positive = cx.gt(e, 0);
-                cx.require(positive, "convolution.C2", |cx| format!("{} is to be positive", cx.show(e)))?;
+                cx.require(positive, convolution::C2, |cx| format!("{} is to be positive", cx.show(e)))?;
             }
         }
     }
@@ -253,38 +250,39 @@ fn same(
     Ok(output)
 }
 
+clauses! { convolution_backward {
+    C10 "`grad_output` has the dtype of the result and, unless there is nothing to convolve, its shape."
+    C11 "Without transposition there is no output padding."
+    mask "`output_mask` has 3 entries."
+} }
+
 /// `aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, ..., bool[3]
-/// output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input, weight and bias, as far as the mask asks for
-/// them.
-///
-/// (C1) to (C9) As [`Conv::sizes`], in floating point. (C10) `grad_output` has the dtype of the result and, unless
-/// there is nothing to convolve, its shape. (C11) Without transposition there
-/// is no output padding.
+/// output_mask) -> (Tensor, Tensor, Tensor)`: the gradients of input, weight and bias, as far as the mask asks for them.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, w) = (args.tensor("grad_output")?, args.tensor("input")?, args.tensor("weight")?);
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
     dtypes(cx, &conv, x, w, false)?;
-    cx.same_dtype(&[grad, x], "convolution_backward.C10")?;
+    cx.same_dtype(&[grad, x], convolution_backward::C10)?;
     let mask = args.flags("output_mask")?;
     if mask.len() != 3 {
-        return Err(KernelError::invalid("convolution_backward.mask", "the mask is to have 3 entries"));
+        return Err(KernelError::invalid(convolution_backward::mask, "the mask is to have 3 entries"));
     }
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "convolution.C9")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), convolution::C9)?;
     let sizes = conv.sizes(cx, x, w, None)?;
-    cx.check(grad.rank() == sizes.len(), "convolution_backward.C10", |_| {
+    cx.check(grad.rank() == sizes.len(), convolution_backward::C10, |_| {
         format!("grad_output is to have {} dimensions, not {}", sizes.len(), grad.rank())
     })?;
     let idle = idle(cx, x);
     for (&given, &size) in grad.sizes.iter().zip(&sizes) {
         let same = cx.eq(given, size);
         let fine = cx.any(&[same, idle]);
-        cx.require(fine, "convolution_backward.C10", |cx| {
+        cx.require(fine, convolution_backward::C10, |cx| {
             format!("grad_output has a size of {}, the result of {}", cx.show(given), cx.show(size))
         })?;
     }
     if !conv.transposed {
         for &extra in &conv.output_padding {
-            cx.require_eq(extra, Expr::ZERO, "convolution_backward.C11", "there is an output padding")?;
+            cx.require_eq(extra, Expr::ZERO, convolution_backward::C11, "there is an output padding")?;
         }
     }
     let format = conv.memory_format(cx, x, w);
@@ -300,25 +298,30 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor`:
-/// `[t, b, c], [k, c, o] → [t + 2 pad - k + 1, b, o]`.
-///
-/// (C1) 3 dimensions each, and a bias of 1. (C2) The channels fit. (C3) The bias fits. (C4) The window fits. (C5) The
-/// dtypes agree.
+clauses! { conv_tbc {
+    C1 "3 dimensions each, and a bias of 1."
+    C2 "The channels fit."
+    C3 "The bias fits."
+    C4 "The window fits."
+    C5 "The dtypes agree."
+} }
+
+/// `aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor`: `[t, b, c], [k, c, o] → [t + 2 pad - k
+/// + 1, b, o]`.
 fn conv_tbc(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.tensor("bias")?);
-    cx.rank(x, 3, "conv_tbc.C1", "self")?;
-    cx.rank(w, 3, "conv_tbc.C1", "weight")?;
-    cx.rank(bias, 1, "conv_tbc.C1", "bias")?;
-    cx.require_eq(x.size(2), w.size(1), "conv_tbc.C2", "the channels differ")?;
-    cx.require_eq(bias.size(0), w.size(2), "conv_tbc.C3", "the bias does not fit")?;
+    cx.rank(x, 3, conv_tbc::C1, "self")?;
+    cx.rank(w, 3, conv_tbc::C1, "weight")?;
+    cx.rank(bias, 1, conv_tbc::C1, "bias")?;
+    cx.require_eq(x.size(2), w.size(1), conv_tbc::C2, "the channels differ")?;
+    cx.require_eq(bias.size(0), w.size(2), conv_tbc::C3, "the bias does not fit")?;
     let pad = cx.mul(args.int("pad")?, 2);
     let padded = cx.add(x.size(0), pad);
     let length = cx.sub(padded, w.size(0));
     let length = cx.add(length, 1);
     let natural = cx.ge(length, 0);
-    cx.require(natural, "conv_tbc.C4", |_| "the window exceeds the padded input".into())?;
-    cx.same_dtype(&[x, w, bias], "conv_tbc.C5")?;
+    cx.require(natural, conv_tbc::C4, |_| "the window exceeds the padded input".into())?;
+    cx.same_dtype(&[x, w, bias], conv_tbc::C5)?;
     one(cx.contiguous([length, x.size(1), w.size(2)].as_slice(), x.dtype, &x.device))
 }
 
@@ -336,11 +339,6 @@ fn conv_tbc_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 /// The convolutions that are particular kernels: `aten::slow_conv_dilated2d(Tensor self, Tensor weight, SymInt[2]
 /// kernel_size, Tensor? bias=None, SymInt[2] stride=1, SymInt[2] padding=0, SymInt[2] dilation=1) -> Tensor` and the
 /// like. The kernel size is given beside the weight.
-///
-/// (C1) to (C9) As [`Conv::sizes`]. (C11) See [`kernel_sizes`]; an input without channels needs a weight too. (C12)
-/// A bias of another dtype goes with kernels that copy it, which those that are dilated or transposed in 3 spatial
-/// dimensions do not. An input without channels goes with any weight in 2 spatial dimensions without dilation. A
-/// missing batch dimension is not modelled.
 fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     let (x, w, bias) = (args.tensor("self")?, args.tensor("weight")?, args.opt_tensor("bias")?);
     let spatial = spatial(cx, w)?;
@@ -352,14 +350,14 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
     let unfolds = args.has("kernel_size") && !args.has("dilation");
     for name in ["stride", "padding"] {
         let given = args.ints(name)?.len();
-        cx.check(!unfolds || given == spatial, "convolution.C1", |_| {
+        cx.check(!unfolds || given == spatial, convolution::C1, |_| {
             format!("{name} is to have {spatial} entries, not {given}")
         })?;
     }
     let strict = args.has("dilation") && (!transposed || spatial == 3);
     let viewed = if args.has("kernel_size") { kernel_sizes(cx, args, w, strict)? } else { (**w).clone() };
     if let Some(bias) = bias {
-        cx.check(bias.dtype == x.dtype || !strict, "convolution.C12", |_| {
+        cx.check(bias.dtype == x.dtype || !strict, convolution::C12, |_| {
             format!("the dtypes differ: {} and {}", x.dtype, bias.dtype)
         })?;
     }
@@ -369,8 +367,8 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
         let (none, some) = (cx.eq(channels, 0), cx.gt(held, 0));
         let filled = cx.not(none);
         let fits = cx.any(&[filled, some]);
-        cx.require(fits, "convolution.C11", |_| "the weight is empty".into())?;
-        if cx.is_nothing(channels, "convolution.C4") {
+        cx.require(fits, convolution::C11, |_| "the weight is empty".into())?;
+        if cx.is_nothing(channels, convolution::C4) {
             input.sizes[1] = viewed.sizes[1];
         }
     }
@@ -380,8 +378,8 @@ fn direct(cx: &mut Cx, args: &Args, transposed: bool) -> KernelResult {
 
 /// The weight as kernels see it that go by `kernel_size`.
 ///
-/// (C11) Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are
-/// read as kernels of that size the weight holds; else its channels stand. The weight is not empty.
+/// Where `strict`, that is the weight's. In 2 spatial dimensions without transposition, as many channels are read as
+/// kernels of that size the weight holds; else its channels stand. The weight is not empty.
 pub(super) fn kernel_sizes(
     cx: &mut Cx,
     args: &Args,
@@ -394,19 +392,19 @@ pub(super) fn kernel_sizes(
     }
     if strict {
         for (&k, &size) in kernel.iter().zip(&w.sizes[2..]) {
-            cx.require_eq(k, size, "convolution.C11", "the kernel size is not the weight's")?;
+            cx.require_eq(k, size, convolution::C11, "the kernel size is not the weight's")?;
         }
         return Ok((*w).clone());
     }
     let held = cx.product(w.sizes[2..].iter().copied());
     let filled = cx.gt(held, 0);
-    cx.require(filled, "convolution.C11", |_| "the weight is empty".into())?;
+    cx.require(filled, convolution::C11, |_| "the weight is empty".into())?;
     let mut sizes = w.sizes.clone();
     sizes.truncate(2);
     if kernel.len() == 2 && !args.has("output_padding") {
         for &k in &kernel {
             let positive = cx.gt(k, 0);
-            cx.require(positive, "convolution.C11", |_| "the kernel size is to be positive".into())?;
+            cx.require(positive, convolution::C11, |_| "the kernel size is to be positive".into())?;
         }
         let (all, read) = (cx.mul(w.size(1), held), cx.product(kernel.iter().copied()));
         sizes[1] = cx.floor_div(all, read);

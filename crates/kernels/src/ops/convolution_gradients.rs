@@ -4,8 +4,12 @@ use crate::conv::Conv;
 use crate::domain::Domain;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[slow_conv2d_backward::ALL, convolution_double_backward::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -14,31 +18,35 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 /// Which of three gradients are asked for.
-fn mask(args: &Args, clause: &'static str) -> Result<[bool; 3], KernelError> {
+fn mask(args: &Args, clause: &'static OpClause) -> Result<[bool; 3], KernelError> {
     <[bool; 3]>::try_from(args.flags("output_mask")?)
         .map_err(|_| KernelError::invalid(clause, "the mask is to have 3 entries"))
 }
 
-/// `_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size,
-/// SymInt[2] stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor
-/// grad_bias)`: shaped like input and weight, and `[channels]` of the gradient given.
-///
-/// (C1) The mask has 3 entries. For the gradients of input and weight: (C2) the input has 4 dimensions, and the
-/// conditions of the convolution hold (see [`Conv::sizes`]), where an input without channels goes with any weight
-/// that is not empty. (C3) The gradient given has the shape of the result, whatever its first size. (C4) The dtypes
-/// agree, that of the weight where the input's gradient is asked for, and are those of real floating point numbers.
-/// For the bias: (C5) the gradient given has 4 dimensions.
+clauses! { slow_conv2d_backward {
+    C1 "The mask has 3 entries."
+    C2 "The input has 4 dimensions, and the conditions of the convolution hold (see `Conv::sizes`), where an \
+       input without channels goes with any weight that is not empty."
+    C3 "The gradient given has the shape of the result, whatever its first size."
+    C4 "The dtypes agree, that of the weight where the input's gradient is asked for, and are those of real \
+       floating point numbers."
+    C5 "The gradient given has 4 dimensions."
+} }
+
+/// `_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2]
+/// stride, SymInt[2] padding, bool[3] output_mask) -> (Tensor grad_input, Tensor grad_weight, Tensor grad_bias)`: shaped
+/// like input and weight, and `[channels]` of the gradient given.
 fn slow_conv2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, w) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("weight")?);
-    let [to_input, to_weight, to_bias] = mask(args, "slow_conv2d_backward.C1")?;
+    let [to_input, to_weight, to_bias] = mask(args, slow_conv2d_backward::C1)?;
     if to_input || to_weight {
-        cx.rank(x, 4, "slow_conv2d_backward.C2", "the input")?;
+        cx.rank(x, 4, slow_conv2d_backward::C2, "the input")?;
         gradient_fits(cx, args, grad, x, w)?;
-        cx.same_dtype(&[x, grad], "slow_conv2d_backward.C4")?;
+        cx.same_dtype(&[x, grad], slow_conv2d_backward::C4)?;
         if to_input {
-            cx.same_dtype(&[x, w], "slow_conv2d_backward.C4")?;
+            cx.same_dtype(&[x, w], slow_conv2d_backward::C4)?;
         }
-        cx.require_kind(x, Domain::FLOAT.on_cpu(), "slow_conv2d_backward.C4")?;
+        cx.require_kind(x, Domain::FLOAT.on_cpu(), slow_conv2d_backward::C4)?;
     }
     if cx.suggested_format(x) == MemoryFormat::ChannelsLast {
         return Err(KernelError::Unsupported("an input whose channels are innermost".into()));
@@ -52,7 +60,7 @@ fn slow_conv2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     results.push(if to_input { like(cx, x) } else { Value::None });
     results.push(if to_weight { like(cx, w) } else { Value::None });
     results.push(if to_bias {
-        cx.rank(grad, 4, "slow_conv2d_backward.C5", "the gradient")?;
+        cx.rank(grad, 4, slow_conv2d_backward::C5, "the gradient")?;
         cx.contiguous([grad.size(1)].as_slice(), grad.dtype, &grad.device).into()
     } else {
         Value::None
@@ -60,7 +68,6 @@ fn slow_conv2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// (C2) and (C3) of [`slow_conv2d_backward`].
 fn gradient_fits(cx: &mut Cx, args: &Args, grad: &Tensor, x: &Tensor, w: &Tensor) -> Result<(), KernelError> {
     if w.rank() == 2 {
         return Err(KernelError::Unsupported("a weight that has been flattened".into()));
@@ -73,29 +80,32 @@ fn gradient_fits(cx: &mut Cx, args: &Args, grad: &Tensor, x: &Tensor, w: &Tensor
         input.sizes[1] = viewed.sizes[1];
     }
     let sizes = conv.sizes(cx, &input, &viewed, None)?;
-    cx.rank(grad, 4, "slow_conv2d_backward.C3", "the gradient")?;
+    cx.rank(grad, 4, slow_conv2d_backward::C3, "the gradient")?;
     for (&given, &size) in grad.sizes.iter().zip(&sizes).skip(1) {
-        cx.require_eq(given, size, "slow_conv2d_backward.C3", "the gradient has not the result's shape")?;
+        cx.require_eq(given, size, slow_conv2d_backward::C3, "the gradient has not the result's shape")?;
     }
     Ok(())
 }
 
-/// `_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self,
-/// SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups,
-/// bool[3] output_mask) -> (Tensor, Tensor, Tensor)`: the second derivatives with respect to `gO`, `self` and
-/// `weight`, each a sum of convolutions: `ggI * weight + self * ggW + ggb`, `gO` with `ggW` the other way round, and
-/// `ggI * gO` with batch and channels exchanged and steps and dilation exchanged.
-///
-/// (C1) The mask has 3 entries. (C2) Each of the convolutions is possible. (C3) The terms of the first sum have one
-/// shape.
+clauses! { convolution_double_backward {
+    C1 "The mask has 3 entries."
+    C2 "Each of the convolutions is possible."
+    C3 "The terms of the first sum have one shape."
+} }
+
+/// `_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, SymInt[]
+/// stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups, bool[3]
+/// output_mask) -> (Tensor, Tensor, Tensor)`: the second derivatives with respect to `gO`, `self` and `weight`, each a
+/// sum of convolutions: `ggI * weight + self * ggW + ggb`, `gO` with `ggW` the other way round, and `ggI * gO` with batch
+/// and channels exchanged and steps and dilation exchanged.
 fn double_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, w, x) = (args.tensor("gO")?, args.tensor("weight")?, args.tensor("self")?);
     let (seen, kernel, offset) = (args.opt_tensor("ggI")?, args.opt_tensor("ggW")?, args.opt_tensor("ggb")?);
-    let mask = mask(args, "convolution_double_backward.C1")?;
+    let mask = mask(args, convolution_double_backward::C1)?;
     let conv = parameters(args, spatial(cx, w)?, args.flag("transposed")?)?;
     let numel = cx.numel(x);
     let empty = cx.eq(numel, 0);
-    let computes = !cx.branch(empty, "convolution_double_backward.C2")?;
+    let computes = !cx.branch(empty, convolution_double_backward::C2)?;
     let (seen, kernel) = (seen.filter(|_| computes), kernel.filter(|_| computes));
     let mut terms: Vec<Tensor> = Vec::with_capacity(3);
     for (operand, by) in [(seen, Some(w)), (Some(x), kernel)] {
@@ -115,7 +125,7 @@ fn double_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     for term in terms {
         first = Some(match first {
             None => term,
-            Some(sum) => cx.combined(&[&sum, &term], "convolution_double_backward.C3")?,
+            Some(sum) => cx.combined(&[&sum, &term], convolution_double_backward::C3)?,
         });
     }
     let second = match kernel {
@@ -158,8 +168,6 @@ fn convolve(cx: &mut Cx, x: &Tensor, w: &Tensor, conv: &Conv) -> Result<Tensor, 
 }
 
 /// `gO` by `ggW` the other way round: padded so that the sizes are those of the input, or cut to them.
-///
-/// (C2) of [`double_backward`].
 fn back_to_input(
     cx: &mut Cx,
     conv: &Conv,
@@ -176,7 +184,7 @@ fn back_to_input(
     for i in 0..w.rank() - 2 {
         let (Some(&length), Some(&size)) = (grad.sizes.get(i + 2), x.sizes.get(i + 2)) else {
             let message = format!("{} and {} dimensions do not go together", grad.rank(), x.rank());
-            return Err(KernelError::invalid("convolution_double_backward.C2", message));
+            return Err(KernelError::invalid(convolution_double_backward::C2, message));
         };
         let reach = cx.sub(w.sizes[i + 2], 1);
         let reach = cx.mul(reach, conv.dilation[i]);
@@ -186,7 +194,7 @@ fn back_to_input(
         let span = cx.sum([reach, steps, Expr::ONE]);
         let span = cx.sub(span, padding);
         let same = cx.eq(span, size);
-        if !cx.branch(same, "convolution_double_backward.C2")? {
+        if !cx.branch(same, convolution_double_backward::C2)? {
             back.output_padding[i] = cx.sub(size, span);
         }
     }
@@ -194,8 +202,6 @@ fn back_to_input(
 }
 
 /// `ggI` by `gO`, batch and channels exchanged, group by group, cut to the weight's sizes.
-///
-/// (C2) of [`double_backward`].
 fn back_to_weight(
     cx: &mut Cx,
     conv: &Conv,
@@ -203,7 +209,7 @@ fn back_to_weight(
     seen: &Tensor,
     w: &Tensor,
 ) -> Result<Tensor, KernelError> {
-    let groups = cx.literal(conv.groups, "convolution_double_backward.C2")?;
+    let groups = cx.literal(conv.groups, convolution_double_backward::C2)?;
     let count = cx.int(groups);
     let single = Conv {
         stride: conv.dilation.clone(),
@@ -232,12 +238,10 @@ fn back_to_weight(
 }
 
 /// Batch and channels exchanged.
-///
-/// (C2) of [`double_backward`].
 fn exchanged(t: &Tensor) -> Result<Tensor, KernelError> {
     if t.rank() < 2 {
         let message = format!("{} dimensions have no channels", t.rank());
-        return Err(KernelError::invalid("convolution_double_backward.C2", message));
+        return Err(KernelError::invalid(convolution_double_backward::C2, message));
     }
     let (mut sizes, mut strides) = (t.sizes.clone(), t.strides.clone());
     sizes.swap(0, 1);
@@ -246,12 +250,10 @@ fn exchanged(t: &Tensor) -> Result<Tensor, KernelError> {
 }
 
 /// A result cut to spatial sizes where it exceeds them.
-///
-/// (C2) of [`double_backward`].
 fn narrowed(cx: &mut Cx, mut t: Tensor, sizes: &Sizes) -> Result<Tensor, KernelError> {
     for at in 2..t.rank().min(sizes.len()) {
         let longer = cx.gt(t.sizes[at], sizes[at]);
-        if cx.branch(longer, "convolution_double_backward.C2")? {
+        if cx.branch(longer, convolution_double_backward::C2)? {
             t.sizes[at] = sizes[at];
         }
     }

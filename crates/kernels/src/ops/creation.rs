@@ -2,10 +2,22 @@
 use super::cast::{fresh_like, require_rank_for, require_strided};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, promote};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, MemoryFormat};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    creation::ALL,
+    full::ALL,
+    empty_strided::ALL,
+    empty_permuted::ALL,
+    eye::ALL,
+    triangle::ALL,
+    window::ALL,
+    resize::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -43,7 +55,11 @@ pub(super) fn device_or(args: &Args, default: Device) -> Result<Device, KernelEr
 }
 
 /// Requires sizes to be at least 0.
-pub(super) fn require_natural(cx: &mut Cx, sizes: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+pub(super) fn require_natural(
+    cx: &mut Cx,
+    sizes: &[Expr],
+    clause: &'static OpClause,
+) -> Result<(), KernelError> {
     for &size in sizes {
         let natural = cx.ge(size, 0);
         cx.require(natural, clause, |cx| {
@@ -53,17 +69,20 @@ pub(super) fn require_natural(cx: &mut Cx, sizes: &[Expr], clause: &'static str)
     Ok(())
 }
 
+clauses! { creation {
+    C1 "No size is negative."
+    C2 "The memory format, where given, is for this number of dimensions."
+} }
+
 /// `aten::zeros(SymInt[] size, *, ScalarType? dtype=None, …) -> Tensor` and its kin.
-///
-/// (C1) No size is negative. (C2) The memory format, where given, is for this number of dimensions.
 pub(super) fn sized(cx: &mut Cx, args: &Args, default: Dtype) -> KernelResult {
     let sizes = args.ints(if args.has("shape") { "shape" } else { "size" })?;
-    require_natural(cx, sizes, "creation.C1")?;
+    require_natural(cx, sizes, creation::C1)?;
     require_strided(args)?;
     let (dtype, device) = (dtype_or(args, default)?, device_or(args, Device::cpu())?);
     let format = if args.has("memory_format") { args.opt_memory_format("memory_format")? } else { None };
     let format = format.unwrap_or(MemoryFormat::Contiguous);
-    cx.check(format != MemoryFormat::Preserve, "creation.C2", |_| {
+    cx.check(format != MemoryFormat::Preserve, creation::C2, |_| {
         "there is no format to preserve".to_string()
     })?;
     require_rank_for(cx, format, sizes.len())?;
@@ -71,10 +90,12 @@ pub(super) fn sized(cx: &mut Cx, args: &Args, default: Dtype) -> KernelResult {
     one(cx.strided(sizes.into(), strides, dtype, &device))
 }
 
-/// `aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, …) -> Tensor`: without a dtype, that of
-/// the value.
-///
-/// (C1) No size is negative. (C2) A complex value needs a complex dtype.
+clauses! { full {
+    C2 "A complex value needs a complex dtype."
+} }
+
+/// `aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, …) -> Tensor`: without a dtype, that of the
+/// value.
 fn full(cx: &mut Cx, args: &Args) -> KernelResult {
     let value = args.scalar("fill_value")?;
     require_storable(cx, args)?;
@@ -82,19 +103,20 @@ fn full(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// A complex number is not stored in a real tensor that was asked for.
-///
-/// (C2) of [`full`].
 fn require_storable(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     let complex = args.scalar("fill_value")?.category() == promote::Category::Complex;
     let dtype = args.opt_dtype("dtype")?;
-    cx.check(!complex || dtype.is_none_or(Dtype::is_complex), "full.C2", |_| {
+    cx.check(!complex || dtype.is_none_or(Dtype::is_complex), full::C2, |_| {
         "a complex value for a real tensor".to_string()
     })
 }
 
+clauses! { empty_strided {
+    C1 "There are as many strides as sizes."
+    C2 "Neither are negative."
+} }
+
 /// `aten::empty_strided(SymInt[] size, SymInt[] stride, *, …) -> Tensor`.
-///
-/// (C1) There are as many strides as sizes. (C2) Neither are negative.
 fn empty_strided(cx: &mut Cx, args: &Args) -> KernelResult {
     let prim = args.has("shape");
     let (sizes, strides) = if prim {
@@ -102,11 +124,11 @@ fn empty_strided(cx: &mut Cx, args: &Args) -> KernelResult {
     } else {
         (args.ints("size")?, args.ints("stride")?)
     };
-    cx.check(sizes.len() == strides.len(), "empty_strided.C1", |_| {
+    cx.check(sizes.len() == strides.len(), empty_strided::C1, |_| {
         format!("{} sizes and {} strides", sizes.len(), strides.len())
     })?;
-    require_natural(cx, sizes, "empty_strided.C2")?;
-    require_natural(cx, strides, "empty_strided.C2")?;
+    require_natural(cx, sizes, empty_strided::C2)?;
+    require_natural(cx, strides, empty_strided::C2)?;
     require_strided(args)?;
     let (dtype, device) = if args.has("self") {
         let x = args.tensor("self")?;
@@ -117,36 +139,37 @@ fn empty_strided(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes.into(), strides.into(), dtype, &device))
 }
 
-/// `aten::empty_permuted(SymInt[] size, int[] physical_layout, *, …) -> Tensor`: dense, dimensions laid out as
-/// listed, outermost first.
-///
-/// (C1) The layout is a permutation of the dimensions, none counted from the end. (C2) No size is negative.
+clauses! { empty_permuted {
+    C1 "The layout is a permutation of the dimensions, none counted from the end."
+    C2 "No size is negative."
+} }
+
+/// `aten::empty_permuted(SymInt[] size, int[] physical_layout, *, …) -> Tensor`: dense, dimensions laid out as listed,
+/// outermost first.
 fn empty_permuted(cx: &mut Cx, args: &Args) -> KernelResult {
     let sizes = args.ints(if args.has("shape") { "shape" } else { "size" })?;
     let layout = args.ints("physical_layout")?;
     let mut order = Vec::with_capacity(layout.len());
     for &dim in layout.iter().rev() {
-        order.push(cx.literal(dim, "empty_permuted.C1")?);
+        order.push(cx.literal(dim, empty_permuted::C1)?);
     }
     let mut sorted = order.clone();
     sorted.sort_unstable();
-    cx.check(sorted.iter().copied().eq(0..sizes.len() as i64), "empty_permuted.C1", |cx| {
+    cx.check(sorted.iter().copied().eq(0..sizes.len() as i64), empty_permuted::C1, |cx| {
         format!("{} does not name each of {} dimensions once", cx.show_all(layout), sizes.len())
     })?;
-    require_natural(cx, sizes, "empty_permuted.C2")?;
+    require_natural(cx, sizes, empty_permuted::C2)?;
     let order: Vec<usize> = order.into_iter().map(|dim| dim as usize).collect();
     let strides = cx.strides_in_order(sizes, &order);
     let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
     one(cx.strided(sizes.into(), strides, dtype, &device))
 }
 
-/// `aten::new_empty(Tensor self, SymInt[] size, *, …) -> Tensor` and its kin: contiguous, dtype and device of `self`
-/// by default.
-///
-/// (C1) No size is negative.
+/// `aten::new_empty(Tensor self, SymInt[] size, *, …) -> Tensor` and its kin: contiguous, dtype and device of `self` by
+/// default.
 fn new_sized(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, sizes) = (args.tensor("self")?, args.ints("size")?);
-    require_natural(cx, sizes, "creation.C1")?;
+    require_natural(cx, sizes, creation::C1)?;
     require_strided(args)?;
     let (dtype, device) = (dtype_or(args, x.dtype)?, device_or(args, x.device.clone())?);
     one(cx.contiguous(sizes, dtype, &device))
@@ -175,28 +198,34 @@ fn scalar_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(Sizes::new(), dtype, &device))
 }
 
+clauses! { eye {
+    C1 "Neither is negative."
+} }
+
 /// `aten::eye.m(SymInt n, SymInt m, *, …) -> Tensor`: `[n, m]`, `m` being `n` by default.
-///
-/// (C1) Neither is negative.
 fn eye(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.int("n")?;
     let m = if args.has("m") { args.int("m")? } else { n };
-    require_natural(cx, &[n, m], "eye.C1")?;
+    require_natural(cx, &[n, m], eye::C1)?;
     let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
     one(cx.contiguous([n, m].as_slice(), dtype, &device))
 }
 
-/// `aten::tril_indices(int row, int col, int offset=0, *, …) -> Tensor`: `[2, n]` for the `n` elements on and below
-/// the diagonal; `triu_indices` for those on and above it.
+clauses! { triangle {
+    C1 "`row` and `col` are not negative."
+    C2 "The dtype is of integers, 32 or 64 bits wide."
+} }
+
+/// `aten::tril_indices(int row, int col, int offset=0, *, …) -> Tensor`: `[2, n]` for the `n` elements on and below the
+/// diagonal; `triu_indices` for those on and above it.
 ///
-/// Row `i` has `min(max(i + 1 + offset, 0), col)` elements on and below the diagonal. With `T(k) = k(k+1)/2` for
-/// positive `k`, else 0, they sum up to `T(row + offset) - T(offset) - T(row + offset - col) + T(offset - col)`. (C1)
-/// `row` and `col` are not negative. (C2) The dtype is of integers, 32 or 64 bits wide.
+/// Row `i` has `min(max(i + 1 + offset, 0), col)` elements on and below the diagonal. With `T(k) = k(k+1)/2` for positive
+/// `k`, else 0, they sum up to `T(row + offset) - T(offset) - T(row + offset - col) + T(offset - col)`.
 fn triangle(cx: &mut Cx, args: &Args, lower: bool) -> KernelResult {
     let (row, col, offset) = (args.int("row")?, args.int("col")?, args.int("offset")?);
-    require_natural(cx, &[row, col], "triangle.C1")?;
+    require_natural(cx, &[row, col], triangle::C1)?;
     let dtype = dtype_or(args, Dtype::Int64)?;
-    cx.check(matches!(dtype, Dtype::Int64 | Dtype::Int32), "triangle.C2", |_| {
+    cx.check(matches!(dtype, Dtype::Int64 | Dtype::Int32), triangle::C2, |_| {
         format!("indices are not of {dtype}")
     })?;
     let offset = if lower { offset } else { cx.sub(offset, 1) };
@@ -221,20 +250,25 @@ fn triangle(cx: &mut Cx, args: &Args, lower: bool) -> KernelResult {
     one(cx.contiguous([Expr::from(2), count].as_slice(), dtype, &device))
 }
 
+clauses! { window {
+    C1 "The length is not negative."
+    C2 "The dtype is a real float."
+} }
+
 /// `aten::hann_window(int window_length, *, …) -> Tensor` and other windows: `[window_length]`.
-///
-/// (C1) The length is not negative. (C2) The dtype is a real float.
 fn window(cx: &mut Cx, args: &Args) -> KernelResult {
     let length = args.int("window_length")?;
-    require_natural(cx, &[length], "window.C1")?;
+    require_natural(cx, &[length], window::C1)?;
     let (dtype, device) = (dtype_or(args, Dtype::Float32)?, device_or(args, Device::cpu())?);
-    cx.check(dtype.is_float(), "window.C2", |_| format!("a window is not of {dtype}"))?;
+    cx.check(dtype.is_float(), window::C2, |_| format!("a window is not of {dtype}"))?;
     one(cx.contiguous([length].as_slice(), dtype, &device))
 }
 
+clauses! { resize {
+    C1 "No size is negative."
+} }
+
 /// `aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor`.
-///
-/// (C1) No size is negative.
 fn resize(cx: &mut Cx, args: &Args) -> KernelResult {
     let sizes = args.ints("size")?;
     resized(cx, args, sizes)
@@ -245,10 +279,9 @@ fn resize_as(cx: &mut Cx, args: &Args) -> KernelResult {
     resized(cx, args, &args.tensor("the_template")?.sizes)
 }
 
-/// (C1) of [`resize`].
 fn resized(cx: &mut Cx, args: &Args, sizes: &[Expr]) -> KernelResult {
     let x = args.tensor("self")?;
-    require_natural(cx, sizes, "resize.C1")?;
+    require_natural(cx, sizes, resize::C1)?;
     let format = args.opt_memory_format("memory_format")?.unwrap_or(MemoryFormat::Contiguous);
     if format == MemoryFormat::Preserve {
         return Err(KernelError::Unsupported("resizing with a preserved format".into()));

@@ -5,7 +5,11 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[ctc_loss::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -28,43 +32,41 @@ fn lengths<'a>(args: &'a Args, name: &str) -> Result<Lengths<'a>, KernelError> {
 }
 
 /// The conditions of [`loss`] on `[t, n, c]`; the greatest length of a target, where it is told.
-///
-/// (C1) to (C6) of [`with_alignments`].
 fn checked(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Option<Expr>, KernelError> {
-    cx.rank(x, 3, "ctc_loss.C1", "the input")?;
-    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "ctc_loss.C1")?;
+    cx.rank(x, 3, ctc_loss::C1, "the input")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), ctc_loss::C1)?;
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
-    cx.require(filled, "ctc_loss.C1", |_| "the input is empty".into())?;
+    cx.require(filled, ctc_loss::C1, |_| "the input is empty".into())?;
     let (steps, batch, blank) = (x.size(0), x.size(1), args.int("blank")?);
     let (least, most) = (cx.ge(blank, 0), cx.lt(blank, x.size(2)));
     let label = cx.all(&[least, most]);
-    cx.require(label, "ctc_loss.C2", |cx| format!("the blank {} is no label", cx.show(blank)))?;
+    cx.require(label, ctc_loss::C2, |cx| format!("the blank {} is no label", cx.show(blank)))?;
     let targets = args.tensor("targets")?;
-    check_indices(cx, targets, "ctc_loss.C3")?;
-    cx.check(matches!(targets.rank(), 1 | 2), "ctc_loss.C3", |_| {
+    check_indices(cx, targets, ctc_loss::C3)?;
+    cx.check(matches!(targets.rank(), 1 | 2), ctc_loss::C3, |_| {
         format!("targets are to have 1 or 2 dimensions, not {}", targets.rank())
     })?;
     let mut longest = Some(Expr::ZERO);
     for (name, limit) in [("input_lengths", Some(steps)), ("target_lengths", None)] {
         match lengths(args, name)? {
             Lengths::Data(t) => {
-                cx.check(t.dtype.is_integral() && !t.dtype.is_bool(), "ctc_loss.C4", |_| {
+                cx.check(t.dtype.is_integral() && !t.dtype.is_bool(), ctc_loss::C4, |_| {
                     format!("{name} are to be integers, not {}", t.dtype)
                 })?;
                 let count = cx.numel(t);
-                cx.require_eq(count, batch, "ctc_loss.C4", &format!("{name} are not one for each sequence"))?;
+                cx.require_eq(count, batch, ctc_loss::C4, &format!("{name} are not one for each sequence"))?;
                 longest = None;
             }
             Lengths::Numbers(list) => {
                 let count = cx.int(list.len() as i64);
-                cx.require_eq(count, batch, "ctc_loss.C4", &format!("{name} are not one for each sequence"))?;
+                cx.require_eq(count, batch, ctc_loss::C4, &format!("{name} are not one for each sequence"))?;
                 for &length in list {
                     let (mut within, natural) = (vec![], cx.ge(length, 0));
                     within.push(natural);
                     within.extend(limit.map(|limit| cx.le(length, limit)));
                     let within = cx.all(&within);
-                    cx.require(within, "ctc_loss.C5", |cx| {
+                    cx.require(within, ctc_loss::C5, |cx| {
                         format!("{name}: {} is out of range", cx.show(length))
                     })?;
                     if limit.is_none() {
@@ -77,16 +79,11 @@ fn checked(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Option<Expr>, KernelE
     if let (Some(longest), Lengths::Numbers(list)) = (longest, lengths(args, "target_lengths")?) {
         if targets.rank() == 1 {
             let all = cx.sum(list.iter().copied());
-            cx.require_eq(targets.size(0), all, "ctc_loss.C6", "the targets are not as long as all of them")?;
+            cx.require_eq(targets.size(0), all, ctc_loss::C6, "the targets are not as long as all of them")?;
         } else {
-            cx.require_eq(
-                targets.size(0),
-                batch,
-                "ctc_loss.C6",
-                "the targets are not one for each sequence",
-            )?;
+            cx.require_eq(targets.size(0), batch, ctc_loss::C6, "the targets are not one for each sequence")?;
             let enough = cx.ge(targets.size(1), longest);
-            cx.require(enough, "ctc_loss.C6", |cx| {
+            cx.require(enough, ctc_loss::C6, |cx| {
                 format!(
                     "a target of {} exceeds the targets' size {}",
                     cx.show(longest),
@@ -99,10 +96,8 @@ fn checked(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Option<Expr>, KernelE
 }
 
 /// `_ctc_loss(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, bool
-/// zero_infinity=False) -> (Tensor, Tensor)`: the loss of each sequence `[n]`, and the alignments
-/// `[n, t, 2 * s + 1]`, `s` being the greatest length of a target.
-///
-/// (C1) to (C6) As [`loss`].
+/// zero_infinity=False) -> (Tensor, Tensor)`: the loss of each sequence `[n]`, and the alignments `[n, t, 2 * s + 1]`,
+/// `s` being the greatest length of a target.
 fn with_alignments(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("log_probs")?;
     let states = match checked(cx, args, x)? {
@@ -121,11 +116,6 @@ fn with_alignments(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `ctc_loss.IntList(Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, int blank=0, int
 /// reduction=1, bool zero_infinity=False) -> Tensor`: of `[t, n, c]` `[n]`, of `[t, c]` a number; reduced, a number.
-///
-/// (C1) The input has 3 dimensions, or lacks that of sequences, is not empty, and of `float32` or `float64`. (C2) The
-/// blank is a label. (C3) Targets are of `int32` or `int64`, in 1 or 2 dimensions. (C4) There is a length of input
-/// and of target for each sequence. (C5) No length is negative, none of the input above `t`. (C6) In 1 dimension the
-/// targets are as long as their lengths together, in 2 they have a row for each sequence that holds the longest.
 fn loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("log_probs")?;
     let batched = x.rank() != 2;
@@ -136,23 +126,33 @@ fn loss(cx: &mut Cx, args: &Args) -> KernelResult {
         x.viewed(Sizes::from_slice(&[steps, Expr::ONE, labels]), Sizes::from_slice(&[Expr::ONE; 3]))
     };
     checked(cx, args, &lifted)?;
-    let reduced = matches!(cx.literal(args.int("reduction")?, "ctc_loss.reduction")?, 1 | 2);
+    let reduced = matches!(cx.literal(args.int("reduction")?, ctc_loss::reduction)?, 1 | 2);
     let sizes: &[Expr] = if reduced || !batched { &[] } else { &lifted.sizes[1..2] };
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths,
-/// Tensor neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor`: shaped like
-/// `log_probs`.
-///
-/// (C1) to (C6) As [`loss`]. (C7) The gradient, the losses and the alignments have its dtype. (C8) Gradient and
-/// losses have 1 dimension, alignments 3.
+clauses! { ctc_loss {
+    C1 "The input has 3 dimensions, or lacks that of sequences, is not empty, and is of `float32` or \
+       `float64`."
+    C2 "The blank is a label."
+    C3 "Targets are of `int32` or `int64`, in 1 or 2 dimensions."
+    C4 "There is an input length and a target length for each sequence."
+    C5 "No length is negative, and no input length is greater than the input is long."
+    C6 "Targets in 1 dimension are as long as their lengths together. Targets in 2 dimensions have a row for \
+       each sequence, as long as the longest."
+    C7 "The gradient, the losses and the alignments have its dtype."
+    C8 "Gradient and losses have 1 dimension, alignments 3."
+    reduction "The kind of reduction is a number."
+} }
+
+/// `_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor
+/// neg_log_likelihood, Tensor log_alpha, int blank, bool zero_infinity=False) -> Tensor`: shaped like `log_probs`.
 fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("log_probs")?;
     checked(cx, args, x)?;
     for (name, rank) in [("grad", 1), ("neg_log_likelihood", 1), ("log_alpha", 3)] {
-        cx.same_dtype(&[x, args.tensor(name)?], "ctc_loss.C7")?;
-        cx.rank(args.tensor(name)?, rank, "ctc_loss.C8", name)?;
+        cx.same_dtype(&[x, args.tensor(name)?], ctc_loss::C7)?;
+        cx.rank(args.tensor(name)?, rank, ctc_loss::C8, name)?;
     }
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

@@ -3,8 +3,12 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[cumsum::ALL, cummax::ALL, logcumsumexp::ALL, cumprod::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -14,66 +18,79 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     cumprod_backward => "aten.cumprod_backward.default";
 };
 
-/// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand,
-/// integers widened.
-///
-/// (C1) `dim` is in range. (C2) The dtype can be added in.
+clauses! { cumsum {
+    C1 "`dim` is in range."
+    C2 "The dtype can be added in."
+} }
+
+/// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand, integers
+/// widened.
 fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.dim(args.int("dim")?, x.rank(), "cumsum.C1")?;
+    cx.dim(args.int("dim")?, x.rank(), cumsum::C1)?;
     let dtype = match args.opt_dtype("dtype")? {
         Some(dtype) => dtype,
         None if x.dtype.is_float() || x.dtype.is_complex() => x.dtype,
         None => Dtype::Int64,
     };
-    cx.require_dtype(dtype, Domain::REAL.with(Domain::COMPLEX).on_cpu(), &x.device, "cumsum.C2")?;
+    cx.require_dtype(dtype, Domain::REAL.with(Domain::COMPLEX).on_cpu(), &x.device, cumsum::C2)?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
+clauses! { cummax {
+    C1 "`dim` is in range."
+    C2 "The dtype is ordered."
+} }
+
 /// `cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)`, and `cummin`: shaped as the operand.
-///
-/// (C1) `dim` is in range. (C2) The dtype is ordered.
 fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.dim(args.int("dim")?, x.rank(), "cummax.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "cummax.C2")?;
+    cx.dim(args.int("dim")?, x.rank(), cummax::C1)?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, cummax::C2)?;
     let values = cx.contiguous(x.sizes.clone(), x.dtype, &x.device);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])
 }
 
+clauses! { logcumsumexp {
+    C1 "`dim` is in range."
+    C2 "The dtype is floating point or complex."
+} }
+
 /// `logcumsumexp(Tensor self, int dim) -> Tensor`: shaped as the operand.
-///
-/// (C1) `dim` is in range. (C2) The dtype is floating point or complex.
 fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.dim(args.int("dim")?, x.rank(), "logcumsumexp.C1")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "logcumsumexp.C2")?;
+    cx.dim(args.int("dim")?, x.rank(), logcumsumexp::C1)?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, logcumsumexp::C2)?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: the operands broadcast; the
-/// gradient is given back where there is at most one element in the input, or one along `dim`. Where the result is
-/// not of floats or complex numbers, or the output alone is of higher ones, the values decide its dtype.
-///
-/// (C1) `dim` is in range. (C2) The shapes broadcast. (C3) The dtypes promote.
+clauses! { cumprod {
+    C1 "`dim` is in range."
+    C2 "The shapes broadcast."
+    C3 "The dtypes promote."
+} }
+
+/// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: the operands broadcast; the gradient
+/// is given back where there is at most one element in the input, or one along `dim`. Where the result is not of floats
+/// or complex numbers, or the output alone is of higher ones, the values decide its dtype.
 fn cumprod_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, output) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("output")?);
     let numel = cx.numel(x);
     let few = cx.le(numel, 1);
-    let mut given_back = cx.branch(few, "cumprod.C1")?;
+    let mut given_back = cx.branch(few, cumprod::C1)?;
     if !given_back {
-        let dim = cx.dim(args.int("dim")?, x.rank(), "cumprod.C1")?;
+        let dim = cx.dim(args.int("dim")?, x.rank(), cumprod::C1)?;
         let single = cx.eq(x.sizes[dim], 1);
-        given_back = cx.branch(single, "cumprod.C1")?;
+        given_back = cx.branch(single, cumprod::C1)?;
     }
     if given_back {
         return one(Tensor { wrapped: false, ..(**grad).clone() });
     }
     let shapes = [grad, x, output].map(|t| t.sizes.as_slice());
-    let sizes = cx.broadcast(shapes, "cumprod.C2")?;
-    let dtype = cx.common_dtype(&[grad, x], "cumprod.C3")?;
-    let all = cx.common_dtype(&[grad, x, output], "cumprod.C3")?;
+    let sizes = cx.broadcast(shapes, cumprod::C2)?;
+    let dtype = cx.common_dtype(&[grad, x], cumprod::C3)?;
+    let all = cx.common_dtype(&[grad, x, output], cumprod::C3)?;
     if all != dtype || !(dtype.is_float() || dtype.is_complex()) {
         return Err(KernelError::Unsupported(format!("cumprod_backward in {dtype} or {all}")));
     }

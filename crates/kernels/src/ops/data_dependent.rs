@@ -5,10 +5,15 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[nonzero_static::ALL, masked::ALL, unique::ALL, item::ALL, bincount::ALL, one_hot::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -52,60 +57,60 @@ fn nonzero_each(cx: &mut Cx, x: &Tensor) -> KernelResult {
     Ok(smallvec![list(vec![column; x.rank().max(1)])])
 }
 
+clauses! { nonzero_static {
+    C1 "`size >= 0`."
+} }
+
 /// `aten::nonzero_static(Tensor self, *, SymInt size, int fill_value) -> Tensor`: the first `size` of those positions.
-///
-/// (C1) `size >= 0`.
 fn nonzero_static(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, size) = (args.tensor("self")?, args.int("size")?);
     let natural = cx.ge(size, 0);
-    cx.require(natural, "nonzero_static.C1", |cx| format!("the size {} is negative", cx.show(size)))?;
+    cx.require(natural, nonzero_static::C1, |cx| format!("the size {} is negative", cx.show(size)))?;
     let rank = cx.int(x.rank() as i64);
     one(cx.contiguous([size, rank].as_slice(), Dtype::Int64, &x.device))
 }
 
-/// (C1) The mask is of `bool`.
 fn require_mask(cx: &mut Cx, mask: &Tensor) -> Result<(), KernelError> {
-    cx.check(mask.dtype.is_bool(), "masked.C1", |_| {
-        format!("the mask is of {}, bool is expected", mask.dtype)
-    })
+    cx.check(mask.dtype.is_bool(), masked::C1, |_| format!("the mask is of {}, bool is expected", mask.dtype))
 }
 
 /// `aten::masked_select(Tensor self, Tensor mask) -> Tensor`: the elements where the mask is true, both broadcast.
-///
-/// (C1) The mask is of `bool`. (C2) The shapes broadcast.
 fn masked_select(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
     require_mask(cx, mask)?;
-    let sizes = cx.broadcast([x.sizes.as_slice(), mask.sizes.as_slice()], "masked.C2")?;
+    let sizes = cx.broadcast([x.sizes.as_slice(), mask.sizes.as_slice()], masked::C2)?;
     let numel = cx.product(sizes);
     let count = cx.unbacked_size(0, Some(numel));
     one(cx.contiguous([count].as_slice(), x.dtype, &x.device))
 }
 
-/// `aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`: elements where the mask is true
-/// replaced by those of the source in turn.
-///
-/// (C1), (C2) as above. (C3) The dtypes agree.
+clauses! { masked {
+    C1 "The mask is of `bool`."
+    C2 "The shapes broadcast."
+    C3 "The dtypes agree."
+    C4 "No size is negative."
+} }
+
+/// `aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`: elements where the mask is true replaced by
+/// those of the source in turn.
 fn masked_scatter(cx: &mut Cx, x: &Tensor, mask: &Tensor, source: &Tensor) -> KernelResult {
     require_mask(cx, mask)?;
-    cx.check(x.dtype == source.dtype, "masked.C3", |_| {
+    cx.check(x.dtype == source.dtype, masked::C3, |_| {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
-    let sizes = cx.broadcast([x.sizes.as_slice(), mask.sizes.as_slice()], "masked.C2")?;
+    let sizes = cx.broadcast([x.sizes.as_slice(), mask.sizes.as_slice()], masked::C2)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
 /// `aten::masked_scatter_backward(Tensor grad_output, Tensor mask, SymInt[] sizes) -> Tensor`: the gradient of the
 /// source.
-///
-/// (C1), (C2) as above. (C4) No size is negative.
 fn masked_scatter_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, mask, sizes) = (args.tensor("grad_output")?, args.tensor("mask")?, args.ints("sizes")?);
     require_mask(cx, mask)?;
-    cx.broadcast([grad.sizes.as_slice(), mask.sizes.as_slice()], "masked.C2")?;
+    cx.broadcast([grad.sizes.as_slice(), mask.sizes.as_slice()], masked::C2)?;
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "masked.C4", |cx| format!("the size {} is negative", cx.show(size)))?;
+        cx.require(natural, masked::C4, |cx| format!("the size {} is negative", cx.show(size)))?;
     }
     one(cx.contiguous(sizes, grad.dtype, &grad.device))
 }
@@ -120,13 +125,11 @@ fn distinct_count(cx: &mut Cx, length: Expr) -> Expr {
     if length == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(length)) }
 }
 
-/// `aten::_unique2(Tensor self, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`:
-/// the distinct elements, where each element went, and how many there are of each; `_unique` gives the first two.
-///
-/// (C3) The dtype is ordered.
+/// `aten::_unique2(Tensor self, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor, Tensor)`: the
+/// distinct elements, where each element went, and how many there are of each; `_unique` gives the first two.
 fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), "unique.C3")?;
+    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), unique::C3)?;
     let numel = cx.numel(x);
     let count = distinct_count(cx, numel);
     let values = cx.contiguous([count].as_slice(), x.dtype, &x.device);
@@ -148,11 +151,9 @@ fn unique(cx: &mut Cx, args: &Args, results: usize) -> KernelResult {
 
 /// `aten::unique_consecutive(Tensor self, bool return_inverse, bool return_counts, int? dim) -> (Tensor, Tensor,
 /// Tensor)`: elements without immediate repetitions; with a dimension, slices along it.
-///
-/// (C1) The dimension exists. (C3) The dtype is ordered.
 fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), "unique.C3")?;
+    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), unique::C3)?;
     match args.opt_int("dim")? {
         // The one dimension of a vector, not counted from the end, is the flattened tensor.
         None => {}
@@ -175,22 +176,26 @@ fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![values.into(), inverse.into(), counts.into()])
 }
 
+clauses! { unique {
+    C1 "The dimension exists."
+    C2 "If there are no elements, only that dimension is empty."
+    C3 "The dtype is ordered."
+} }
+
 /// `aten::unique_dim(Tensor self, int dim, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor,
 /// Tensor)`: the distinct slices along a dimension; positions and counts are given in any case.
-///
-/// (C1) The dimension exists. (C2) If there are no elements, only that dimension is empty. (C3) The dtype is ordered.
 fn unique_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), "unique.C3")?;
+    cx.require_kind(x, Domain::REAL_BOOL.on_cpu(), unique::C3)?;
     let dim = match args.opt_int("dim")? {
-        Some(dim) if x.rank() > 0 => cx.dim(dim, x.rank(), "unique.C1")?,
-        _ => return Err(KernelError::invalid("unique.C1", "the tensor has no dimension to take")),
+        Some(dim) if x.rank() > 0 => cx.dim(dim, x.rank(), unique::C1)?,
+        _ => return Err(KernelError::invalid(unique::C1, "the tensor has no dimension to take")),
     };
     let length = x.sizes[dim];
     for at in (0..x.rank()).filter(|&at| at != dim) {
         let (some, none) = (cx.ne(x.sizes[at], 0), cx.eq(length, 0));
         let sound = cx.any(&[some, none]);
-        cx.require(sound, "unique.C2", |_| format!("dimension {at} is empty"))?;
+        cx.require(sound, unique::C2, |_| format!("dimension {at} is empty"))?;
     }
     let count = distinct_count(cx, length);
     let mut sizes = x.sizes.clone();
@@ -201,23 +206,24 @@ fn unique_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![values.into(), inverse.into(), counts.into()])
 }
 
+clauses! { item {
+    C1 "There is one element."
+    C2 "There is an element."
+} }
+
 /// `aten::item(Tensor self) -> Scalar`: the only element as a number.
-///
-/// (C1) There is one element.
 fn item(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     let numel = cx.numel(x);
-    cx.require_eq(numel, Expr::ONE, "item.C1", "a tensor must have one element to become a number")?;
+    cx.require_eq(numel, Expr::ONE, item::C1, "a tensor must have one element to become a number")?;
     scalar_of(cx, x)
 }
 
 /// `aten::_local_scalar_dense(Tensor self) -> Scalar`: the first element as a number, in the range of the dtype.
-///
-/// (C2) There is an element.
 fn scalar_of(cx: &mut Cx, x: &Tensor) -> KernelResult {
     let numel = cx.numel(x);
     let some = cx.ne(numel, 0);
-    cx.require(some, "item.C2", |_| "an empty tensor has no first element".to_string())?;
+    cx.require(some, item::C2, |_| "an empty tensor has no first element".to_string())?;
     let dtype = x.dtype;
     let value = if dtype.is_bool() {
         let bit = cx.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
@@ -240,43 +246,44 @@ fn scalar_of(cx: &mut Cx, x: &Tensor) -> KernelResult {
 }
 
 /// `aten::is_nonzero(Tensor self) -> bool`: the truth of the only element.
-///
-/// (C1) There is one element.
 fn is_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let numel = cx.numel(x);
-    cx.require_eq(numel, Expr::ONE, "item.C1", "the truth of a tensor needs one element")?;
+    cx.require_eq(numel, Expr::ONE, item::C1, "the truth of a tensor needs one element")?;
     let bit = cx.env.fresh_unbacked(ValueRange::between(0.into(), 1.into()));
     Ok(smallvec![Value::Bool(cx.eq(bit, 1))])
 }
 
-/// `aten::bincount(Tensor self, Tensor? weights, SymInt minlength) -> Tensor`: how often each natural number occurs,
-/// as far as the greatest one and at least up to `minlength`; of `int64`, with weights of `float64` (`float32`
-/// weights keep their dtype).
-///
-/// (C1) There is 1 dimension, of an integer dtype. (C2) Weights have the same shape, if there is something to count.
-/// (C3) `minlength >= 0`.
+clauses! { bincount {
+    C1 "There is 1 dimension, of an integer dtype."
+    C2 "Weights have the same shape, if there is something to count."
+    C3 "`minlength >= 0`."
+} }
+
+/// `aten::bincount(Tensor self, Tensor? weights, SymInt minlength) -> Tensor`: how often each natural number occurs, as
+/// far as the greatest one and at least up to `minlength`; of `int64`, with weights of `float64` (`float32` weights keep
+/// their dtype).
 fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, least) = (args.tensor("self")?, args.int("minlength")?);
-    cx.check(x.rank() == 1 && x.dtype.is_integral(), "bincount.C1", |_| {
+    cx.check(x.rank() == 1 && x.dtype.is_integral(), bincount::C1, |_| {
         format!("integers in 1 dimension are expected, not {} in {}", x.dtype, x.rank())
     })?;
     let natural = cx.ge(least, 0);
-    cx.require(natural, "bincount.C3", |cx| format!("minlength {} is negative", cx.show(least)))?;
+    cx.require(natural, bincount::C3, |cx| format!("minlength {} is negative", cx.show(least)))?;
     let none = cx.eq(x.size(0), 0);
     let without_elements = match args.opt_tensor("weights")? {
-        Some(_) => cx.branch(none, "bincount.C2")?,
-        None => cx.exceptionally(none, "bincount.C2"),
+        Some(_) => cx.branch(none, bincount::C2)?,
+        None => cx.exceptionally(none, bincount::C2),
     };
     if without_elements {
         return one(cx.contiguous([least].as_slice(), Dtype::Int64, &x.device));
     }
     let mut dtype = Dtype::Int64;
     if let Some(weights) = args.opt_tensor("weights")? {
-        cx.check(weights.rank() == 1, "bincount.C2", |_| {
+        cx.check(weights.rank() == 1, bincount::C2, |_| {
             format!("weights have {} dimensions, 1 is expected", weights.rank())
         })?;
-        cx.require_eq(weights.size(0), x.size(0), "bincount.C2", "there must be one weight an element")?;
+        cx.require_eq(weights.size(0), x.size(0), bincount::C2, "there must be one weight an element")?;
         dtype = if weights.dtype == Dtype::Float32 { Dtype::Float32 } else { Dtype::Float64 };
     }
     let at_least = cx.env.bounds(least).0.unwrap_or_default();
@@ -286,26 +293,27 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([count].as_slice(), dtype, &x.device))
 }
 
+clauses! { one_hot {
+    C1 "The dtype is `int64`."
+    C2 "`num_classes` is positive or -1; if it is -1, there are elements."
+    C3 "Elements that sizes decide are classes."
+} }
+
 /// `aten::one_hot(Tensor self, int num_classes) -> Tensor`: a last dimension of zeros with a one at the element's
 /// position; -1 stands for one more than the greatest element.
-///
-/// (C1) The dtype is `int64`. (C2) `num_classes` is positive or -1; if it is -1, there are elements. (C3) Elements that
-/// sizes decide are classes.
 fn one_hot(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, classes) = (args.tensor("self")?, args.int("num_classes")?);
-    cx.check(x.dtype == Dtype::Int64, "one_hot.C1", |_| format!("int64 is expected, not {}", x.dtype))?;
+    cx.check(x.dtype == Dtype::Int64, one_hot::C1, |_| format!("int64 is expected, not {}", x.dtype))?;
     let mut sizes = x.sizes.clone();
     if classes == cx.int(-1) {
         let numel = cx.numel(x);
         let some = cx.ne(numel, 0);
-        cx.require(some, "one_hot.C2", |_| {
-            "an empty tensor does not tell the number of classes".to_string()
-        })?;
+        cx.require(some, one_hot::C2, |_| "an empty tensor does not tell the number of classes".to_string())?;
         sizes.push(cx.unbacked_size(1, None));
     } else {
         let positive = cx.gt(classes, 0);
-        cx.require(positive, "one_hot.C2", |cx| format!("num_classes {} is not positive", cx.show(classes)))?;
-        cx.require_indices(x, classes, false, "classes", "one_hot.C3")?;
+        cx.require(positive, one_hot::C2, |cx| format!("num_classes {} is not positive", cx.show(classes)))?;
+        cx.require_indices(x, classes, false, "classes", one_hot::C3)?;
         sizes.push(classes);
     }
     one(cx.contiguous(sizes, Dtype::Int64, &x.device))

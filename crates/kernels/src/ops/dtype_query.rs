@@ -1,12 +1,14 @@
 //! Operators that tell dtypes: promotion and casts, by the numbers that dtypes have in torch's core.
-use crate::c10;
 use crate::compose::can_cast;
 use crate::elementwise::common_dtype;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Value};
+use crate::{Args, Cx, KernelError, KernelResult, Value, c10, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[result_type::ALL, promote_types::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -31,22 +33,26 @@ fn pair(args: &Args) -> Result<(Dtype, Dtype), KernelError> {
     Ok((at(0)?, at(1)?))
 }
 
+clauses! { result_type {
+    C1 "They promote."
+} }
+
 /// `aten::result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType`: the dtype in which two operands meet.
-///
-/// (C1) They promote.
 fn result_type(cx: &mut Cx, args: &Args) -> KernelResult {
-    let dtype = common_dtype(&[args.operand(0)?, args.operand(1)?], "result_type.C1")?;
+    let dtype = common_dtype(&[args.operand(0)?, args.operand(1)?], result_type::C1)?;
     number(cx, dtype)
 }
 
+clauses! { promote_types {
+    C1 "They promote."
+} }
+
 /// `aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType`.
-///
-/// (C1) They promote.
 fn promote_types(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = pair(args)?;
     match promote::promote(a, b) {
         Some(dtype) => number(cx, dtype),
-        None => Err(KernelError::invalid("promote_types.C1", format!("{a} and {b} do not promote"))),
+        None => Err(KernelError::invalid(promote_types::C1, format!("{a} and {b} do not promote"))),
     }
 }
 

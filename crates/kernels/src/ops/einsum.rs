@@ -9,9 +9,14 @@ use crate::kernel::{Kernel, kernels};
 use crate::product::PRODUCTS;
 use crate::promote::{Category, ResultType, promote};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::collections::VecDeque;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[einsum::ALL, tensordot::ALL, inner::ALL, kron::ALL, bilinear::ALL, trilinear::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -31,12 +36,12 @@ pub const FLOPS: &[(&str, Flops)] = formulas! {
 };
 
 /// Twice the products of each contraction of two operands. Operands that share nothing to be summed are multiplied
-/// element by element, which does not count. (C2) of [`einsum`].
+/// element by element, which does not count.
 fn of_einsum(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
     let mut total = Expr::ZERO;
     contracted(cx, args, &mut |cx, [a, b], both| {
         if !both.is_empty() {
-            let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "einsum.C2")?;
+            let sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], einsum::C2)?;
             let products = twice(cx, sizes);
             total = cx.add(total, products);
         }
@@ -45,13 +50,13 @@ fn of_einsum(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
     Ok(total)
 }
 
-/// Twice the elements of the result, times those of an operand that the result does not have. (C3) of [`tensordot`].
+/// Twice the elements of the result, times those of an operand that the result does not have.
 fn of_contraction(cx: &mut Cx, args: &Args, results: &[Value]) -> Result<Expr, KernelError> {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let Some(Value::Tensor(result)) = results.first() else { return Ok(Expr::ZERO) };
     let summed: Vec<usize> = match args.has("dims_self") {
         true => {
-            let summed = cx.dims(Some(args.ints("dims_self")?), a.rank(), false, "tensordot.C3")?;
+            let summed = cx.dims(Some(args.ints("dims_self")?), a.rank(), false, tensordot::C3)?;
             (0..a.rank()).filter(|dim| summed[*dim]).collect()
         }
         false => (a.rank() > 0 && b.rank() > 0).then(|| a.rank() - 1).into_iter().collect(),
@@ -63,11 +68,14 @@ fn of_contraction(cx: &mut Cx, args: &Args, results: &[Value]) -> Result<Expr, K
     Ok(twice(cx, summed.into_iter().map(|dim| a.sizes[dim]).chain([elements])))
 }
 
+clauses! { einsum {
+    C1 "The equation is well formed and fits the operands' number and ranks."
+    C2 "Sizes under one label agree or broadcast; under a label repeated within one operand they agree."
+    C3 "The path names `2(n - 1)` operands by turns, each pair distinct and in range."
+    C4 "Contracted operands have one dtype with a kernel for products."
+} }
+
 /// `aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor`.
-///
-/// (C1) The equation is well formed and fits the operands' number and ranks. (C2) Sizes under one label agree or
-/// broadcast; under a label repeated within one operand they agree. (C3) The path names `2(n - 1)` operands by turns,
-/// each pair distinct and in range. (C4) Contracted operands have one dtype with a kernel for products.
 fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
     contracted(cx, args, &mut |_, _, _| Ok(()))
 }
@@ -77,11 +85,9 @@ fn einsum(cx: &mut Cx, args: &Args) -> KernelResult {
 type Told<'a> = dyn FnMut(&mut Cx, [&Tensor; 2], &[usize]) -> Result<(), KernelError> + 'a;
 
 /// As [`einsum`]; each contraction is told as it is made.
-///
-/// (C1), (C2), (C3), (C4) of [`einsum`].
 fn contracted(cx: &mut Cx, args: &Args, told: &mut Told) -> KernelResult {
     let operands = args.tensors("tensors")?;
-    let invalid = |message: String| KernelError::invalid("einsum.C1", message);
+    let invalid = |message: String| KernelError::invalid(einsum::C1, message);
     if operands.is_empty() {
         return Err(invalid("at least one operand is needed".into()));
     }
@@ -96,7 +102,7 @@ fn contracted(cx: &mut Cx, args: &Args, told: &mut Told) -> KernelResult {
     for (operand, labels) in operands.iter().zip(&equation.operands) {
         let aligned = align(cx, operand, labels, &equation)?;
         for (i, &size) in aligned.sizes.iter().enumerate() {
-            met[i] = cx.broadcast_size(met[i], size, "einsum.C2")?;
+            met[i] = cx.broadcast_size(met[i], size, einsum::C2)?;
             wide[i] += usize::from(!is_one(cx, size));
         }
         ops.push_back(aligned);
@@ -109,7 +115,7 @@ fn contracted(cx: &mut Cx, args: &Args, told: &mut Told) -> KernelResult {
         let (i, j) = path.next().unwrap_or((0, 1));
         if i == j || j >= ops.len() {
             return Err(KernelError::invalid(
-                "einsum.C3",
+                einsum::C3,
                 format!("the path names operands {i} and {j} of {}", ops.len()),
             ));
         }
@@ -135,7 +141,7 @@ fn contracted(cx: &mut Cx, args: &Args, told: &mut Told) -> KernelResult {
             b = summed(cx, &b, &right);
         }
         told(cx, [&a, &b], &both)?;
-        let product = contract_pair(cx, a, b, &both, "einsum.C4")?;
+        let product = contract_pair(cx, a, b, &both, einsum::C4)?;
         if explicit {
             ops.push_back(product);
         } else {
@@ -160,19 +166,17 @@ fn contracted(cx: &mut Cx, args: &Args, told: &mut Told) -> KernelResult {
 }
 
 /// The path as pairs of operands, the lesser first; empty when there is none.
-///
-/// (C3) of [`einsum`].
 fn path(cx: &mut Cx, args: &Args, operands: usize) -> Result<Vec<(usize, usize)>, KernelError> {
     let Some(path) = args.opt_ints("path")? else { return Ok(Vec::new()) };
     let length = if operands == 1 { 1 } else { 2 * (operands - 1) };
-    cx.check(path.len() == length, "einsum.C3", |_| {
+    cx.check(path.len() == length, einsum::C3, |_| {
         format!("the path is to have {length} entries, not {}", path.len())
     })?;
     let mut pairs = Vec::new();
     for pair in path.chunks_exact(2) {
-        let (i, j) = (cx.literal(pair[0], "einsum.C3")?, cx.literal(pair[1], "einsum.C3")?);
+        let (i, j) = (cx.literal(pair[0], einsum::C3)?, cx.literal(pair[1], einsum::C3)?);
         let (Ok(i), Ok(j)) = (usize::try_from(i.min(j)), usize::try_from(i.max(j))) else {
-            return Err(KernelError::invalid("einsum.C3", format!("the path names operands {i} and {j}")));
+            return Err(KernelError::invalid(einsum::C3, format!("the path names operands {i} and {j}")));
         };
         pairs.push((i, j));
     }
@@ -199,10 +203,8 @@ fn summed(cx: &mut Cx, tensor: &Tensor, dims: &[usize]) -> Tensor {
     cx.contiguous(sizes, sum_dtype(tensor.dtype), &tensor.device)
 }
 
-/// An operand with one dimension for each position of the equation: a repeated label takes the diagonal, a missing
-/// one is a size of 1.
-///
-/// (C2) of [`einsum`].
+/// An operand with one dimension for each position of the equation: a repeated label takes the diagonal, a missing one is
+/// a size of 1.
 fn align(
     cx: &mut Cx,
     operand: &Tensor,
@@ -226,7 +228,7 @@ fn align(
             let (size, stride) = (operand.sizes[dim], operand.strides[dim]);
             dim += 1;
             if taken[at] {
-                cx.require_eq(size, sizes[at], "einsum.C2", "sizes under a repeated label differ")?;
+                cx.require_eq(size, sizes[at], einsum::C2, "sizes under a repeated label differ")?;
                 strides[at] = cx.add(strides[at], stride);
             } else {
                 (sizes[at], strides[at], taken[at]) = (size, stride, true);
@@ -245,7 +247,7 @@ fn contract_pair(
     mut a: Tensor,
     mut b: Tensor,
     contracted: &[usize],
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<Tensor, KernelError> {
     if contracted.is_empty() {
         let dtype = ResultType::of([&a, &b])
@@ -288,65 +290,75 @@ fn contract_pair(
     Ok(cx.strided(sizes, strides, a.dtype, &a.device))
 }
 
-/// `aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`: the remaining
-/// dimensions of `self`, then those of `other`.
-///
-/// (C1) As many dimensions of one as of the other. (C2) The dtypes agree and have a kernel. (C3) The dimensions are
-/// in range and distinct. (C4) The contracted sizes agree, or one of them is 1.
+clauses! { tensordot {
+    C1 "There are as many dimensions of one operand as of the other."
+    C2 "The dtypes agree and have a kernel for products."
+    C3 "The dimensions are in range and distinct."
+    C4 "The contracted sizes agree, or one of them is 1."
+} }
+
+/// `aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`: the remaining dimensions of
+/// `self`, then those of `other`.
 fn tensordot(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let (left, right) = (args.ints("dims_self")?, args.ints("dims_other")?);
-    cx.check(left.len() == right.len(), "tensordot.C1", |_| {
+    cx.check(left.len() == right.len(), tensordot::C1, |_| {
         format!("{} and {} dimensions are to be contracted", left.len(), right.len())
     })?;
     let mut pairs = Vec::with_capacity(left.len());
     for (&x, &y) in left.iter().zip(right) {
-        let (x, y) = (cx.literal(x, "tensordot.C3")?, cx.literal(y, "tensordot.C3")?);
+        let (x, y) = (cx.literal(x, tensordot::C3)?, cx.literal(y, tensordot::C3)?);
         let strict = |rank: usize, dim: i64| rank > 0 && dim >= -(rank as i64) && dim < rank as i64;
-        cx.check(strict(a.rank(), x) && strict(b.rank(), y), "tensordot.C3", |_| {
+        cx.check(strict(a.rank(), x) && strict(b.rank(), y), tensordot::C3, |_| {
             format!("dimensions {x} and {y} are out of range")
         })?;
-        pairs.push((cx.wrap_dim(x, a.rank(), "tensordot.C3")?, cx.wrap_dim(y, b.rank(), "tensordot.C3")?));
+        pairs.push((cx.wrap_dim(x, a.rank(), tensordot::C3)?, cx.wrap_dim(y, b.rank(), tensordot::C3)?));
     }
     contract(cx, a, b, &pairs)
 }
 
-/// The contraction of pairs of dimensions; (C2), (C4) of [`tensordot`], and (C3) as far as distinctness goes.
+/// The contraction of pairs of dimensions.
 fn contract(cx: &mut Cx, a: &Tensor, b: &Tensor, pairs: &[(usize, usize)]) -> KernelResult {
-    cx.same_dtype(&[a, b], "tensordot.C2")?;
+    cx.same_dtype(&[a, b], tensordot::C2)?;
     for (i, (x, y)) in pairs.iter().enumerate() {
         let again = pairs[..i].iter().any(|(p, q)| p == x || q == y);
-        cx.check(!again, "tensordot.C3", |_| "a dimension appears twice".into())?;
-        cx.broadcast_size(a.sizes[*x], b.sizes[*y], "tensordot.C4")?;
+        cx.check(!again, tensordot::C3, |_| "a dimension appears twice".into())?;
+        cx.broadcast_size(a.sizes[*x], b.sizes[*y], tensordot::C4)?;
     }
     let mut sizes = Sizes::new();
     sizes.extend((0..a.rank()).filter(|i| pairs.iter().all(|p| p.0 != *i)).map(|i| a.sizes[i]));
     sizes.extend((0..b.rank()).filter(|i| pairs.iter().all(|p| p.1 != *i)).map(|i| b.sizes[i]));
-    cx.products_or_empty(a.dtype, &sizes, "tensordot.C2")?;
+    cx.products_or_empty(a.dtype, &sizes, tensordot::C2)?;
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::inner(Tensor self, Tensor other) -> Tensor`: contracts the last dimensions; with a 0-dimensional operand it
-/// is a product.
-///
-/// (C1) The last sizes agree. (C2) The dtypes agree and have a kernel.
+clauses! { inner {
+    C1 "The last sizes agree."
+    C2 "The dtypes agree and have a kernel."
+} }
+
+/// `aten::inner(Tensor self, Tensor other) -> Tensor`: contracts the last dimensions; with a 0-dimensional operand it is
+/// a product.
 fn inner(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     if a.rank() == 0 || b.rank() == 0 {
-        let product = contract_pair(cx, (**a).clone(), (**b).clone(), &[], "inner.C2")?;
+        let product = contract_pair(cx, (**a).clone(), (**b).clone(), &[], inner::C2)?;
         return one(product);
     }
-    cx.require_eq(a.size(-1), b.size(-1), "inner.C1", "the last sizes differ")?;
+    cx.require_eq(a.size(-1), b.size(-1), inner::C1, "the last sizes differ")?;
     contract(cx, a, b, &[(a.rank() - 1, b.rank() - 1)])
 }
 
-/// `aten::kron(Tensor self, Tensor other) -> Tensor`: sizes multiply, aligned at the last dimension. (C1) The dtypes
-/// promote.
+clauses! { kron {
+    C1 "The dtypes promote."
+} }
+
+/// `aten::kron(Tensor self, Tensor other) -> Tensor`: sizes multiply, aligned at the last dimension.
 fn kron(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let dtype = ResultType::of([&**a, &**b])
         .dtype()
-        .map_err(|(x, y)| KernelError::invalid("kron.C1", format!("{x} and {y} do not promote")))?;
+        .map_err(|(x, y)| KernelError::invalid(kron::C1, format!("{x} and {y} do not promote")))?;
     let rank = a.rank().max(b.rank());
     let mut sizes = Sizes::new();
     for i in 0..rank {
@@ -356,67 +368,76 @@ fn kron(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, dtype, &a.device))
 }
 
-/// `aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`:
-/// `[.., i], [.., j], [o, i, j] → [.., o]`.
-///
-/// (C1) The inputs have as many dimensions as each other. (C2) Their leading sizes agree. (C3) The weight has 3
-/// dimensions and fits the last sizes. (C4) The bias has `o` elements. (C5) The dtypes agree and have a kernel. (C6)
-/// `i` and `j` are not 0: the inputs are flattened to `[-1, i]` and `[-1, j]`, where -1 stands for nothing definite.
+clauses! { bilinear {
+    C1 "The inputs have as many dimensions as each other."
+    C2 "Their leading sizes agree."
+    C3 "The weight has 3 dimensions and fits the last sizes."
+    C4 "The bias has `o` elements."
+    C5 "The dtypes agree and have a kernel."
+    C6 "`i` and `j` are not 0: the inputs are flattened to `[-1, i]` and `[-1, j]`, where -1 stands for \
+       nothing definite."
+} }
+
+/// `aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., i], [.., j], [o, i,
+/// j] → [.., o]`.
 fn bilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("input1")?, args.tensor("input2")?);
     let (w, bias) = (args.tensor("weight")?, args.opt_tensor("bias")?);
-    cx.same_dtype(&[a, b, w], "bilinear.C5")?;
-    cx.check(a.rank() == b.rank() && a.rank() > 0, "bilinear.C1", |_| {
+    cx.same_dtype(&[a, b, w], bilinear::C5)?;
+    cx.check(a.rank() == b.rank() && a.rank() > 0, bilinear::C1, |_| {
         format!("inputs of {} and {} dimensions", a.rank(), b.rank())
     })?;
-    cx.rank(w, 3, "bilinear.C3", "weight")?;
+    cx.rank(w, 3, bilinear::C3, "weight")?;
     let last = a.rank() - 1;
     for i in 0..last {
-        cx.require_eq(a.sizes[i], b.sizes[i], "bilinear.C2", "leading sizes differ")?;
+        cx.require_eq(a.sizes[i], b.sizes[i], bilinear::C2, "leading sizes differ")?;
     }
-    cx.require_eq(a.size(-1), w.size(1), "bilinear.C3", "input1 does not fit the weight")?;
-    cx.require_eq(b.size(-1), w.size(2), "bilinear.C3", "input2 does not fit the weight")?;
+    cx.require_eq(a.size(-1), w.size(1), bilinear::C3, "input1 does not fit the weight")?;
+    cx.require_eq(b.size(-1), w.size(2), bilinear::C3, "input2 does not fit the weight")?;
     for size in [a.size(-1), b.size(-1)] {
         let some = cx.gt(size, 0);
-        cx.require(some, "bilinear.C6", |_| "an input's last size is 0".into())?;
+        cx.require(some, bilinear::C6, |_| "an input's last size is 0".into())?;
     }
     if let Some(bias) = bias {
-        cx.same_dtype(&[a, bias], "bilinear.C5")?;
-        cx.check(bias.rank() == 1, "bilinear.C4", |cx| {
+        cx.same_dtype(&[a, bias], bilinear::C5)?;
+        cx.check(bias.rank() == 1, bilinear::C4, |cx| {
             format!("a bias of 1 dimension is expected, its shape is {}", cx.show_all(&bias.sizes))
         })?;
-        cx.require_eq(bias.size(0), w.size(0), "bilinear.C4", "the bias does not fit the weight")?;
+        cx.require_eq(bias.size(0), w.size(0), bilinear::C4, "the bias does not fit the weight")?;
     }
     let mut sizes = Sizes::from_slice(&a.sizes[..last]);
     sizes.push(w.size(0));
-    cx.products_or_empty(a.dtype, &sizes, "bilinear.C5")?;
+    cx.products_or_empty(a.dtype, &sizes, bilinear::C5)?;
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
+
+clauses! { trilinear {
+    C1 "Dimensions are in range and distinct, and the operands end up with one rank."
+    C2 "Where anything is computed, sizes agree, or are 1; along `unroll_dim` no operand that has it is \
+       shorter than the last one that has it; the product fits the result."
+    C3 "The dtypes agree and have a kernel."
+} }
 
 /// `aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int
 /// unroll_dim=1) -> Tensor`: the operands, with dimensions of size 1 put in at `expand`, multiplied and summed over
 /// `sumdim`.
-///
-/// (C1) Dimensions are in range and distinct, and the operands end up with one rank. (C2) Where anything is computed,
-/// sizes agree, or are 1; along `unroll_dim` no operand that has it is shorter than the last one that has it; the
-/// product fits the result. (C3) The dtypes agree and have a kernel.
 fn trilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.tensor("i1")?, args.tensor("i2")?, args.tensor("i3")?];
     let total = operands[0].rank() + args.ints("expand1")?.len();
-    let unroll = cx.literal(args.int("unroll_dim")?, "trilinear.C1")?;
+    let unroll = cx.literal(args.int("unroll_dim")?, trilinear::C1)?;
     let unroll = usize::try_from(unroll).ok().filter(|u| *u < total);
     let Some(unroll) = unroll else {
-        return Err(KernelError::invalid("trilinear.C1", "unroll_dim is out of range"));
+        return Err(KernelError::invalid(trilinear::C1, "unroll_dim is out of range"));
     };
-    let summed = cx.dims(Some(args.ints("sumdim")?), total, false, "trilinear.C1")?;
+    let summed = cx.dims(Some(args.ints("sumdim")?), total, false, trilinear::C1)?;
     let mut aligned: Vec<Sizes> = Vec::new();
     let mut last = vec![Expr::ZERO; total];
     let mut has_unroll = Vec::new();
     let mut without_third = Vec::new();
     for (operand, name) in operands.iter().zip(["expand1", "expand2", "expand3"]) {
-        let expand = cx.dims(Some(args.ints(name)?), total, false, "trilinear.C1")?;
+        let expand = cx.dims(Some(args.ints(name)?), total, false, trilinear::C1)?;
         let inserted = expand.iter().filter(|e| **e).count();
-        cx.check(operand.rank() + inserted == total, "trilinear.C1", |_| {
+        cx.check(operand.rank() + inserted == total, trilinear::C1, |_| {
             format!("an operand of {} dimensions with {inserted} more does not have {total}", operand.rank())
         })?;
         let mut sizes = operand.sizes.iter().copied();
@@ -434,7 +455,7 @@ fn trilinear(cx: &mut Cx, args: &Args) -> KernelResult {
     let idle = cx.eq(all, 0);
     let computed = |cx: &mut Cx, condition: Expr| {
         let either = cx.any(&[idle, condition]);
-        cx.require(either, "trilinear.C2", |_| "the operands' sizes do not fit each other".into())
+        cx.require(either, trilinear::C2, |_| "the operands' sizes do not fit each other".into())
     };
     for dim in 0..total {
         if dim == unroll {
@@ -466,7 +487,7 @@ fn trilinear(cx: &mut Cx, args: &Args) -> KernelResult {
         .and_then(|product| step_dtype(product, operands[2].dtype, sums(false)))
         .filter(|product| Category::of(*product) <= Category::of(dtype));
     if computed.is_none() {
-        cx.require(idle, "trilinear.C3", |_| format!("the dtypes do not go together with {dtype}"))?;
+        cx.require(idle, trilinear::C3, |_| format!("the dtypes do not go together with {dtype}"))?;
     }
     let sizes: Sizes = (0..total).filter(|d| !summed[*d]).map(|d| last[d]).collect();
     one(cx.contiguous(sizes, dtype, &operands[0].device))

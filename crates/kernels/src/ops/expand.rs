@@ -5,9 +5,20 @@ use crate::tensor::Sizes;
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    expand::ALL,
+    broadcast_tensors::ALL,
+    meshgrid::ALL,
+    repeat::ALL,
+    repeat_interleave::ALL,
+    broadcast_in_dim::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -25,54 +36,61 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     broadcast_in_dim => "prims.broadcast_in_dim.default";
 };
 
-/// `aten::expand(Tensor self, SymInt[] size, *, bool implicit) -> Tensor`: dimensions of size 1 repeated, new ones
-/// put in front.
-///
-/// (C1) Each size is the wanted one or 1; -1 keeps it.
+clauses! { expand {
+    C1 "Each size is the wanted one or 1; -1 keeps it."
+} }
+
+/// `aten::expand(Tensor self, SymInt[] size, *, bool implicit) -> Tensor`: dimensions of size 1 repeated, new ones put in
+/// front.
 fn expand(cx: &mut Cx, args: &Args) -> KernelResult {
-    one(cx.expanded(args.tensor("self")?, args.ints("size")?, "expand.C1")?)
+    one(cx.expanded(args.tensor("self")?, args.ints("size")?, expand::C1)?)
 }
 
 /// `aten::expand_as(Tensor(a) self, Tensor other) -> Tensor(a)`
-///
-/// (C1) As [`expand`].
 fn expand_as(cx: &mut Cx, args: &Args) -> KernelResult {
     let sizes = args.tensor("other")?.sizes.clone();
-    one(cx.expanded(args.tensor("self")?, &sizes, "expand.C1")?)
+    one(cx.expanded(args.tensor("self")?, &sizes, expand::C1)?)
 }
 
+clauses! { broadcast_tensors {
+    C1 "The shapes broadcast."
+} }
+
 /// `aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]`
-///
-/// (C1) The shapes broadcast.
 fn broadcast_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
-    let sizes = cx.broadcast(tensors.iter().map(|t| t.sizes.as_slice()), "broadcast_tensors.C1")?;
+    let sizes = cx.broadcast(tensors.iter().map(|t| t.sizes.as_slice()), broadcast_tensors::C1)?;
     let mut results = Vec::with_capacity(tensors.len());
     for tensor in &tensors {
-        results.push(cx.expanded(tensor, &sizes, "broadcast_tensors.C1")?);
+        results.push(cx.expanded(tensor, &sizes, broadcast_tensors::C1)?);
     }
     Ok(smallvec![list(results)])
 }
 
+clauses! { meshgrid {
+    C1 "There are tensors."
+    C2 "Each has at most 1 dimension."
+    C3 "The dtypes agree."
+    C4 "The indexing is `ij` or `xy`."
+} }
+
 /// `aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]`: tensor `i` along dimension `i`, repeated
 /// along the others; `xy` swaps the first two dimensions.
-///
-/// (C1) There are tensors. (C2) Each has at most 1 dimension. (C3) The dtypes agree. (C4) The indexing is `ij` or `xy`.
 fn meshgrid(cx: &mut Cx, args: &Args, indexing: &str) -> KernelResult {
     let tensors = args.tensors("tensors")?;
-    cx.check(!tensors.is_empty(), "meshgrid.C1", |_| "tensors are expected".to_string())?;
+    cx.check(!tensors.is_empty(), meshgrid::C1, |_| "tensors are expected".to_string())?;
     let dtype = tensors[0].dtype;
     let mut shape = Sizes::new();
     for tensor in &tensors {
-        cx.check(tensor.rank() <= 1, "meshgrid.C2", |_| {
+        cx.check(tensor.rank() <= 1, meshgrid::C2, |_| {
             format!("at most 1 dimension is expected, not {}", tensor.rank())
         })?;
-        cx.check(tensor.dtype == dtype, "meshgrid.C3", |_| {
+        cx.check(tensor.dtype == dtype, meshgrid::C3, |_| {
             format!("the dtypes differ: {dtype} and {}", tensor.dtype)
         })?;
         shape.push(tensor.sizes.first().copied().unwrap_or(Expr::ONE));
     }
-    cx.check(matches!(indexing, "ij" | "xy"), "meshgrid.C4", |_| {
+    cx.check(matches!(indexing, "ij" | "xy"), meshgrid::C4, |_| {
         format!("indexing is to be ij or xy, not {indexing}")
     })?;
     let mut dims: Vec<usize> = (0..tensors.len()).collect();
@@ -89,12 +107,15 @@ fn meshgrid(cx: &mut Cx, args: &Args, indexing: &str) -> KernelResult {
     Ok(smallvec![list(results)])
 }
 
+clauses! { repeat {
+    C1 "There are at least as many repeats as dimensions."
+    C2 "None is negative."
+} }
+
 /// `aten::repeat(Tensor self, SymInt[] repeats) -> Tensor`: size `i` times `repeats[i]`, aligned at the last dimension.
-///
-/// (C1) There are at least as many repeats as dimensions. (C2) None is negative.
 fn repeat(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, repeats) = (args.tensor("self")?, args.ints("repeats")?);
-    cx.check(repeats.len() >= x.rank(), "repeat.C1", |_| {
+    cx.check(repeats.len() >= x.rank(), repeat::C1, |_| {
         format!("{} repeats for {} dimensions", repeats.len(), x.rank())
     })?;
     repeated(cx, x, repeats)
@@ -109,13 +130,12 @@ fn tile(cx: &mut Cx, args: &Args) -> KernelResult {
     repeated(cx, x, &padded)
 }
 
-/// (C2) of [`repeat`].
 fn repeated(cx: &mut Cx, x: &Tensor, repeats: &[Expr]) -> KernelResult {
     let new = repeats.len() - x.rank();
     let mut sizes = Sizes::new();
     for (i, &times) in repeats.iter().enumerate() {
         let natural = cx.ge(times, 0);
-        cx.require(natural, "repeat.C2", |cx| format!("the repeat {} is negative", cx.show(times)))?;
+        cx.require(natural, repeat::C2, |cx| format!("the repeat {} is negative", cx.show(times)))?;
         let size = if i < new { Expr::ONE } else { x.sizes[i - new] };
         sizes.push(cx.mul(size, times));
     }
@@ -124,45 +144,38 @@ fn repeated(cx: &mut Cx, x: &Tensor, repeats: &[Expr]) -> KernelResult {
 
 /// `aten::repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim, *, SymInt? output_size) -> Tensor`: each
 /// element of a dimension `repeats` times; without a dimension, of the flattened tensor.
-///
-/// (C1) The dimension exists. (C2) `repeats >= 0`.
 fn repeat_interleave_int(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, times) = (args.tensor("self")?, args.int("repeats")?);
     let natural = cx.ge(times, 0);
-    cx.require(natural, "repeat_interleave.C2", |cx| format!("the repeat {} is negative", cx.show(times)))?;
+    cx.require(natural, repeat_interleave::C2, |cx| format!("the repeat {} is negative", cx.show(times)))?;
     let (mut sizes, dim) = interleaved_dim(cx, args, x)?;
     sizes[dim] = cx.mul(sizes[dim], times);
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
 /// The sizes and the dimension along which elements are repeated: those of the flattened tensor where `dim` is absent.
-///
-/// (C1) of [`repeat_interleave_int`].
 fn interleaved_dim(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<(Sizes, usize), KernelError> {
     match args.opt_int("dim")? {
         Some(dim) => {
-            cx.check(x.rank() > 0, "repeat_interleave.C1", |_| "the tensor has no dimensions".to_string())?;
-            Ok((x.sizes.clone(), cx.dim(dim, x.rank(), "repeat_interleave.C1")?))
+            cx.check(x.rank() > 0, repeat_interleave::C1, |_| "the tensor has no dimensions".to_string())?;
+            Ok((x.sizes.clone(), cx.dim(dim, x.rank(), repeat_interleave::C1)?))
         }
         None => Ok(([cx.numel(x)].as_slice().into(), 0)),
     }
 }
 
 /// `aten::repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim, *, SymInt? output_size) -> Tensor`:
-/// element `i` of a dimension `repeats[i]` times; the size is known only to the program unless `output_size` gives
-/// it.
-///
-/// (C1) The dimension exists. (C3) `repeats` has at most 1 dimension and as many elements as the dimension, or 1.
+/// element `i` of a dimension `repeats[i]` times; the size is known only to the program unless `output_size` gives it.
 fn repeat_interleave_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, repeats) = (args.tensor("self")?, args.tensor("repeats")?);
-    cx.check(repeats.rank() <= 1, "repeat_interleave.C3", |_| {
+    cx.check(repeats.rank() <= 1, repeat_interleave::C3, |_| {
         format!("repeats has {} dimensions, at most 1 is expected", repeats.rank())
     })?;
     let (mut sizes, dim) = interleaved_dim(cx, args, x)?;
     if let Some(&count) = repeats.sizes.first() {
         let (single, each) = (cx.eq(count, 1), cx.eq(count, sizes[dim]));
         let fits = cx.any(&[single, each]);
-        cx.require(fits, "repeat_interleave.C3", |cx| {
+        cx.require(fits, repeat_interleave::C3, |cx| {
             format!("repeats has {} elements for a size of {}", cx.show(count), cx.show(sizes[dim]))
         })?;
     }
@@ -171,48 +184,55 @@ fn repeat_interleave_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// How many elements there are after repeating: `output_size`, or a number known only to the program.
-///
-/// (C6) A size that is given is not negative.
 fn repeated_size(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
     let Some(size) = args.opt_int("output_size")? else { return Ok(cx.unbacked_size(0, None)) };
     let natural = cx.ge(size, 0);
-    cx.require(natural, "repeat_interleave.C6", |cx| format!("an output size of {}", cx.show(size)))?;
+    cx.require(natural, repeat_interleave::C6, |cx| format!("an output size of {}", cx.show(size)))?;
     Ok(size)
 }
 
-/// `aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size) -> Tensor`: the index `i`, `repeats[i]`
-/// times.
-///
-/// (C4) `repeats` has 1 dimension. (C5) It is of `int32` or `int64`.
+clauses! { repeat_interleave {
+    C1 "The dimension exists."
+    C2 "`repeats >= 0`."
+    C3 "`repeats` has at most 1 dimension and as many elements as the dimension, or 1."
+    C4 "`repeats` has 1 dimension."
+    C5 "It is of `int32` or `int64`."
+    C6 "A size that is given is not negative."
+} }
+
+/// `aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size) -> Tensor`: the index `i`, `repeats[i]` times.
 fn repeat_indices(cx: &mut Cx, args: &Args) -> KernelResult {
     let repeats = args.tensor("repeats")?;
-    cx.check(repeats.rank() == 1, "repeat_interleave.C4", |_| {
+    cx.check(repeats.rank() == 1, repeat_interleave::C4, |_| {
         format!("repeats has {} dimensions, 1 is expected", repeats.rank())
     })?;
-    cx.check(matches!(repeats.dtype, Dtype::Int32 | Dtype::Int64), "repeat_interleave.C5", |_| {
+    cx.check(matches!(repeats.dtype, Dtype::Int32 | Dtype::Int64), repeat_interleave::C5, |_| {
         format!("repeats is of {}, int32 or int64 is expected", repeats.dtype)
     })?;
     let size = repeated_size(cx, args)?;
     one(cx.contiguous([size].as_slice(), repeats.dtype, &repeats.device))
 }
 
+clauses! { broadcast_in_dim {
+    C1 "There is one entry a dimension, strictly ascending, within the result."
+    C2 "Each size is the wanted one or 1."
+} }
+
 /// `prims::broadcast_in_dim(Tensor a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor`: dimension `i` becomes
 /// dimension `broadcast_dimensions[i]` of the result.
-///
-/// (C1) There is one entry a dimension, strictly ascending, within the result. (C2) Each size is the wanted one or 1.
 fn broadcast_in_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, shape, into) = (args.tensor("a")?, args.ints("shape")?, args.ints("broadcast_dimensions")?);
-    cx.check(into.len() == x.rank() && shape.len() >= x.rank(), "broadcast_in_dim.C1", |_| {
+    cx.check(into.len() == x.rank() && shape.len() >= x.rank(), broadcast_in_dim::C1, |_| {
         format!("{} entries for {} dimensions", into.len(), x.rank())
     })?;
     let mut placed = vec![None; shape.len()];
     let mut least = 0;
     for (i, &to) in into.iter().enumerate() {
-        let to = cx.literal(to, "broadcast_in_dim.C1")?;
+        let to = cx.literal(to, broadcast_in_dim::C1)?;
         let at = usize::try_from(to).ok().filter(|&at| at >= least && at < shape.len());
         let Some(at) = at else {
             return Err(KernelError::invalid(
-                "broadcast_in_dim.C1",
+                broadcast_in_dim::C1,
                 format!("{} is not strictly ascending below {}", cx.show_all(into), shape.len()),
             ));
         };
@@ -223,9 +243,9 @@ fn broadcast_in_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let wanted: Vec<Expr> = (0..shape.len()).filter(|&at| placed[at].is_some()).map(|at| shape[at]).collect();
     for &size in shape {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "broadcast_in_dim.C2", |cx| format!("the size {} is negative", cx.show(size)))?;
+        cx.require(natural, broadcast_in_dim::C2, |cx| format!("the size {} is negative", cx.show(size)))?;
     }
-    let lined_up = cx.expanded(x, &wanted, "broadcast_in_dim.C2")?;
+    let lined_up = cx.expanded(x, &wanted, broadcast_in_dim::C2)?;
     let mut strides: Sizes = smallvec![Expr::ZERO; shape.len()];
     let mut next = 0;
     for at in 0..shape.len() {

@@ -4,9 +4,13 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::reduce::Reduction;
 use crate::{Args, Cx, KernelResult};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[amax::ALL, max::ALL, median::ALL, argmax::ALL, kthvalue::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -19,15 +23,19 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     kthvalue => "aten.kthvalue.default";
 };
 
+clauses! { amax {
+    C1 "The dimensions are distinct and in range."
+    C2 "None of them is empty."
+    C3 "The dtype is ordered."
+} }
+
 /// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the
 /// dimensions in `dim` go.
-///
-/// (C1) The dimensions are distinct and in range. (C2) None of them is empty. (C3) The dtype is ordered.
 fn extremum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let reduction = cx.reduction(args, x, "amax.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "amax.C3")?;
-    cx.require_reducible(x, &reduction, "amax.C2")?;
+    let reduction = cx.reduction(args, x, amax::C1)?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, amax::C3)?;
+    cx.require_reducible(x, &reduction, amax::C2)?;
     one(cx.reduced(x, &reduction, x.dtype))
 }
 
@@ -38,54 +46,68 @@ fn extrema(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
+clauses! { max {
+    C1 "`dim` is in range."
+    C2 "It is not empty."
+    C3 "The dtype is one of `kinds`."
+} }
+
 /// `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`, and the like: `dim` goes.
-///
-/// (C1) `dim` is in range. (C2) It is not empty. (C3) The dtype is one of `kinds`.
 fn placed(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = cx.dim(args.int("dim")?, x.rank(), "max.C1")?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), max::C1)?;
     let reduction = Reduction::one(x.rank(), dim, args.flag("keepdim")?);
-    cx.require_dtype(x.dtype, accepted, &x.device, "max.C3")?;
-    cx.require_reducible(x, &reduction, "max.C2")?;
+    cx.require_dtype(x.dtype, accepted, &x.device, max::C3)?;
+    cx.require_reducible(x, &reduction, max::C2)?;
     let values = cx.reduced(x, &reduction, x.dtype);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])
 }
 
+clauses! { median {
+    C1 "The dtype is ordered and not `bool`."
+} }
+
 /// `median(Tensor self) -> Tensor`: a scalar; of no elements it is not a number.
-///
-/// (C1) The dtype is ordered and not `bool`.
 fn median(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "median.C1")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, median::C1)?;
     one(cx.contiguous([].as_slice(), x.dtype, &x.device))
 }
 
+clauses! { argmax {
+    C1 "`dim` is in range."
+    C2 "What is reduced is not empty."
+    C3 "The dtype is ordered and not `bool`."
+} }
+
 /// `argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`: `dim` goes, or all dimensions.
-///
-/// (C1) `dim` is in range. (C2) What is reduced is not empty. (C3) The dtype is ordered and not `bool`.
 fn place(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let reduction = cx.reduction(args, x, "argmax.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "argmax.C3")?;
-    cx.require_reducible(x, &reduction, "argmax.C2")?;
+    let reduction = cx.reduction(args, x, argmax::C1)?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, argmax::C3)?;
+    cx.require_reducible(x, &reduction, argmax::C2)?;
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
 
+clauses! { kthvalue {
+    C1 "`dim` is in range."
+    C2 "`1 <= k <= self.size(dim)`."
+    C3 "The dtype is ordered and not `bool`."
+} }
+
 /// `kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)`: `dim` goes.
-///
-/// (C1) `dim` is in range. (C2) `1 <= k <= self.size(dim)`. (C3) The dtype is ordered and not `bool`.
 fn kthvalue(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, k) = (args.tensor("self")?, args.int("k")?);
-    let dim = cx.dim(args.int("dim")?, x.rank(), "kthvalue.C1")?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), kthvalue::C1)?;
     let size = x.sizes.get(dim).copied().unwrap_or(Expr::ONE);
     let (least, most) = (cx.ge(k, 1), cx.le(k, size));
     for bound in [least, most] {
-        cx.require(bound, "kthvalue.C2", |cx| {
+        cx.require(bound, kthvalue::C2, |cx| {
             format!("k = {} is not between 1 and the size {}", cx.show(k), cx.show(size))
         })?;
     }
-    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "kthvalue.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, kthvalue::C3)?;
     let values = cx.reduced(x, &Reduction::one(x.rank(), dim, args.flag("keepdim")?), x.dtype);
     let indices = values.with_dtype(Dtype::Int64);
     Ok(smallvec![values.into(), indices.into()])

@@ -6,9 +6,26 @@ use crate::kernel::{Kernel, kernels};
 use crate::matrix::{batch, with};
 use crate::promote::to_real;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    cholesky::ALL,
+    cholesky_inverse::ALL,
+    lu::ALL,
+    lu_unpack::ALL,
+    ldl::ALL,
+    qr::ALL,
+    geqrf::ALL,
+    householder::ALL,
+    ormqr::ALL,
+    svd::ALL,
+    polar::ALL,
+    matrix_sqrth::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -54,48 +71,55 @@ fn absent(cx: &mut Cx, x: &Tensor) -> Tensor {
     cx.contiguous([Expr::ZERO].as_slice(), x.dtype, &x.device)
 }
 
-/// `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)`:
-/// `[*, n, n]`, `[*]`.
-///
-/// (C1) Square matrices. (C2) LAPACK computes in the dtype, or there are no elements.
+clauses! { cholesky {
+    C1 "Square matrices."
+    C2 "LAPACK computes in the dtype, or there are no elements."
+} }
+
+/// `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)`: `[*, n,
+/// n]`, `[*]`.
 fn cholesky_ex(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.square(x, "cholesky.C1")?;
-    cx.require_lapack_or_empty(x, "cholesky.C2")?;
+    cx.square(x, cholesky::C1)?;
+    cx.require_lapack_or_empty(x, cholesky::C2)?;
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), codes(cx, x)])
 }
 
+clauses! { cholesky_inverse {
+    C1 "Square matrices."
+    C2 "LAPACK computes in the dtype; without elements any dtype goes."
+} }
+
 /// `cholesky_inverse(Tensor self, bool upper=False) -> Tensor`: `[*, n, n]`.
-///
-/// (C1) Square matrices. (C2) LAPACK computes in the dtype; without elements any dtype goes.
 fn cholesky_inverse(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.square(x, "cholesky_inverse.C1")?;
-    if !cx.is_empty(x, "cholesky_inverse.C2") {
-        cx.require_kind(x, Accepted::LINALG, "cholesky_inverse.C2")?;
+    cx.square(x, cholesky_inverse::C1)?;
+    if !cx.is_empty(x, cholesky_inverse::C2) {
+        cx.require_kind(x, Accepted::LINALG, cholesky_inverse::C2)?;
     }
     one(cx.by_columns(x.sizes.clone(), x.dtype, &x.device))
 }
 
+clauses! { lu {
+    C1 "The operand is a matrix or a batch of matrices."
+    C2 "LAPACK computes in the dtype; without elements any dtype goes."
+    C3 "On the CPU rows are interchanged."
+} }
+
 /// The conditions on `A` of LU factorisations, and its rows, columns and the lesser of them.
-///
-/// (C1) Matrices. (C2) LAPACK computes in the dtype; without elements any dtype goes. (C3) On the CPU rows are
-/// interchanged.
 fn lu_operand(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<[Expr; 3], KernelError> {
-    let (m, n) = cx.matrix(x, "lu.C1")?;
-    cx.check(args.flag("pivot")? || !cx.cpu_computes(&x.device), "lu.C3", |_| {
+    let (m, n) = cx.matrix(x, lu::C1)?;
+    cx.check(args.flag("pivot")? || !cx.cpu_computes(&x.device), lu::C3, |_| {
         "there is no factorisation without pivoting on the CPU".into()
     })?;
-    if !cx.is_empty(x, "lu.C2") {
-        cx.require_kind(x, Accepted::LINALG, "lu.C2")?;
+    if !cx.is_empty(x, lu::C2) {
+        cx.require_kind(x, Accepted::LINALG, lu::C2)?;
     }
     Ok([m, n, cx.lesser(m, n)])
 }
 
-/// `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`: `[*, m, m]`, `[*, m, k]`,
-/// `[*, k, n]`, laid out by rows; without pivoting `P` is empty.
-///
-/// (C1) to (C3) As in [`lu_operand`].
+/// `linalg_lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)`: `[*, m, m]`, `[*, m, k]`, `[*, k, n]`,
+/// laid out by rows; without pivoting `P` is empty.
 fn lu(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("A")?;
     let [m, n, k] = lu_operand(cx, args, x)?;
@@ -109,8 +133,6 @@ fn lu(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `linalg_lu_factor_ex(Tensor A, *, bool pivot=True, bool check_errors=False) -> (Tensor LU, Tensor pivots, Tensor
 /// info)`, `_lu_with_info`: `[*, m, n]`, `[*, k]`, `[*]`, the last two of `int32`.
-///
-/// (C1) to (C3) As in [`lu_operand`].
 fn lu_factor(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     let [_, _, k] = lu_operand(cx, args, x)?;
@@ -118,20 +140,23 @@ fn lu_factor(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), pivots.into(), codes(cx, x)])
 }
 
-/// `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor
-/// L, Tensor U)`: as [`lu`]; what is not unpacked is empty.
-///
-/// (C1) Matrices. (C2) Pivots to be unpacked are of `int32` and of shape `[*, k]`.
+clauses! { lu_unpack {
+    C1 "The operand is a matrix or a batch of matrices."
+    C2 "Pivots to be unpacked are of `int32` and of shape `[*, k]`."
+} }
+
+/// `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L,
+/// Tensor U)`: as [`lu`]; what is not unpacked is empty.
 fn lu_unpack(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, pivots) = (args.tensor("LU_data")?, args.tensor("LU_pivots")?);
-    let (m, n) = cx.matrix(x, "lu_unpack.C1")?;
+    let (m, n) = cx.matrix(x, lu_unpack::C1)?;
     let k = cx.lesser(m, n);
     let (data, permutation) = (args.flag("unpack_data")?, args.flag("unpack_pivots")?);
     if permutation {
-        cx.check(pivots.dtype == Dtype::Int32, "lu_unpack.C2", |_| {
+        cx.check(pivots.dtype == Dtype::Int32, lu_unpack::C2, |_| {
             format!("pivots are of int32, not {}", pivots.dtype)
         })?;
-        cx.require_same_shape(&pivots.sizes, &with(batch(&x.sizes, 2), &[k]), "lu_unpack.C2")?;
+        cx.require_same_shape(&pivots.sizes, &with(batch(&x.sizes, 2), &[k]), lu_unpack::C2)?;
     }
     let mut part = |wanted: bool, further: [Expr; 2]| -> Value {
         if !wanted {
@@ -142,27 +167,34 @@ fn lu_unpack(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![part(permutation, [m, m]), part(data, [m, k]), part(data, [k, n])])
 }
 
+clauses! { ldl {
+    C1 "Square matrices."
+    C2 "LAPACK computes in the dtype, or there are no elements."
+} }
+
 /// `linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
 /// Tensor info)`: `[*, n, n]`, `[*, n]`, `[*]`, the last two of `int32`.
-///
-/// (C1) Square matrices. (C2) LAPACK computes in the dtype, or there are no elements.
 fn ldl_factor(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.square(x, "ldl.C1")?;
-    cx.require_lapack_or_empty(x, "ldl.C2")?;
+    cx.square(x, ldl::C1)?;
+    cx.require_lapack_or_empty(x, ldl::C2)?;
     let pivots = cx.contiguous(batch(&x.sizes, 1), Dtype::Int32, &x.device);
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), pivots.into(), codes(cx, x)])
 }
 
-/// `linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)`: `[*, m, k]`, `[*, k, n]`; in mode `complete`
-/// `[*, m, m]`, `[*, m, n]`; in mode `r` no `Q`.
-///
-/// (C1) Matrices. (C2) LAPACK computes in the dtype. (C3) The mode is one of these.
+clauses! { qr {
+    C1 "The operand is a matrix or a batch of matrices."
+    C2 "LAPACK computes in the dtype."
+    C3 "The mode is one of these."
+} }
+
+/// `linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)`: `[*, m, k]`, `[*, k, n]`; in mode `complete` `[*,
+/// m, m]`, `[*, m, n]`; in mode `r` no `Q`.
 fn qr(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mode) = (args.tensor("A")?, args.str("mode")?);
-    let (m, n) = cx.matrix(x, "qr.C1")?;
-    cx.require_kind(x, Accepted::LINALG, "qr.C2")?;
-    cx.check(matches!(mode, "reduced" | "complete" | "r"), "qr.C3", |_| {
+    let (m, n) = cx.matrix(x, qr::C1)?;
+    cx.require_kind(x, Accepted::LINALG, qr::C2)?;
+    cx.check(matches!(mode, "reduced" | "complete" | "r"), qr::C3, |_| {
         format!("there is no mode `{mode}`: it is to be reduced, complete or r")
     })?;
     let k = if mode == "complete" { m } else { cx.lesser(m, n) };
@@ -174,13 +206,16 @@ fn qr(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![q.into(), r.into()])
 }
 
+clauses! { geqrf {
+    C1 "The operand is a matrix or a batch of matrices."
+    C2 "LAPACK computes in the dtype."
+} }
+
 /// `geqrf(Tensor self) -> (Tensor a, Tensor tau)`: `[*, m, n]`, `[*, k]`.
-///
-/// (C1) Matrices. (C2) LAPACK computes in the dtype.
 fn geqrf(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let (m, n) = cx.matrix(x, "geqrf.C1")?;
-    cx.require_kind(x, Accepted::LINALG, "geqrf.C2")?;
+    let (m, n) = cx.matrix(x, geqrf::C1)?;
+    cx.require_kind(x, Accepted::LINALG, geqrf::C2)?;
     let k = cx.lesser(m, n);
     let tau = cx.contiguous(with(batch(&x.sizes, 2), &[k]), x.dtype, &x.device);
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), tau.into()])
@@ -191,7 +226,7 @@ fn require_reflectors(
     cx: &mut Cx,
     x: &Tensor,
     tau: &Tensor,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     cx.check(tau.rank() + 1 == x.rank(), clause, |_| {
         format!("tau has {} dimensions, {} are expected", tau.rank(), x.rank() - 1)
@@ -199,61 +234,74 @@ fn require_reflectors(
     cx.require_same_shape(batch(&tau.sizes, 1), batch(&x.sizes, 2), clause)
 }
 
+clauses! { householder {
+    C1 "Matrices with `m >= n >= t`."
+    C2 "`tau` has a vector of reflectors for each matrix."
+    C3 "The dtypes agree."
+    C4 "LAPACK computes in the dtype, or there are no elements."
+} }
+
 /// `linalg_householder_product(Tensor input, Tensor tau) -> Tensor`, `orgqr`: `[*, m, n]` of `[*, m, n]` and `[*, t]`.
-///
-/// (C1) Matrices with `m >= n >= t`. (C2) `tau` fits. (C3) The dtypes agree. (C4) LAPACK computes in the dtype, or
-/// there are no elements.
 fn householder_product(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, tau) = (args.tensor_at(0)?, args.tensor_at(1)?);
-    let (m, n) = cx.matrix(x, "householder.C1")?;
-    cx.check(tau.rank() > 0, "householder.C2", |_| "tau has no dimensions".into())?;
+    let (m, n) = cx.matrix(x, householder::C1)?;
+    cx.check(tau.rank() > 0, householder::C2, |_| "tau has no dimensions".into())?;
     for (more, fewer) in [(m, n), (n, tau.size(-1))] {
         let enough = cx.ge(more, fewer);
-        cx.require(enough, "householder.C1", |cx| {
+        cx.require(enough, householder::C1, |cx| {
             format!("{} is to be at least {}: rows >= columns >= reflectors", cx.show(more), cx.show(fewer))
         })?;
     }
-    require_reflectors(cx, x, tau, "householder.C2")?;
-    cx.same_dtype(&[x, tau], "householder.C3")?;
-    if !cx.is_empty(x, "householder.C4") {
-        cx.require_kind(x, Accepted::LINALG, "householder.C4")?;
+    require_reflectors(cx, x, tau, householder::C2)?;
+    cx.same_dtype(&[x, tau], householder::C3)?;
+    if !cx.is_empty(x, householder::C4) {
+        cx.require_kind(x, Accepted::LINALG, householder::C4)?;
     }
     one(cx.by_columns(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`: the shape of
-/// the matrices `input3` that are multiplied, from the `left` or else from the right, by what reflectors `self` and
-/// their scalars `input2` stand for.
-///
-/// (C1) Matrices, and scalars with a dimension. (C2) `other` has as many rows (columns, if not `left`) as the
-/// reflectors, and there are as many scalars as columns of them, but no more than that. (C3) The batches are the
-/// same. (C4) The dtypes agree. (C5) LAPACK computes in the dtype.
+clauses! { ormqr {
+    C1 "Matrices, and scalars with a dimension."
+    C2 "`other` has as many rows (columns, if not `left`) as the reflectors, and there are as many scalars \
+       as columns of them, but no more than that."
+    C3 "The batches are the same."
+    C4 "The dtypes agree."
+    C5 "LAPACK computes in the dtype."
+} }
+
+/// `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`: the shape of the
+/// matrices `input3` that are multiplied, from the `left` or else from the right, by what reflectors `self` and their
+/// scalars `input2` stand for.
 fn ormqr(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, tau, other) = (args.tensor("self")?, args.tensor("input2")?, args.tensor("input3")?);
-    let (rows, columns) = cx.matrix(x, "ormqr.C1")?;
-    let (m, n) = cx.matrix(other, "ormqr.C1")?;
-    cx.check(tau.rank() > 0, "ormqr.C1", |_| "tau has no dimensions".into())?;
+    let (rows, columns) = cx.matrix(x, ormqr::C1)?;
+    let (m, n) = cx.matrix(other, ormqr::C1)?;
+    cx.check(tau.rank() > 0, ormqr::C1, |_| "tau has no dimensions".into())?;
     let side = if args.flag("left")? { m } else { n };
-    cx.require_eq(side, rows, "ormqr.C2", "the sizes that are multiplied differ")?;
+    cx.require_eq(side, rows, ormqr::C2, "the sizes that are multiplied differ")?;
     let count = cx.lesser(side, columns);
-    cx.require_eq(tau.size(-1), count, "ormqr.C2", "tau has another number of reflectors")?;
-    require_reflectors(cx, x, tau, "ormqr.C3")?;
-    cx.check(other.rank() == x.rank(), "ormqr.C3", |_| {
+    cx.require_eq(tau.size(-1), count, ormqr::C2, "tau has another number of reflectors")?;
+    require_reflectors(cx, x, tau, ormqr::C3)?;
+    cx.check(other.rank() == x.rank(), ormqr::C3, |_| {
         format!("matrices of {} and {} dimensions", x.rank(), other.rank())
     })?;
-    cx.require_same_shape(batch(&other.sizes, 2), batch(&x.sizes, 2), "ormqr.C3")?;
-    cx.same_dtype(&[x, tau, other], "ormqr.C4")?;
-    cx.require_kind(x, Accepted::LINALG, "ormqr.C5")?;
+    cx.require_same_shape(batch(&other.sizes, 2), batch(&x.sizes, 2), ormqr::C3)?;
+    cx.same_dtype(&[x, tau, other], ormqr::C4)?;
+    cx.require_kind(x, Accepted::LINALG, ormqr::C5)?;
     one(cx.by_columns(other.sizes.clone(), other.dtype, &other.device))
 }
 
-/// The factors of a singular value decomposition: `U: [*, m, k]`, `S: [*, k]`, `Vh: [*, k, n]`; full ones `[*, m, m]`
-/// and `[*, n, n]`. The singular values are real.
-///
-/// (C1) Matrices. (C2) LAPACK computes in the dtype, or there are no elements.
+clauses! { svd {
+    C1 "The operand is a matrix or a batch of matrices."
+    C2 "LAPACK computes in the dtype, or there are no elements."
+    C3 "A `driver` is chosen only where there is a choice, which is not on the CPU."
+} }
+
+/// The factors of a singular value decomposition: `U: [*, m, k]`, `S: [*, k]`, `Vh: [*, k, n]`; full ones `[*, m, m]` and
+/// `[*, n, n]`. The singular values are real.
 fn svd_factors(cx: &mut Cx, x: &Tensor, full: bool) -> Result<[Tensor; 3], KernelError> {
-    let (m, n) = cx.matrix(x, "svd.C1")?;
-    cx.require_lapack_or_empty(x, "svd.C2")?;
+    let (m, n) = cx.matrix(x, svd::C1)?;
+    cx.require_lapack_or_empty(x, svd::C2)?;
     let k = cx.lesser(m, n);
     let (left, right) = if full { (m, n) } else { (k, k) };
     let leading = batch(&x.sizes, 2);
@@ -263,18 +311,15 @@ fn svd_factors(cx: &mut Cx, x: &Tensor, full: bool) -> Result<[Tensor; 3], Kerne
     Ok([u, s, vh])
 }
 
-/// (C3) A `driver` is chosen only where there is a choice, which is not on the CPU.
 fn require_no_driver(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<(), KernelError> {
     let driver = if args.has("driver") { args.opt_str("driver")? } else { None };
-    cx.check(driver.is_none() || !cx.cpu_computes(&x.device), "svd.C3", |_| {
+    cx.check(driver.is_none() || !cx.cpu_computes(&x.device), svd::C3, |_| {
         "there is no choice of a driver on the CPU".into()
     })
 }
 
-/// `_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor
-/// S, Tensor Vh)`, `linalg_svd`: see [`svd_factors`]; without `compute_uv` only `S`.
-///
-/// (C1) to (C3) As in [`svd_factors`] and [`require_no_driver`].
+/// `_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S,
+/// Tensor Vh)`, `linalg_svd`: see [`svd_factors`]; without `compute_uv` only `S`.
 fn svd(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("A")?;
     let [u, s, vh] = svd_factors(cx, x, args.flag("full_matrices")?)?;
@@ -288,8 +333,6 @@ fn svd(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)`: `V: [*, n, k]` is
 /// transposed; without `compute_uv` full matrices of zeros.
-///
-/// (C1), (C2) As in [`svd_factors`].
 fn svd_transposed(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let computed = args.flag("compute_uv")?;
@@ -305,8 +348,6 @@ fn svd_transposed(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor`: `[*, k]`, real.
-///
-/// (C1) to (C3) As in [`svd_factors`] and [`require_no_driver`].
 fn svdvals(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("A")?;
     let [_, s, _] = svd_factors(cx, x, false)?;
@@ -314,25 +355,31 @@ fn svdvals(cx: &mut Cx, args: &Args) -> KernelResult {
     one(s)
 }
 
+clauses! { polar {
+    C1 "Matrices with no more columns than rows."
+    C2 "LAPACK computes in the dtype."
+} }
+
 /// `linalg_polar(Tensor A) -> (Tensor U, Tensor H)`: `[*, m, n]`, `[*, n, n]`, laid out by rows.
-///
-/// (C1) Matrices with no more columns than rows. (C2) LAPACK computes in the dtype.
 fn polar(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("A")?;
-    let (m, n) = cx.matrix(x, "polar.C1")?;
+    let (m, n) = cx.matrix(x, polar::C1)?;
     let tall = cx.ge(m, n);
-    cx.require(tall, "polar.C1", |cx| format!("{} rows are fewer than {} columns", cx.show(m), cx.show(n)))?;
-    cx.require_kind(x, Accepted::LINALG, "polar.C2")?;
+    cx.require(tall, polar::C1, |cx| format!("{} rows are fewer than {} columns", cx.show(m), cx.show(n)))?;
+    cx.require_kind(x, Accepted::LINALG, polar::C2)?;
     let h = cx.contiguous(with(batch(&x.sizes, 2), &[n, n]), x.dtype, &x.device);
     Ok(smallvec![cx.contiguous_copy(x).into(), h.into()])
 }
 
+clauses! { matrix_sqrth {
+    C1 "Square matrices."
+    C2 "LAPACK computes in the dtype."
+} }
+
 /// `linalg_matrix_sqrth(Tensor self) -> Tensor`: the square root of Hermitian matrices, `[*, n, n]`, laid out by rows.
-///
-/// (C1) Square matrices. (C2) LAPACK computes in the dtype.
 fn matrix_sqrth(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.square(x, "matrix_sqrth.C1")?;
-    cx.require_kind(x, Domain::LAPACK.by_definition(), "matrix_sqrth.C2")?;
+    cx.square(x, matrix_sqrth::C1)?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), matrix_sqrth::C2)?;
     one(cx.contiguous_copy(x))
 }

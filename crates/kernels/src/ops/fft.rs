@@ -2,10 +2,13 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, Layout};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[fft::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -30,14 +33,12 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 /// The operand in the floating point (or complex) dtype that transforms compute in: integers become `float32`.
-///
-/// (C1) Real operands are integers, `bool`, `float32` or `float64`.
 fn promoted(cx: &mut Cx, x: &Tensor, complex: bool) -> Result<Tensor, KernelError> {
     if x.dtype.is_complex() {
         return Ok(x.clone());
     }
     let dtype = promote::to_float(x.dtype);
-    cx.require_dtype(dtype, Domain::SINGLE_DOUBLE.on_cpu(), &x.device, "fft.C1")?;
+    cx.require_dtype(dtype, Domain::SINGLE_DOUBLE.on_cpu(), &x.device, fft::C1)?;
     let dtype = if complex { promote::to_complex(dtype) } else { dtype };
     if dtype == x.dtype {
         return Ok(x.clone());
@@ -47,25 +48,30 @@ fn promoted(cx: &mut Cx, x: &Tensor, complex: bool) -> Result<Tensor, KernelErro
 }
 
 /// Requires at least one data point.
-///
-/// (C3) of [`fft`].
 fn require_points(cx: &mut Cx, count: Expr) -> Result<(), KernelError> {
     let some = cx.ge(count, 1);
-    cx.require(some, "fft.C3", |cx| format!("{} data points are none to transform", cx.show(count)))
+    cx.require(some, fft::C3, |cx| format!("{} data points are none to transform", cx.show(count)))
 }
 
 /// A dimension of a tensor that is no scalar, as an index.
-///
-/// (C2) of [`fft`].
 fn dimension(cx: &mut Cx, x: &Tensor, dim: Expr) -> Result<usize, KernelError> {
-    cx.check(x.rank() > 0, "fft.C2", |_| "a scalar has no dimension to transform".into())?;
-    cx.dim(dim, x.rank(), "fft.C2")
+    cx.check(x.rank() > 0, fft::C2, |_| "a scalar has no dimension to transform".into())?;
+    cx.dim(dim, x.rank(), fft::C2)
 }
 
-/// `fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ifft`: `dim` is cut or
-/// padded to `n`.
+clauses! { fft {
+    C1 "Real operands are integers, `bool`, `float32` or `float64`."
+    C2 "`dim` is in range."
+    C3 "There is a data point."
+    C4 "The operand is real."
+    C5 "The normalisation is one of `backward`, `forward` and `ortho`."
+    C6 "The size is not negative; the dtype is floating point."
+} }
+
+/// `fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ifft`: `dim` is cut or padded
+/// to `n`.
 ///
-/// (C1) The dtype can be transformed. (C2) `dim` is in range. (C3) There is a data point.
+/// The dtype can be transformed.
 fn fft(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = promoted(cx, args.tensor("self")?, true)?;
@@ -73,13 +79,11 @@ fn fft(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.opt_int("n")?.unwrap_or(x.sizes[dim]);
     require_points(cx, n)?;
     let x = cx.fft_resized(&x, &[dim], &[n]);
-    one(cx.fft_c2c(&x, &[dim], "fft.C3")?)
+    one(cx.fft_c2c(&x, &[dim], fft::C3)?)
 }
 
-/// `fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ihfft`: of the `n` data
-/// points that `dim` is cut or padded to, `n // 2 + 1` values.
-///
-/// (C1) to (C3) as in [`fft`]. (C4) The operand is real.
+/// `fft_rfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ihfft`: of the `n` data points
+/// that `dim` is cut or padded to, `n // 2 + 1` values.
 fn rfft(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
@@ -87,14 +91,12 @@ fn rfft(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.opt_int("n")?.unwrap_or(x.sizes[dim]);
     require_points(cx, n)?;
     let x = cx.fft_resized(&x, &[dim], &[n]);
-    one(cx.fft_r2c(&x, &[dim], true, "fft.C3")?)
+    one(cx.fft_r2c(&x, &[dim], true, fft::C3)?)
 }
 
 /// The operand in a real floating point dtype.
-///
-/// (C4) of [`rfft`].
 fn real(cx: &mut Cx, x: &Tensor) -> Result<Tensor, KernelError> {
-    cx.check(!x.dtype.is_complex(), "fft.C4", |_| format!("a real operand is expected, not {}", x.dtype))?;
+    cx.check(!x.dtype.is_complex(), fft::C4, |_| format!("a real operand is expected, not {}", x.dtype))?;
     promoted(cx, x, false)
 }
 
@@ -110,10 +112,8 @@ fn spectrum_of(cx: &mut Cx, n: Expr) -> Expr {
     cx.add(half, 1)
 }
 
-/// `fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_hfft`: `dim` becomes `n`,
-/// by default `2 * (self.size(dim) - 1)`.
-///
-/// (C1) to (C3) as in [`fft`].
+/// `fft_irfft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_hfft`: `dim` becomes `n`, by
+/// default `2 * (self.size(dim) - 1)`.
 fn irfft(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = promoted(cx, args.tensor("self")?, true)?;
@@ -131,7 +131,7 @@ fn irfft(cx: &mut Cx, args: &Args) -> KernelResult {
         }
         None => x,
     };
-    one(cx.fft_c2r(&x, &[dim], n, "fft.C3")?)
+    one(cx.fft_c2r(&x, &[dim], n, fft::C3)?)
 }
 
 /// The dimensions to transform, and the data points of each.
@@ -140,10 +140,10 @@ struct Extent {
     points: Vec<Expr>,
 }
 
-/// What `s` and `dim` say: without `dim`, the last dimensions, as many as `s` has, or all; without `s`, or where it
-/// is -1, the sizes that there are.
+/// What `s` and `dim` say: without `dim`, the last dimensions, as many as `s` has, or all; without `s`, or where it is
+/// -1, the sizes that there are.
 ///
-/// (C2) The dimensions are in range and distinct, as many as `s` has. (C3) Each has a data point.
+/// The dimensions are in range and distinct, as many as `s` has. Each has a data point.
 fn extent(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Extent, KernelError> {
     let (shape, dims) = (args.opt_ints("s")?, args.opt_ints("dim")?);
     let dims = match (dims, shape) {
@@ -151,13 +151,13 @@ fn extent(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Extent, KernelError> {
             let mut wrapped = Vec::with_capacity(dims.len());
             for &dim in dims {
                 let dim = dimension(cx, x, dim)?;
-                cx.check(!wrapped.contains(&dim), "fft.C2", |_| format!("dimension {dim} is named twice"))?;
+                cx.check(!wrapped.contains(&dim), fft::C2, |_| format!("dimension {dim} is named twice"))?;
                 wrapped.push(dim);
             }
             wrapped
         }
         (None, Some(shape)) => {
-            cx.check(shape.len() <= x.rank(), "fft.C2", |_| {
+            cx.check(shape.len() <= x.rank(), fft::C2, |_| {
                 format!("{} sizes are given for {} dimensions", shape.len(), x.rank())
             })?;
             (x.rank() - shape.len().min(x.rank())..x.rank()).collect()
@@ -166,7 +166,7 @@ fn extent(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Extent, KernelError> {
     };
     let mut points: Vec<Expr> = dims.iter().map(|&d| x.sizes[d]).collect();
     if let Some(shape) = shape {
-        cx.check(shape.len() == dims.len(), "fft.C2", |_| {
+        cx.check(shape.len() == dims.len(), fft::C2, |_| {
             format!("{} sizes are given for {} dimensions", shape.len(), dims.len())
         })?;
         let whole = cx.int(-1);
@@ -183,50 +183,44 @@ fn extent(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Extent, KernelError> {
 }
 
 /// Requires at least one dimension, and gives the last.
-///
-/// (C2) of [`extent`].
 fn last(cx: &mut Cx, extent: &Extent) -> Result<usize, KernelError> {
-    cx.check(!extent.dims.is_empty(), "fft.C2", |_| "no dimension is named".into())?;
+    cx.check(!extent.dims.is_empty(), fft::C2, |_| "no dimension is named".into())?;
     Ok(extent.dims[extent.dims.len() - 1])
 }
 
 /// `fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor` and its like: see [`extent`].
 ///
-/// (C1) The dtype can be transformed. (C2) and (C3) See [`extent`].
+/// The dtype can be transformed.
 fn fftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = args.tensor("self")?;
     let extent = extent(cx, args, x)?;
     let x = promoted(cx, x, true)?;
     let x = cx.fft_resized(&x, &extent.dims, &extent.points);
-    one(cx.fft_c2c(&x, &extent.dims, "fft.C3")?)
+    one(cx.fft_c2c(&x, &extent.dims, fft::C3)?)
 }
 
 /// `fft_rfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_rfft2`: the last
 /// dimension is left with `n // 2 + 1` values.
-///
-/// (C1) to (C3) As [`fftn`].
 fn rfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
     let extent = extent(cx, args, &x)?;
     last(cx, &extent)?;
     let x = cx.fft_resized(&x, &extent.dims, &extent.points);
-    one(cx.fft_r2c(&x, &extent.dims, true, "fft.C3")?)
+    one(cx.fft_r2c(&x, &extent.dims, true, fft::C3)?)
 }
 
-/// `fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_ihfft2`: shaped
-/// as [`rfftn`], the last dimension being transformed first.
-///
-/// (C1) to (C3) As [`fftn`].
+/// `fft_ihfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_ihfft2`: shaped as
+/// [`rfftn`], the last dimension being transformed first.
 fn ihfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = real(cx, args.tensor("self")?)?;
     let extent = extent(cx, args, &x)?;
     let last = last(cx, &extent)?;
     let x = cx.fft_resized(&x, &extent.dims, &extent.points);
-    let spectrum = cx.fft_r2c(&x, &[last], true, "fft.C3")?;
-    one(cx.fft_c2c(&spectrum, &extent.dims[..extent.dims.len() - 1], "fft.C3")?)
+    let spectrum = cx.fft_r2c(&x, &[last], true, fft::C3)?;
+    one(cx.fft_c2c(&spectrum, &extent.dims[..extent.dims.len() - 1], fft::C3)?)
 }
 
 /// The operand cut or padded for a real result, the dimensions, and the size of the last one in the result.
@@ -249,104 +243,90 @@ fn hermitian(cx: &mut Cx, args: &Args) -> Result<(Tensor, Vec<usize>, Expr), Ker
     Ok((cx.fft_resized(&x, &extent.dims, &extent.points), extent.dims, n))
 }
 
-/// `fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_irfft2`: the
-/// last dimension becomes `n`, by default `2 * (size - 1)`.
-///
-/// (C1) to (C3) As [`fftn`].
+/// `fft_irfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_irfft2`: the last
+/// dimension becomes `n`, by default `2 * (size - 1)`.
 fn irfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims, n) = hermitian(cx, args)?;
-    one(cx.fft_c2r(&x, &dims, n, "fft.C3")?)
+    one(cx.fft_c2r(&x, &dims, n, fft::C3)?)
 }
 
 /// `fft_hfftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor`, and `fft_hfft2`: as
 /// [`irfftn`].
-///
-/// (C1) to (C3) As [`fftn`].
 fn hfftn(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims, n) = hermitian(cx, args)?;
     let (last, others) = (&dims[dims.len() - 1..], &dims[..dims.len() - 1]);
-    let x = cx.fft_c2c(&x, others, "fft.C3")?;
-    one(cx.fft_c2r(&x, last, n, "fft.C3")?)
+    let x = cx.fft_c2c(&x, others, fft::C3)?;
+    one(cx.fft_c2r(&x, last, n, fft::C3)?)
 }
 
-/// (C5) The normalisation is one of `backward`, `forward` and `ortho`.
 fn check_norm(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
     let norm = args.opt_str("norm")?.unwrap_or("backward");
-    cx.check(matches!(norm, "backward" | "forward" | "ortho"), "fft.C5", |_| {
+    cx.check(matches!(norm, "backward" | "forward" | "ortho"), fft::C5, |_| {
         format!("there is no normalisation `{norm}`")
     })
 }
 
-/// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they
-/// are in range and distinct even where there is nothing to transform, and count negative ones from the end.
+/// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they are
+/// in range and distinct even where there is nothing to transform, and count negative ones from the end.
 ///
-/// (C2) The dimensions are in range and distinct, and not negative.
+/// The dimensions are in range and distinct, and not negative.
 fn plain_dims(cx: &mut Cx, args: &Args, x: &Tensor, primitive: bool) -> Result<Vec<usize>, KernelError> {
     let mut dims = Vec::new();
     for &dim in args.ints("dim")? {
         if primitive {
             let dim = dimension(cx, x, dim)?;
-            cx.check(!dims.contains(&dim), "fft.C2", |_| format!("dimension {dim} is named twice"))?;
+            cx.check(!dims.contains(&dim), fft::C2, |_| format!("dimension {dim} is named twice"))?;
             dims.push(dim);
             continue;
         }
-        let dim = cx.literal(dim, "fft.C2")?;
+        let dim = cx.literal(dim, fft::C2)?;
         let dim = usize::try_from(dim)
-            .map_err(|_| KernelError::invalid("fft.C2", format!("dimension {dim} is negative")))?;
+            .map_err(|_| KernelError::invalid(fft::C2, format!("dimension {dim} is negative")))?;
         dims.push(dim);
     }
     Ok(dims)
 }
 
 /// `_fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) -> Tensor`: see [`Cx::fft_c2c`].
-///
-/// (C2) See [`plain_dims`]. (C3) See [`Cx::fft_c2c`].
 fn c2c(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
     let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
-    one(cx.fft_c2c(args.tensor("self")?, &dims, "fft.C3")?)
+    one(cx.fft_c2c(args.tensor("self")?, &dims, fft::C3)?)
 }
 
 /// `_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor`: see [`Cx::fft_r2c`].
-///
-/// (C2) See [`plain_dims`]. (C3) See [`Cx::fft_r2c`].
 fn r2c(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
     let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
-    one(cx.fft_r2c(args.tensor("self")?, &dims, args.flag("onesided")?, "fft.C3")?)
+    one(cx.fft_r2c(args.tensor("self")?, &dims, args.flag("onesided")?, fft::C3)?)
 }
 
 /// `_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor`: see [`Cx::fft_c2r`].
-///
-/// (C2) See [`plain_dims`]. (C3) See [`Cx::fft_c2r`].
 fn c2r(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
     let dims = plain_dims(cx, args, args.tensor("self")?, primitive)?;
-    one(cx.fft_c2r(args.tensor("self")?, &dims, args.int("last_dim_size")?, "fft.C3")?)
+    one(cx.fft_c2r(args.tensor("self")?, &dims, args.int("last_dim_size")?, fft::C3)?)
 }
 
 /// `fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor`, and `fft_ifftshift`: shaped as the operand.
 ///
-/// (C2) The dimensions are in range.
+/// The dimensions are in range.
 fn fftshift(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dims = args.opt_ints("dim")?;
-    cx.check(dims.is_none_or(|dims| !dims.is_empty()), "fft.C2", |_| "no dimension is given".into())?;
+    cx.check(dims.is_none_or(|dims| !dims.is_empty()), fft::C2, |_| "no dimension is given".into())?;
     for &dim in dims.unwrap_or_default() {
         dimension(cx, x, dim)?;
     }
     one(cx.contiguous_copy(x))
 }
 
-/// `fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, …) -> Tensor`: `[n]`; `fft_rfftfreq` gives
-/// `[n // 2 + 1]`.
-///
-/// (C6) The size is not negative; the dtype is floating point.
+/// `fft_fftfreq(int n, float d=1., *, ScalarType? dtype=None, …) -> Tensor`: `[n]`; `fft_rfftfreq` gives `[n // 2 + 1]`.
 fn frequencies(cx: &mut Cx, args: &Args, half: bool) -> KernelResult {
     let n = args.int("n")?;
     let size = if half { spectrum_of(cx, n) } else { n };
     let valid = cx.ge(size, 0);
-    cx.require(valid, "fft.C6", |cx| format!("there are no {} frequencies", cx.show(n)))?;
+    cx.require(valid, fft::C6, |cx| format!("there are no {} frequencies", cx.show(n)))?;
     let device = args.opt_device("device")?.unwrap_or_else(Device::cpu);
     let dtype = args.opt_dtype("dtype")?.unwrap_or(Dtype::Float32);
-    cx.require_dtype(dtype, Domain::FLOAT.on_cpu(), &device, "fft.C6")?;
+    cx.require_dtype(dtype, Domain::FLOAT.on_cpu(), &device, fft::C6)?;
     if args.opt_layout("layout")?.is_some_and(|layout| layout != Layout::Strided) {
         return Err(KernelError::Unsupported("frequencies that are not strided".into()));
     }

@@ -3,7 +3,11 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[fold::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -20,15 +24,14 @@ struct Blocks {
     stride: Sizes,
 }
 
-/// (C1) Each list has 2 entries. (C2) Kernel size, dilation and stride are positive, the padding is not negative.
 fn blocks(cx: &mut Cx, args: &Args) -> Result<Blocks, KernelError> {
     let mut read = |name: &str, least: i64| -> Result<Sizes, KernelError> {
         let list = args.ints(name)?;
-        cx.check(list.len() == 2, "fold.C1", |_| format!("{name} has {} entries, not 2", list.len()))?;
+        cx.check(list.len() == 2, fold::C1, |_| format!("{name} has {} entries, not 2", list.len()))?;
         let bound = cx.int(least);
         for &entry in list {
             let enough = cx.ge(entry, bound);
-            cx.require(enough, "fold.C2", |cx| format!("{name} {} is below {least}", cx.show(entry)))?;
+            cx.require(enough, fold::C2, |cx| format!("{name} {} is below {least}", cx.show(entry)))?;
         }
         Ok(list.into())
     };
@@ -46,10 +49,8 @@ impl Blocks {
         cx.mul(self.kernel[0], self.kernel[1])
     }
 
-    /// The number of blocks of an image: along each dimension `(d + 2 padding - dilation (kernel - 1) - 1) //
-    /// stride + 1`.
-    ///
-    /// (C3) There is one along each dimension.
+    /// The number of blocks of an image: along each dimension `(d + 2 padding - dilation (kernel - 1) - 1) // stride +
+    /// 1`.
     fn count(&self, cx: &mut Cx, image: [Expr; 2]) -> Result<Expr, KernelError> {
         let mut count = Expr::ONE;
         for (i, size) in image.into_iter().enumerate() {
@@ -59,7 +60,7 @@ impl Blocks {
             let span = cx.mul(self.dilation[i], steps);
             let room = cx.sub(padded, span);
             let fits = cx.ge(room, 1);
-            cx.require(fits, "fold.C3", |cx| {
+            cx.require(fits, fold::C3, |cx| {
                 format!("no block fits into the padded size {}", cx.show(padded))
             })?;
             let room = cx.sub(room, 1);
@@ -71,22 +72,19 @@ impl Blocks {
     }
 }
 
-/// (C4) There are `rank` dimensions, or one more for a batch, and no size but that of the batch is 0.
 fn image_dims(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError> {
-    cx.check(x.rank() == rank || x.rank() == rank + 1, "fold.C4", |_| {
+    cx.check(x.rank() == rank || x.rank() == rank + 1, fold::C4, |_| {
         format!("{rank} or {} dimensions are expected, not {}", rank + 1, x.rank())
     })?;
     for &size in &x.sizes[x.rank() - rank..] {
         let some = cx.ne(size, 0);
-        cx.require(some, "fold.C4", |cx| format!("no size of {} may be 0", cx.show_all(&x.sizes)))?;
+        cx.require(some, fold::C4, |cx| format!("no size of {} may be 0", cx.show_all(&x.sizes)))?;
     }
     Ok(())
 }
 
-/// `aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor`:
-/// `[n, c, h, w] → [n, c k₀ k₁, l]` with `l` the number of blocks.
-///
-/// (C1) to (C4) as above.
+/// `aten::im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor`: `[n, c, h,
+/// w] → [n, c k₀ k₁, l]` with `l` the number of blocks.
 fn im2col(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let blocks = blocks(cx, args)?;
@@ -99,25 +97,32 @@ fn im2col(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2]
-/// stride) -> Tensor`: `[n, c k₀ k₁, l] → [n, c, *output_size]`.
-///
-/// (C1) to (C4) as above. (C5) The output sizes are 2 and positive. (C6) `k₀ k₁` divides the rows. (C7) `l` is the
-/// number of blocks.
+clauses! { fold {
+    C1 "Each list has 2 entries."
+    C2 "Kernel size, dilation and stride are positive, the padding is not negative."
+    C3 "There is one along each dimension."
+    C4 "There are `rank` dimensions, or one more for a batch, and no size but that of the batch is 0."
+    C5 "The output sizes are 2 and positive."
+    C6 "`k₀ k₁` divides the rows."
+    C7 "`l` is the number of blocks."
+} }
+
+/// `aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)
+/// -> Tensor`: `[n, c k₀ k₁, l] → [n, c, *output_size]`.
 fn col2im(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, image) = (args.tensor("self")?, args.ints("output_size")?);
     let blocks = blocks(cx, args)?;
-    cx.check(image.len() == 2, "fold.C5", |_| format!("output_size has {} entries, not 2", image.len()))?;
+    cx.check(image.len() == 2, fold::C5, |_| format!("output_size has {} entries, not 2", image.len()))?;
     for &size in image {
         let positive = cx.gt(size, 0);
-        cx.require(positive, "fold.C5", |cx| format!("the output size {} is not positive", cx.show(size)))?;
+        cx.require(positive, fold::C5, |cx| format!("the output size {} is not positive", cx.show(size)))?;
     }
     image_dims(cx, x, 2)?;
     let elements = blocks.elements(cx);
     let rest = cx.modulo(x.size(-2), elements);
-    cx.require_eq(rest, Expr::ZERO, "fold.C6", "the rows must be divisible by the elements of a block")?;
+    cx.require_eq(rest, Expr::ZERO, fold::C6, "the rows must be divisible by the elements of a block")?;
     let count = blocks.count(cx, [image[0], image[1]])?;
-    cx.require_eq(count, x.size(-1), "fold.C7", "the columns must be as many as there are blocks")?;
+    cx.require_eq(count, x.size(-1), fold::C7, "the columns must be as many as there are blocks")?;
     let mut sizes: Sizes = x.sizes[..x.rank() - 2].into();
     sizes.push(cx.floor_div(x.size(-2), elements));
     sizes.extend_from_slice(image);

@@ -2,8 +2,12 @@
 use crate::kernel::{Kernel, kernels};
 use crate::registry::Registry;
 use crate::{Args, Cx, KernelError, KernelResult, Value, bind};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::schema::SchemaTable;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[foreach::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -62,11 +66,13 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| each(cx, args, "aten.linalg__powsum.default", Some("dtype")) => "aten._foreach_powsum.Scalar";
 };
 
-/// Calls `target` on the first, second, … of every list among the arguments, other arguments being the same each
-/// time. The last argument goes by the name `last`, if one is given.
-///
-/// (C1) The lists are of one length, at least 1. (C2) A tensor of factors has as many elements. Further conditions
-/// are those of `target`.
+clauses! { foreach {
+    C1 "The lists are of one length, at least 1."
+    C2 "A tensor of factors has as many elements. Further conditions are those of `target`."
+} }
+
+/// Calls `target` on the first, second, … of every list among the arguments, other arguments being the same each time.
+/// The last argument goes by the name `last`, if one is given.
 fn each(cx: &mut Cx, args: &Args, target: &str, last: Option<&'static str>) -> KernelResult {
     let Some((kernel, schema)) = Registry::builtin().get(target).zip(SchemaTable::global().get(target))
     else {
@@ -78,17 +84,17 @@ fn each(cx: &mut Cx, args: &Args, target: &str, last: Option<&'static str>) -> K
         _ => None,
     };
     let count = args.values().iter().find_map(length).unwrap_or(0);
-    cx.check(count > 0, "foreach.C1", |_| "the list of tensors is empty".to_string())?;
+    cx.check(count > 0, foreach::C1, |_| "the list of tensors is empty".to_string())?;
     for other in args.values().iter().filter_map(length) {
-        cx.check(other == count, "foreach.C1", |_| format!("lists of {count} and {other} elements"))?;
+        cx.check(other == count, foreach::C1, |_| format!("lists of {count} and {other} elements"))?;
     }
     // Factors given as one tensor are data, one for each tensor of the lists.
     if let (Some("value"), Some(Value::Tensor(factors))) = (last, args.values().last()) {
-        cx.check(factors.rank() == 1, "foreach.C2", |_| {
+        cx.check(factors.rank() == 1, foreach::C2, |_| {
             format!("factors have {} dimensions", factors.rank())
         })?;
         let count = cx.int(count as i64);
-        cx.require_eq(factors.size(0), count, "foreach.C2", "factors and lists differ in length")?;
+        cx.require_eq(factors.size(0), count, foreach::C2, "factors and lists differ in length")?;
     }
     let (named, positional) = match last {
         Some(name) => (Some(name).zip(args.values().last()), &args.values()[..args.values().len() - 1]),
@@ -105,7 +111,7 @@ fn each(cx: &mut Cx, args: &Args, target: &str, last: Option<&'static str>) -> K
         let named = named.filter(|(_, value)| !matches!(value, Value::Tensor(_)));
         let named = named.map(|(name, value)| (name, item(value)));
         let bound = bind(cx.pool(), schema, positional, named)
-            .map_err(|error| KernelError::invalid("foreach.C1", error.to_string()))?;
+            .map_err(|error| KernelError::invalid(foreach::C1, error.to_string()))?;
         match kernel(cx, &bound)?.into_iter().next() {
             Some(Value::Tensor(result)) => results.push(Some(result)),
             _ => return Err(KernelError::Unsupported(format!("`{target}` gives no tensor"))),

@@ -2,8 +2,12 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[same_feature_meta::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -11,18 +15,20 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     same_storage => "aten._has_same_storage_numel.default";
 };
 
-/// `_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor`: zeros with
-/// the sizes, strides and dtype of `other`. With dimensions of batches of `self` before them, steps between batches
-/// are as large as the storage of `other`, which a view does not tell.
-///
-/// (C1) The number of batch dimensions is not negative.
+clauses! { same_feature_meta {
+    C1 "The number of batch dimensions is not negative."
+} }
+
+/// `_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor`: zeros with the
+/// sizes, strides and dtype of `other`. With dimensions of batches of `self` before them, steps between batches are as
+/// large as the storage of `other`, which a view does not tell.
 fn zeros(cx: &mut Cx, args: &Args) -> KernelResult {
     let other = args.tensor("other")?;
     let batches = args.int("self_num_batch_dims")?;
-    match cx.literal(batches, "same_feature_meta.C1")? {
+    match cx.literal(batches, same_feature_meta::C1)? {
         0 => one(cx.strided(other.sizes.clone(), other.strides.clone(), other.dtype, &other.device)),
         count if count < 0 => {
-            Err(KernelError::invalid("same_feature_meta.C1", format!("{count} dimensions of batches")))
+            Err(KernelError::invalid(same_feature_meta::C1, format!("{count} dimensions of batches")))
         }
         _ => Err(KernelError::Unsupported("the storage of a view".into())),
     }

@@ -5,9 +5,13 @@ use crate::kernel::{Kernel, kernels};
 use crate::matrix::batch;
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use smallvec::smallvec;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[histogram::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -30,55 +34,48 @@ fn known(cx: &mut Cx, number: Scalar) -> Option<f64> {
 
 /// `histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor`: `[bins]`.
 ///
-/// (C1) There are bins. (C2) `min <= max`. (C3) On the CPU the elements are floats.
+/// There are bins.
 fn histc(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, args.int("bins")?);
     require_bins(cx, bins)?;
     let (least, most) = (known(cx, args.scalar("min")?), known(cx, args.scalar("max")?));
     let empty_range = least.zip(most).is_some_and(|(least, most)| least > most);
-    cx.check(!empty_range, "histogram.C2", |_| "min is greater than max".into())?;
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "histogram.C3")?;
+    cx.check(!empty_range, histogram::C2, |_| "min is greater than max".into())?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), histogram::C3)?;
     one(cx.contiguous([bins].as_slice(), x.dtype, &x.device))
 }
 
-/// (C1) There is at least one bin.
 fn require_bins(cx: &mut Cx, bins: Expr) -> Result<(), KernelError> {
     let some = cx.gt(bins, 0);
-    cx.require(some, "histogram.C1", |cx| format!("there are to be bins, not {}", cx.show(bins)))
+    cx.require(some, histogram::C1, |cx| format!("there are to be bins, not {}", cx.show(bins)))
 }
 
-/// (C4) Weights have the shape of the samples and their dtype.
 fn require_weights(cx: &mut Cx, args: &Args, x: &Tensor, sizes: &[Expr]) -> Result<(), KernelError> {
     let Some(weight) = args.opt_tensor("weight")? else { return Ok(()) };
-    cx.require_same_shape(&weight.sizes, sizes, "histogram.C4")?;
-    cx.same_dtype(&[x, weight], "histogram.C4")
+    cx.require_same_shape(&weight.sizes, sizes, histogram::C4)?;
+    cx.same_dtype(&[x, weight], histogram::C4)
 }
 
-/// (C5) A range has a lower and an upper end for each dimension.
 fn require_range(cx: &mut Cx, args: &Args, dims: usize) -> Result<(), KernelError> {
     let range = if args.has("range") { args.opt_floats("range")? } else { None };
     let ends = range.map_or(2 * dims, <[Expr]>::len);
-    cx.check(ends == 2 * dims, "histogram.C5", |_| format!("a range of {ends} ends for {dims} dimensions"))
+    cx.check(ends == 2 * dims, histogram::C5, |_| format!("a range of {ends} ends for {dims} dimensions"))
 }
 
 /// The number of bins between edges.
-///
-/// (C6) Edges form a vector that is not empty, of the samples' dtype.
 fn between(cx: &mut Cx, x: &Tensor, edges: &Tensor) -> Result<Expr, KernelError> {
-    cx.rank(edges, 1, "histogram.C6", "a tensor of edges")?;
-    cx.same_dtype(&[x, edges], "histogram.C6")?;
+    cx.rank(edges, 1, histogram::C6, "a tensor of edges")?;
+    cx.same_dtype(&[x, edges], histogram::C6)?;
     let some = cx.gt(edges.size(0), 0);
-    cx.require(some, "histogram.C6", |_| "there are no edges".into())?;
+    cx.require(some, histogram::C6, |_| "there are no edges".into())?;
     Ok(cx.sub(edges.size(0), 1))
 }
 
 /// `histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) ->
 /// (Tensor hist, Tensor bin_edges)`, `histogram.bins_tensor`: `[bins]` and `[bins + 1]`.
-///
-/// (C1) to (C6) As above; `self` is `float32` or `float64` (C3).
 fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "histogram.C3")?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), histogram::C3)?;
     require_weights(cx, args, x, &x.sizes)?;
     require_range(cx, args, 1)?;
     let bins = match args.value("bins")? {
@@ -94,18 +91,28 @@ fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
 /// A histogram over more dimensions than this is not followed: no tensor that could be allocated has as many.
 const MOST_DIMENSIONS: i64 = 64;
 
-/// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for
-/// all, numbers, or edges.
+clauses! { histogram {
+    C1 "There is at least one bin."
+    C2 "`min <= max`."
+    C3 "On the CPU the elements are floats."
+    C4 "Weights have the shape of the samples and their dtype."
+    C5 "A range has a lower and an upper end for each dimension."
+    C6 "Edges form a vector that is not empty, of the samples' dtype."
+    C7 "The input has at least two dimensions."
+    C8 "The last dimension of the input has as many elements as `bins`."
+} }
+
+/// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for all,
+/// numbers, or edges.
 ///
-/// (C3) `self` is `float32` or `float64`. (C7) It has two dimensions at least, (C8) and as many elements in the last
-/// one as `bins` has. (C6) as above.
+/// `self` is `float32` or `float64`.
 fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     let x = args.tensor("self")?;
-    cx.check(x.rank() >= 2, "histogram.C7", |_| format!("points form two dimensions, not {}", x.rank()))?;
-    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), "histogram.C3")?;
+    cx.check(x.rank() >= 2, histogram::C7, |_| format!("points form two dimensions, not {}", x.rank()))?;
+    cx.require_kind(x, Domain::SINGLE_DOUBLE.on_cpu(), histogram::C3)?;
     let bins = match args.value("bins")? {
         Value::Int(count) => {
-            let dims = cx.literal(x.size(-1), "histogram.C8")?;
+            let dims = cx.literal(x.size(-1), histogram::C8)?;
             return Ok(limited(dims)?.map(|_| *count).collect());
         }
         Value::Ints(counts) => counts.clone(),
@@ -119,7 +126,7 @@ fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     cx.require_eq(
         x.size(-1),
         dims,
-        "histogram.C8",
+        histogram::C8,
         "the coordinates of a point and the lists of bins differ in number",
     )?;
     Ok(bins)
@@ -147,20 +154,18 @@ fn edges_of(cx: &mut Cx, x: &Tensor, bins: &[Expr]) -> Value {
 
 /// `_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, …) -> Tensor[]`: `[bins + 1]` each.
 ///
-/// (C3), (C5), (C7), (C8) As above. (C1) No number of bins is negative.
+/// No number of bins is negative.
 fn bin_edges(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, bins_of(cx, args)?);
     require_range(cx, args, bins.len())?;
     for &bins in &bins {
         let natural = cx.ge(bins, 0);
-        cx.require(natural, "histogram.C1", |cx| format!("{} bins are negative", cx.show(bins)))?;
+        cx.require(natural, histogram::C1, |cx| format!("{} bins are negative", cx.show(bins)))?;
     }
     Ok(smallvec![edges_of(cx, x, &bins)])
 }
 
 /// The counts of points in boxes: a dimension for each coordinate of a point.
-///
-/// (C1), (C4), (C5) As above; a weight goes with each point.
 fn counted(cx: &mut Cx, args: &Args, x: &Tensor, bins: &[Expr]) -> Result<Tensor, KernelError> {
     for &bins in bins {
         require_bins(cx, bins)?;

@@ -4,9 +4,13 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Lookup, Span, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[index::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -28,17 +32,28 @@ enum Masks {
 /// One entry a dimension of the indexed tensor: the shape of the positions, or none where the dimension is kept.
 type Positions = Vec<Option<Sizes>>;
 
+clauses! { index {
+    C1 "There is an index."
+    C2 "Each is of `int64` or `int32`, or a mask."
+    C3 "A mask has the sizes of the dimensions that it stands for."
+    C4 "There are no more indices than dimensions."
+    C5 "The positions broadcast."
+    C6 "The values broadcast to what the positions select."
+    C7 "The values have the dtype of the tensor."
+    C8 "The mask broadcasts with the result."
+    C9 "A dimension that is indexed by positions has elements, unless nothing is selected. Positions that \
+       sizes decide are in range, negative ones counted from the end, unless nothing is selected from \
+       dimensions that have elements."
+} }
+
 /// The indices with each mask replaced by the positions of its true elements, one index a dimension of the mask.
-///
-/// (C1) There is an index. (C2) Each is of `int64` or `int32`, or a mask. (C3) A mask has the sizes of the dimensions
-/// that it stands for. (C4) There are no more indices than dimensions.
 fn positions(
     cx: &mut Cx,
     x: &Tensor,
     indices: &[Option<Arc<Tensor>>],
     masks: Masks,
 ) -> Result<Positions, KernelError> {
-    cx.check(!indices.is_empty(), "index.C1", |_| "an index is expected".to_string())?;
+    cx.check(!indices.is_empty(), index::C1, |_| "an index is expected".to_string())?;
     let mut positions = Positions::new();
     for (i, index) in indices.iter().enumerate() {
         let Some(index) = index else {
@@ -50,23 +65,23 @@ fn positions(
             Dtype::Bool | Dtype::Uint8 if masks == Masks::Allowed => {
                 let first = positions.len();
                 let fits = first + index.rank() <= x.rank();
-                cx.check(fits, "index.C4", |_| format!("too many indices for {} dimensions", x.rank()))?;
+                cx.check(fits, index::C4, |_| format!("too many indices for {} dimensions", x.rank()))?;
                 for (j, &size) in index.sizes.iter().enumerate() {
                     let what = "the sizes of a mask must be those of the dimensions that it indexes";
-                    cx.require_eq(size, x.sizes[first + j], "index.C3", what)?;
+                    cx.require_eq(size, x.sizes[first + j], index::C3, what)?;
                 }
                 let count = nonzero_count(cx, index);
                 positions.extend(index.sizes.iter().map(|_| Some([count].as_slice().into())));
             }
             dtype => {
                 return Err(KernelError::invalid(
-                    "index.C2",
+                    index::C2,
                     format!("index {i} is of {dtype}; int64, int32 or a mask is expected"),
                 ));
             }
         }
     }
-    cx.check(positions.len() <= x.rank(), "index.C4", |_| {
+    cx.check(positions.len() <= x.rank(), index::C4, |_| {
         format!("{} indices for {} dimensions", positions.len(), x.rank())
     })?;
     Ok(positions)
@@ -78,10 +93,8 @@ pub(super) fn nonzero_count(cx: &mut Cx, x: &Tensor) -> Expr {
     if numel == Expr::ZERO { Expr::ZERO } else { cx.unbacked_size(0, Some(numel)) }
 }
 
-/// The shape that indexing gives: the shape in which the positions broadcast takes the place of the indexed
-/// dimensions where they stand side by side, else it comes first.
-///
-/// (C5) The positions broadcast.
+/// The shape that indexing gives: the shape in which the positions broadcast takes the place of the indexed dimensions
+/// where they stand side by side, else it comes first.
 struct Indexed {
     /// The result's sizes.
     sizes: Sizes,
@@ -91,11 +104,10 @@ struct Indexed {
     picked: Sizes,
 }
 
-/// (C5) The positions broadcast.
 fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, KernelError> {
     let given: Vec<usize> = (0..positions.len()).filter(|&i| positions[i].is_some()).collect();
     let shapes = positions.iter().flatten().map(|shape| shape.as_slice());
-    let picked = cx.broadcast(shapes, "index.C5")?;
+    let picked = cx.broadcast(shapes, index::C5)?;
     let (first, last) = match (given.first(), given.last()) {
         (Some(&first), Some(&last)) => (first, last),
         _ => {
@@ -115,8 +127,6 @@ fn shape_of(cx: &mut Cx, x: &Tensor, positions: &Positions) -> Result<Indexed, K
     Ok(result)
 }
 
-/// (C9) A dimension that is indexed by positions has elements, unless nothing is selected. Positions that sizes decide
-/// are in range, negative ones counted from the end, unless nothing is selected from dimensions that have elements.
 fn in_range(
     cx: &mut Cx,
     x: &Tensor,
@@ -147,7 +157,7 @@ fn in_range(
         // An empty dimension has no positions, whatever is kept of the others.
         let nothing = if decided(index) { &nothing[..] } else { &nothing[..last] };
         let lookup = Lookup { size, from_end: true, nothing, what: POSITIONS };
-        cx.require_span(index.span.as_ref(), &lookup, "index.C9")?;
+        cx.require_span(index.span.as_ref(), &lookup, index::C9)?;
     }
     Ok(())
 }
@@ -188,10 +198,8 @@ fn indexed(
     Ok(laid_out(cx, x, selected))
 }
 
-/// `aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor`: a copy with the
-/// elements at positions replaced.
-///
-/// (C1) to (C5) and (C9) as above. (C6) The values broadcast to what the positions select. (C7) The dtypes agree.
+/// `aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate) -> Tensor`: a copy with the elements
+/// at positions replaced.
 fn index_put(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
     let (x, values) = (args.tensor("self")?, args.tensor("values")?);
     let indices = args.opt_tensors("indices")?;
@@ -201,9 +209,8 @@ fn index_put(cx: &mut Cx, args: &Args, masks: Masks) -> KernelResult {
     put(cx, x, values, &values.sizes, &selected.sizes)
 }
 
-/// (C6) and (C7) of [`index_put`], and the copy.
 fn put(cx: &mut Cx, x: &Tensor, values: &Tensor, given: &[Expr], selected: &[Expr]) -> KernelResult {
-    cx.check(x.dtype == values.dtype, "index.C7", |_| {
+    cx.check(x.dtype == values.dtype, index::C7, |_| {
         format!("the dtypes differ: {} and {}", x.dtype, values.dtype)
     })?;
     let mut given = given;
@@ -212,35 +219,33 @@ fn put(cx: &mut Cx, x: &Tensor, values: &Tensor, given: &[Expr], selected: &[Exp
         cx.require_eq(
             given[0],
             Expr::ONE,
-            "index.C6",
+            index::C6,
             "the values have more dimensions than what is selected",
         )?;
         given = &given[1..];
     }
-    cx.require_expandable(given, selected, "index.C6")?;
+    cx.require_expandable(given, selected, index::C6)?;
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
 /// `aten::_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor`: the elements at
 /// positions where the mask is true, else `fill`.
-///
-/// (C1) to (C5) as above, without masks among the indices. (C8) The mask broadcasts with the result.
 fn masked_index(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
     let selected = indexed(cx, x, args.opt_tensors("indices")?, Masks::Refused)?;
-    let sizes = cx.broadcast([mask.sizes.as_slice(), selected.sizes.as_slice()], "index.C8")?;
+    let sizes = cx.broadcast([mask.sizes.as_slice(), selected.sizes.as_slice()], index::C8)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`:
-/// a copy of `self` with the values added at positions where the mask is true.
+/// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`: a
+/// copy of `self` with the values added at positions where the mask is true.
 ///
-/// (C1) to (C7) as above. (C8) The mask broadcasts with the values.
+/// The mask broadcasts with the values.
 fn masked_index_put(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask, values) = (args.tensor("self")?, args.tensor("mask")?, args.tensor("values")?);
     let positions = positions(cx, x, args.opt_tensors("indices")?, Masks::Refused)?;
     let selected = shape_of(cx, x, &positions)?;
-    let given = cx.broadcast([mask.sizes.as_slice(), values.sizes.as_slice()], "index.C8")?;
+    let given = cx.broadcast([mask.sizes.as_slice(), values.sizes.as_slice()], index::C8)?;
     put(cx, x, values, &given, &selected.sizes)
 }

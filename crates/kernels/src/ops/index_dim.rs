@@ -3,9 +3,13 @@ use super::scatter::{POSITIONS, known_reduction};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Lookup, Sizes, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::SmallVec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[index_dim::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -25,7 +29,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| index_fill(cx, args) => "aten.index_fill.int_Scalar";
     |cx, args| {
         let value = args.tensor("value")?;
-        cx.check(value.rank() == 0, "index_dim.C6", |_| {
+        cx.check(value.rank() == 0, index_dim::C6, |_| {
             format!("the value has {} dimensions, none is expected", value.rank())
         })?;
         index_fill(cx, args)
@@ -34,22 +38,38 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     put => "aten.put.default";
 };
 
+clauses! { index_dim {
+    C1 "The dimension exists."
+    C2 "The index has at most 1 dimension and is of `int64` or `int32`."
+    C3 "Of a tensor without dimensions one is selected."
+    C4 "There is one slice of the source a position: its size along the dimension is their number, its other \
+       sizes those of the tensor; a source without dimensions goes with one position."
+    C5 "The dtypes agree."
+    C6 "A value that is given as a tensor has no dimensions."
+    C7 "No size is negative."
+    C8 "The index is of `int64`."
+    C9 "The tensor has elements if the index has."
+    C10 "There is one element for each position."
+    C11 "Only complex tensors are filled with complex numbers."
+    C12 "If there are positions, the dimension is not empty, even where slices have no elements; a vector's \
+       positions are looked at one by one."
+    C13 "Positions that sizes decide are in range, negative ones counting from the end where `from_end`, \
+       unless `nothing` is looked up."
+    C14 "Positions that sizes decide are in range, negative ones counted from the end."
+} }
+
 /// The number of positions and the dimension.
-///
-/// (C1) The dimension exists. (C2) The index has at most 1 dimension and is of `int64` or `int32`.
 fn vector_index(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<(usize, Expr), KernelError> {
-    let dim = cx.dim(dim, x.rank(), "index_dim.C1")?;
-    cx.check(index.rank() <= 1, "index_dim.C2", |_| {
+    let dim = cx.dim(dim, x.rank(), index_dim::C1)?;
+    cx.check(index.rank() <= 1, index_dim::C2, |_| {
         format!("the index has {} dimensions, at most 1 is expected", index.rank())
     })?;
-    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), "index_dim.C2", |_| {
+    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), index_dim::C2, |_| {
         format!("the index is of {}, int64 or int32 is expected", index.dtype)
     })?;
     Ok((dim, index.sizes.first().copied().unwrap_or(Expr::ONE)))
 }
 
-/// (C13) Positions that sizes decide are in range, negative ones counting from the end where `from_end`, unless
-/// `nothing` is looked up.
 fn in_range(
     cx: &mut Cx,
     x: &Tensor,
@@ -59,7 +79,7 @@ fn in_range(
 ) -> Result<(), KernelError> {
     let Some(&size) = x.sizes.get(dim) else { return Ok(()) };
     let lookup = Lookup { size, from_end, nothing, what: POSITIONS };
-    cx.require_span(index.span.as_ref(), &lookup, "index_dim.C13")
+    cx.require_span(index.span.as_ref(), &lookup, index_dim::C13)
 }
 
 /// The conditions under each of which slices of a tensor at positions along a dimension have no elements.
@@ -76,10 +96,6 @@ fn copy(cx: &mut Cx, x: &Tensor) -> KernelResult {
 }
 
 /// `aten::index_select(Tensor self, int dim, Tensor index) -> Tensor`: the elements at positions along a dimension.
-///
-/// (C1), (C2) as above. (C3) Of a tensor without dimensions one is selected. (C12) If there are positions, the
-/// dimension is not empty, even where slices have no elements; a vector's positions are looked at one by one. (C13)
-/// Positions that sizes decide are in range, none counted from the end.
 fn index_select(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
@@ -88,18 +104,16 @@ fn index_select(cx: &mut Cx, args: &Args) -> KernelResult {
     if x.rank() > 1 {
         let (some, none) = (cx.ne(x.sizes[dim], 0), cx.eq(count, 0));
         let sound = cx.any(&[some, none]);
-        cx.require(sound, "index_dim.C12", |_| format!("dimension {dim} is empty"))?;
+        cx.require(sound, index_dim::C12, |_| format!("dimension {dim} is empty"))?;
     }
     let mut sizes = x.sizes.clone();
     match sizes.get_mut(dim) {
         Some(size) => *size = count,
-        None => cx.require_eq(count, Expr::ONE, "index_dim.C3", "one element is to be selected")?,
+        None => cx.require_eq(count, Expr::ONE, index_dim::C3, "one element is to be selected")?,
     }
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// (C4) There is one slice of the source a position: its size along the dimension is their number, its other sizes
-/// those of the tensor; a source without dimensions goes with one position.
 fn source_fits(
     cx: &mut Cx,
     sizes: &[Expr],
@@ -108,29 +122,26 @@ fn source_fits(
     count: Expr,
 ) -> Result<(), KernelError> {
     let along = source.sizes.get(dim).copied().unwrap_or(Expr::ONE);
-    cx.require_eq(along, count, "index_dim.C4", "there must be as many slices as positions")?;
+    cx.require_eq(along, count, index_dim::C4, "there must be as many slices as positions")?;
     if sizes.is_empty() || source.rank() == 0 {
         // One of the two has no dimensions: the other one has a single element.
         return Ok(());
     }
-    cx.check(source.rank() == sizes.len(), "index_dim.C4", |_| {
+    cx.check(source.rank() == sizes.len(), index_dim::C4, |_| {
         format!("the source has {} dimensions, {} are expected", source.rank(), sizes.len())
     })?;
     for at in (0..sizes.len()).filter(|&at| at != dim) {
-        cx.require_eq(sizes[at], source.sizes[at], "index_dim.C4", "the source has another size")?;
+        cx.require_eq(sizes[at], source.sizes[at], index_dim::C4, "the source has another size")?;
     }
     Ok(())
 }
 
 /// `aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha) -> Tensor`: slices added at
 /// positions.
-///
-/// (C1), (C2), (C4) as above. (C5) The dtypes agree. (C13) as above; a tensor of several dimensions that has no elements
-/// is given back.
 fn index_add(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
-    cx.check(x.dtype == source.dtype, "index_dim.C5", |_| {
+    cx.check(x.dtype == source.dtype, index_dim::C5, |_| {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
     source_fits(cx, &x.sizes, source, dim, count)?;
@@ -138,7 +149,6 @@ fn index_add(cx: &mut Cx, args: &Args) -> KernelResult {
     copy(cx, x)
 }
 
-/// (C13) of [`index_add`].
 fn added_in_range(
     cx: &mut Cx,
     x: &Tensor,
@@ -153,13 +163,11 @@ fn added_in_range(
 
 /// `aten::index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index) -> Tensor`: the gradient's
 /// slices added at positions of zeros.
-///
-/// (C1), (C2), (C4), (C13) as above. (C7) No size is negative.
 fn index_select_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes, index) = (args.tensor("grad")?, args.ints("self_sizes")?, args.tensor("index")?);
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "index_dim.C7", |cx| format!("the size {} is negative", cx.show(size)))?;
+        cx.require(natural, index_dim::C7, |cx| format!("the size {} is negative", cx.show(size)))?;
     }
     let input = cx.contiguous(sizes, grad.dtype, &grad.device);
     let (dim, count) = vector_index(cx, &input, index, args.int("dim")?)?;
@@ -169,12 +177,10 @@ fn index_select_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor`: slices replaced at positions.
-///
-/// (C1), (C2), (C4), (C5), (C13) as above. (C12) as below. (C8) The index is of `int64`.
 fn index_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
     long_index(cx, index)?;
-    cx.check(x.dtype == source.dtype, "index_dim.C5", |_| {
+    cx.check(x.dtype == source.dtype, index_dim::C5, |_| {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
@@ -185,21 +191,17 @@ fn index_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     copy(cx, x)
 }
 
-/// (C12) If there are positions and their slices have elements, the dimension is not empty.
+/// If there are positions and their slices have elements, the dimension is not empty.
 fn slices_exist(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> Result<(), KernelError> {
     let Some(&size) = x.sizes.get(dim) else { return Ok(()) };
     let others = (0..x.rank()).filter(|&at| at != dim).map(|at| x.sizes[at]);
     let affected = cx.product(others.chain([count]));
     let (some, none) = (cx.ne(size, 0), cx.eq(affected, 0));
     let sound = cx.any(&[some, none]);
-    cx.require(sound, "index_dim.C12", |_| format!("dimension {dim} is empty"))
+    cx.require(sound, index_dim::C12, |_| format!("dimension {dim} is empty"))
 }
 
-/// `aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`: slices at positions
-/// filled.
-///
-/// (C1), (C2) as above. (C6) A value given as a tensor has no dimensions. (C8) The index is of `int64`. (C11) Only
-/// complex tensors are filled with complex numbers. (C13) as above, positions counted from the end included.
+/// `aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor`: slices at positions filled.
 fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     long_index(cx, index)?;
@@ -207,7 +209,7 @@ fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
         Value::Tensor(value) => value.dtype.is_complex(),
         value => matches!(value, Value::Complex(..)),
     };
-    cx.check(!complex || x.dtype.is_complex(), "index_dim.C11", |_| {
+    cx.check(!complex || x.dtype.is_complex(), index_dim::C11, |_| {
         format!("a complex number does not fit into {}", x.dtype)
     })?;
     let (dim, count) = vector_index(cx, x, index, args.int("dim")?)?;
@@ -217,11 +219,8 @@ fn index_fill(cx: &mut Cx, args: &Args) -> KernelResult {
     copy(cx, x)
 }
 
-/// `aten::take(Tensor self, Tensor index) -> Tensor`: the elements at positions of the flattened tensor, shaped like
-/// the index.
-///
-/// (C8) The index is of `int64`. (C9) The tensor has elements if the index has. (C14) Positions that sizes decide are in
-/// range, negative ones counted from the end.
+/// `aten::take(Tensor self, Tensor index) -> Tensor`: the elements at positions of the flattened tensor, shaped like the
+/// index.
 fn take(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     long_index(cx, index)?;
@@ -229,34 +228,30 @@ fn take(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(index.sizes.clone(), x.dtype, &x.device))
 }
 
-/// (C9) and (C14) of [`take`].
 fn require_elements(cx: &mut Cx, x: &Tensor, index: &Tensor) -> Result<(), KernelError> {
     let (numel, wanted) = (cx.numel(x), cx.numel(index));
     let (some, none) = (cx.ne(numel, 0), cx.eq(wanted, 0));
     let enough = cx.any(&[some, none]);
-    cx.require(enough, "index_dim.C9", |_| "an empty tensor has no elements at positions".to_string())?;
-    cx.require_indices(index, numel, true, "elements", "index_dim.C14")
+    cx.require(enough, index_dim::C9, |_| "an empty tensor has no elements at positions".to_string())?;
+    cx.require_indices(index, numel, true, "elements", index_dim::C14)
 }
 
-/// (C8) The index is of `int64`.
 fn long_index(cx: &mut Cx, index: &Tensor) -> Result<(), KernelError> {
-    cx.check(index.dtype == Dtype::Int64, "index_dim.C8", |_| {
+    cx.check(index.dtype == Dtype::Int64, index_dim::C8, |_| {
         format!("the index is of {}, int64 is expected", index.dtype)
     })
 }
 
-/// `aten::put(Tensor self, Tensor index, Tensor source, bool accumulate) -> Tensor`: elements replaced at positions
-/// of the flattened tensor.
-///
-/// (C8), (C9), (C14) as above. (C5) The dtypes agree. (C10) There is one element a position.
+/// `aten::put(Tensor self, Tensor index, Tensor source, bool accumulate) -> Tensor`: elements replaced at positions of
+/// the flattened tensor.
 fn put(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index, source) = (args.tensor("self")?, args.tensor("index")?, args.tensor("source")?);
     long_index(cx, index)?;
-    cx.check(x.dtype == source.dtype, "index_dim.C5", |_| {
+    cx.check(x.dtype == source.dtype, index_dim::C5, |_| {
         format!("the dtypes differ: {} and {}", x.dtype, source.dtype)
     })?;
     require_elements(cx, x, index)?;
     let (positions, elements) = (cx.numel(index), cx.numel(source));
-    cx.require_eq(positions, elements, "index_dim.C10", "there must be one element a position")?;
+    cx.require_eq(positions, elements, index_dim::C10, "there must be one element a position")?;
     copy(cx, x)
 }

@@ -5,9 +5,14 @@ use crate::kernel::{Kernel, kernels};
 use crate::promote::ResultType;
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype, MemoryFormat};
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[cat::ALL, stack::ALL, block_diag::ALL, chunk_cat::ALL, pad_sequence::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -37,31 +42,33 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 ///
 /// # Errors
 /// [`KernelError::Invalid`] when the dtypes do not promote.
-fn common_dtype(tensors: &[Arc<Tensor>], clause: &'static str) -> Result<Dtype, KernelError> {
+fn common_dtype(tensors: &[Arc<Tensor>], clause: &'static OpClause) -> Result<Dtype, KernelError> {
     let common = ResultType::of(tensors.iter().map(|t| &**t)).dtype();
     common.map_err(|(x, y)| KernelError::invalid(clause, format!("{x} and {y} do not promote")))
 }
 
+clauses! { cat {
+    C1 "There are tensors, and each has a dimension."
+    C2 "They have as many dimensions as each other, but for empty 1-dimensional ones, which are left out."
+    C3 "The dimension exists."
+    C4 "All sizes but that of the dimension agree."
+    C5 "The dtypes promote."
+} }
+
 /// `aten::cat(Tensor[] tensors, int dim) -> Tensor`: the tensors one after the other along a dimension.
-///
-/// (C1) There are tensors, and each has a dimension. (C2) They have as many dimensions as each other, but for empty
-/// 1-dimensional ones, which are left out. (C3) The dimension exists. (C4) All sizes but that of the dimension agree.
-/// (C5) The dtypes promote.
 fn cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let rank = tensors.iter().map(|t| t.rank()).find(|&rank| rank != 1).unwrap_or(1);
-    cx.check(!tensors.is_empty(), "cat.C1", |_| "tensors are expected".to_string())?;
-    let dim = cx.dim(args.int("dim")?, rank, "cat.C3")?;
+    cx.check(!tensors.is_empty(), cat::C1, |_| "tensors are expected".to_string())?;
+    let dim = cx.dim(args.int("dim")?, rank, cat::C3)?;
     one(joined(cx, &tensors, dim)?)
 }
 
-/// Tensors joined along an existing dimension; see [`cat`] for the conditions. All laid out in one channels-last
-/// format, they keep it; else the result is contiguous.
-///
-/// (C5) of [`cat`].
+/// Tensors joined along an existing dimension; see [`cat`] for the conditions. All laid out in one channels-last format,
+/// they keep it; else the result is contiguous.
 pub(super) fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
     let sizes = joined_sizes(cx, tensors, dim)?;
-    let dtype = common_dtype(tensors, "cat.C5")?;
+    let dtype = common_dtype(tensors, cat::C5)?;
     let mut format = None;
     for tensor in tensors {
         let own = cx.suggested_format(tensor);
@@ -79,79 +86,79 @@ pub(super) fn joined(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result
 }
 
 /// The sizes of tensors joined along a dimension.
-///
-/// (C1) to (C4) of [`cat`].
 fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Sizes, KernelError> {
-    cx.check(!tensors.is_empty(), "cat.C1", |_| "tensors are expected".to_string())?;
+    cx.check(!tensors.is_empty(), cat::C1, |_| "tensors are expected".to_string())?;
     for (i, tensor) in tensors.iter().enumerate() {
-        cx.check(tensor.rank() > 0, "cat.C1", |_| format!("tensor {i} has no dimensions"))?;
+        cx.check(tensor.rank() > 0, cat::C1, |_| format!("tensor {i} has no dimensions"))?;
     }
     let rank = tensors.iter().map(|t| t.rank()).find(|&rank| rank != 1).unwrap_or(1);
     let mut result: Option<Sizes> = None;
     let mut joined = Vec::with_capacity(tensors.len());
     for (i, tensor) in tensors.iter().enumerate() {
         if tensor.rank() != rank {
-            cx.check(tensor.rank() == 1, "cat.C2", |_| {
+            cx.check(tensor.rank() == 1, cat::C2, |_| {
                 format!("{rank} dimensions are expected, tensor {i} has {}", tensor.rank())
             })?;
             let empty = cx.eq(tensor.sizes[0], 0);
-            cx.require(empty, "cat.C2", |cx| {
+            cx.require(empty, cat::C2, |cx| {
                 format!("{rank} dimensions are expected, tensor {i} has shape {}", cx.show_all(&tensor.sizes))
             })?;
             continue;
         }
         let Some(sizes) = &mut result else {
-            cx.check(dim < rank, "cat.C3", |_| format!("dimension {dim} of {rank} does not exist"))?;
+            cx.check(dim < rank, cat::C3, |_| format!("dimension {dim} of {rank} does not exist"))?;
             joined.push(tensor.sizes[dim]);
             result = Some(tensor.sizes.clone());
             continue;
         };
         for at in (0..rank).filter(|&at| at != dim) {
             let (a, b) = (sizes[at], tensor.sizes[at]);
-            cx.require_eq(a, b, "cat.C4", "sizes of tensors must match except in the joined dimension")?;
+            cx.require_eq(a, b, cat::C4, "sizes of tensors must match except in the joined dimension")?;
         }
         joined.push(tensor.sizes[dim]);
     }
-    let mut sizes = result.ok_or_else(|| KernelError::invalid("cat.C1", "tensors are expected"))?;
+    let mut sizes = result.ok_or_else(|| KernelError::invalid(cat::C1, "tensors are expected"))?;
     sizes[dim] = cx.env.pool.sum(joined);
     Ok(sizes)
 }
 
-/// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the
-/// result always contiguous and of the first tensor's dtype.
+/// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the result
+/// always contiguous and of the first tensor's dtype.
 ///
-/// (C1) to (C4) See [`joined_sizes`]. (C3) The dimension is not negative.
+/// The dimension is not negative.
 fn prims_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
-    let dim = cx.literal(args.int("dim")?, "cat.C3")?;
+    let dim = cx.literal(args.int("dim")?, cat::C3)?;
     let dim = usize::try_from(dim)
-        .map_err(|_| KernelError::invalid("cat.C3", format!("dimension {dim} is negative")))?;
+        .map_err(|_| KernelError::invalid(cat::C3, format!("dimension {dim} is negative")))?;
     let sizes = joined_sizes(cx, &tensors, dim)?;
     one(cx.contiguous(sizes, tensors[0].dtype, &tensors[0].device))
 }
 
+clauses! { stack {
+    C1 "There are tensors."
+    C2 "The dimension exists in the result."
+    C3 "All shapes agree."
+} }
+
 /// `aten::stack(Tensor[] tensors, int dim) -> Tensor`: the tensors one after the other along a new dimension.
-///
-/// (C1) There are tensors. (C2) The dimension exists in the result. (C3) All shapes agree.
 fn stack(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
-    cx.check(!tensors.is_empty(), "stack.C1", |_| "tensors are expected".to_string())?;
-    let dim = cx.dim(args.int("dim")?, tensors[0].rank() + 1, "stack.C2")?;
+    cx.check(!tensors.is_empty(), stack::C1, |_| "tensors are expected".to_string())?;
+    let dim = cx.dim(args.int("dim")?, tensors[0].rank() + 1, stack::C2)?;
     one(stacked(cx, &tensors, dim)?)
 }
 
 /// Tensors joined along a new dimension.
-///
-/// (C3) of [`stack`].
 fn stacked(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Tensor, KernelError> {
     let first = tensors[0].clone();
     for (i, tensor) in tensors.iter().enumerate() {
-        cx.check(tensor.rank() == first.rank(), "stack.C3", |_| {
+        cx.check(tensor.rank() == first.rank(), stack::C3, |_| {
             format!("tensor {i} has {} dimensions, the first has {}", tensor.rank(), first.rank())
         })?;
         for at in 0..first.rank() {
             let (a, b) = (first.sizes[at], tensor.sizes[at]);
-            cx.require_eq(a, b, "stack.C3", "stack expects tensors of equal shape")?;
+            cx.require_eq(a, b, stack::C3, "stack expects tensors of equal shape")?;
         }
     }
     let count = cx.int(tensors.len() as i64);
@@ -186,9 +193,12 @@ fn column_stack(cx: &mut Cx, args: &Args) -> KernelResult {
     one(joined(cx, &tensors, 1)?)
 }
 
+clauses! { block_diag {
+    C1 "Each has at most 2 dimensions."
+    C2 "The dtypes promote."
+} }
+
 /// `aten::block_diag(Tensor[] tensors) -> Tensor`: matrices along the diagonal of a larger one; vectors count as rows.
-///
-/// (C1) Each has at most 2 dimensions. (C2) The dtypes promote.
 fn block_diag(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let Some(first) = tensors.first().cloned() else {
@@ -196,52 +206,57 @@ fn block_diag(cx: &mut Cx, args: &Args) -> KernelResult {
     };
     let (mut rows, mut columns) = (Expr::ZERO, Expr::ZERO);
     for tensor in &tensors {
-        cx.check(tensor.rank() <= 2, "block_diag.C1", |_| {
+        cx.check(tensor.rank() <= 2, block_diag::C1, |_| {
             format!("at most 2 dimensions are expected, not {}", tensor.rank())
         })?;
         let matrix = at_least(cx, tensor, 2);
         rows = cx.add(rows, matrix.sizes[0]);
         columns = cx.add(columns, matrix.sizes[1]);
     }
-    let dtype = common_dtype(&tensors, "block_diag.C2")?;
+    let dtype = common_dtype(&tensors, block_diag::C2)?;
     one(cx.contiguous([rows, columns].as_slice(), dtype, &first.device))
 }
 
-/// `aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor`: each tensor split into `num_chunks` along
-/// a dimension, padded, its chunks flattened from there on and joined with those of the others.
-///
-/// (C1) There are tensors, none of them empty. (C2) `num_chunks > 0`. (C3) The dimension exists in all; counted from
-/// the end only where they have as many as each other. (C4) The sizes before it agree. (C5) The dtypes agree.
+clauses! { chunk_cat {
+    C1 "There are tensors, none of them empty."
+    C2 "`num_chunks > 0`."
+    C3 "The dimension exists in all; counted from the end only where they have as many as each other."
+    C4 "The sizes before it agree."
+    C5 "The dtypes agree."
+} }
+
+/// `aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor`: each tensor split into `num_chunks` along a
+/// dimension, padded, its chunks flattened from there on and joined with those of the others.
 fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
-    cx.check(!tensors.is_empty(), "chunk_cat.C1", |_| "tensors are expected".to_string())?;
+    cx.check(!tensors.is_empty(), chunk_cat::C1, |_| "tensors are expected".to_string())?;
     let first = tensors[0].clone();
     let chunks = args.int("num_chunks")?;
     let positive = cx.gt(chunks, 0);
-    cx.require(positive, "chunk_cat.C2", |cx| format!("num_chunks {} is not positive", cx.show(chunks)))?;
-    let dim = cx.literal(args.int("dim")?, "chunk_cat.C3")?;
+    cx.require(positive, chunk_cat::C2, |cx| format!("num_chunks {} is not positive", cx.show(chunks)))?;
+    let dim = cx.literal(args.int("dim")?, chunk_cat::C3)?;
     let alike = tensors.iter().all(|t| t.rank() == first.rank());
-    cx.check(dim >= 0 || alike, "chunk_cat.C3", |_| {
+    cx.check(dim >= 0 || alike, chunk_cat::C3, |_| {
         "a dimension counted from the end is one only of tensors with as many dimensions".to_string()
     })?;
     let least = tensors.iter().map(|t| t.rank()).min().unwrap_or(0);
-    cx.check(dim < least as i64, "chunk_cat.C3", |_| {
+    cx.check(dim < least as i64, chunk_cat::C3, |_| {
         format!("dimension {dim} does not exist in all tensors")
     })?;
     // A tensor without dimensions has none that could be chunked, although -1 names one elsewhere.
-    cx.check(least > 0, "chunk_cat.C3", |_| "a tensor has no dimension".to_string())?;
-    let dim = cx.wrap_dim(dim, first.rank(), "chunk_cat.C3")?;
+    cx.check(least > 0, chunk_cat::C3, |_| "a tensor has no dimension".to_string())?;
+    let dim = cx.wrap_dim(dim, first.rank(), chunk_cat::C3)?;
     let mut length = Expr::ZERO;
     for tensor in &tensors {
         let numel = cx.numel(tensor);
         let some = cx.ne(numel, 0);
-        cx.require(some, "chunk_cat.C1", |_| "tensors are not to be empty".to_string())?;
-        cx.check(tensor.dtype == first.dtype, "chunk_cat.C5", |_| {
+        cx.require(some, chunk_cat::C1, |_| "tensors are not to be empty".to_string())?;
+        cx.check(tensor.dtype == first.dtype, chunk_cat::C5, |_| {
             format!("the dtypes differ: {} and {}", first.dtype, tensor.dtype)
         })?;
         for at in 0..dim {
             let (a, b) = (first.sizes[at], tensor.sizes[at]);
-            cx.require_eq(a, b, "chunk_cat.C4", "the sizes before the dimension must agree")?;
+            cx.require_eq(a, b, chunk_cat::C4, "the sizes before the dimension must agree")?;
         }
         let chunk = cx.ceil_div(tensor.sizes[dim], chunks);
         let behind = cx.product(tensor.sizes[dim + 1..].iter().copied());
@@ -253,17 +268,20 @@ fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, first.dtype, &first.device))
 }
 
-/// `aten::pad_sequence(Tensor[] sequences, bool batch_first, float padding_value, str padding_side) -> Tensor`:
-/// sequences padded to the longest one and stacked.
-///
-/// (C1) There are sequences, each with a dimension. (C2) Their sizes behind the first broadcast to those of the first
-/// sequence. (C3) The side is `left` or `right`.
+clauses! { pad_sequence {
+    C1 "There are sequences, each with a dimension."
+    C2 "Their sizes behind the first broadcast to those of the first sequence."
+    C3 "The side is `left` or `right`."
+} }
+
+/// `aten::pad_sequence(Tensor[] sequences, bool batch_first, float padding_value, str padding_side) -> Tensor`: sequences
+/// padded to the longest one and stacked.
 fn pad_sequence(cx: &mut Cx, args: &Args) -> KernelResult {
     let sequences = args.tensors("sequences")?;
     let dimensioned = !sequences.is_empty() && sequences.iter().all(|t| t.rank() > 0);
-    cx.check(dimensioned, "pad_sequence.C1", |_| "sequences are expected".to_string())?;
+    cx.check(dimensioned, pad_sequence::C1, |_| "sequences are expected".to_string())?;
     let side = args.str("padding_side")?;
-    cx.check(matches!(side, "left" | "right"), "pad_sequence.C3", |_| {
+    cx.check(matches!(side, "left" | "right"), pad_sequence::C3, |_| {
         format!("the side is to be left or right, not {side}")
     })?;
     let trailing: Sizes = sequences[0].sizes[1..].into();
@@ -271,7 +289,7 @@ fn pad_sequence(cx: &mut Cx, args: &Args) -> KernelResult {
     for sequence in &sequences[1..] {
         let mut own: Sizes = [sequence.sizes[0]].as_slice().into();
         own.extend_from_slice(&trailing);
-        cx.require_expandable(&sequence.sizes, &own, "pad_sequence.C2")?;
+        cx.require_expandable(&sequence.sizes, &own, pad_sequence::C2)?;
         let longer = cx.ge(sequence.sizes[0], longest);
         longest = match cx.known(longer) {
             Some(true) => sequence.sizes[0],

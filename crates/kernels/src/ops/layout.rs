@@ -2,7 +2,11 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Layout;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[to_sparse::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -23,8 +27,6 @@ fn coordinates(x: &Tensor) -> Tensor {
 
 /// `to_sparse(Tensor self, *, Layout? layout=None, int[2]? blocksize=None, int? dense_dim=None) -> Tensor`: the same
 /// tensor by coordinates.
-///
-/// (C1) By coordinates there are neither blocks nor dense dimensions.
 fn to_sparse(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     strided(x)?;
@@ -33,19 +35,22 @@ fn to_sparse(cx: &mut Cx, args: &Args) -> KernelResult {
         Some(other) => return Err(KernelError::Unsupported(format!("a {other} result"))),
     }
     let plain = args.opt_ints("blocksize")?.is_none() && args.opt_int("dense_dim")?.is_none();
-    cx.check(plain, "to_sparse.C1", |_| "coordinates go without blocks and dense dimensions".into())?;
+    cx.check(plain, to_sparse::C1, |_| "coordinates go without blocks and dense dimensions".into())?;
     one(coordinates(x))
 }
 
+clauses! { to_sparse {
+    C1 "By coordinates there are neither blocks nor dense dimensions."
+    C2 "Their number is positive, unless there are no dimensions, and at most the rank."
+} }
+
 /// `to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor`: coordinates in the first dimensions.
-///
-/// (C2) Their number is positive, unless there are no dimensions, and at most the rank.
 fn to_sparse_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     strided(x)?;
-    let count = cx.literal(args.int("sparse_dim")?, "to_sparse.C2")?;
+    let count = cx.literal(args.int("sparse_dim")?, to_sparse::C2)?;
     let rank = x.rank() as i64;
-    cx.check((rank.min(1)..=rank).contains(&count), "to_sparse.C2", |_| {
+    cx.check((rank.min(1)..=rank).contains(&count), to_sparse::C2, |_| {
         format!("{count} sparse dimensions of {rank}")
     })?;
     one(coordinates(x))

@@ -3,10 +3,25 @@ use crate::compose::can_cast;
 use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, promote};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    loss::ALL,
+    mse_loss::ALL,
+    l1_loss::ALL,
+    huber_loss::ALL,
+    kl_div::ALL,
+    poisson_nll_loss::ALL,
+    soft_margin_loss::ALL,
+    hinge_embedding_loss::ALL,
+    margin_ranking_loss::ALL,
+    binary_cross_entropy::ALL,
+    binary_cross_entropy_with_logits::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -37,7 +52,7 @@ pub(super) enum Reduce {
 
 /// The argument `reduction`.
 pub(super) fn reduction(cx: &mut Cx, args: &Args) -> Result<Reduce, KernelError> {
-    Ok(match cx.literal(args.int("reduction")?, "loss.reduction")? {
+    Ok(match cx.literal(args.int("reduction")?, loss::reduction)? {
         0 => Reduce::No,
         1 => Reduce::Mean,
         2 => Reduce::Sum,
@@ -45,9 +60,12 @@ pub(super) fn reduction(cx: &mut Cx, args: &Args) -> Result<Reduce, KernelError>
     })
 }
 
+clauses! { loss {
+    reduction "The kind of reduction is a number."
+    mean "A mean is of floating point or complex numbers."
+} }
+
 /// The elements of a loss reduced: a scalar for mean and sum, else the elements themselves.
-///
-/// (mean) The dtype is floating point or complex.
 pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<Tensor, KernelError> {
     let dtype = match reduce {
         Reduce::No | Reduce::Other => return Ok(elements),
@@ -56,7 +74,7 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
                 elements.dtype,
                 Domain::FLOAT_COMPLEX.by_definition(),
                 &elements.device,
-                "loss.mean",
+                loss::mean,
             )?;
             elements.dtype
         }
@@ -66,43 +84,51 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
     Ok(cx.contiguous([].as_slice(), dtype, &elements.device))
 }
 
+clauses! { mse_loss {
+    C1 "The shapes broadcast."
+    C2 "The dtypes promote to one that is neither complex nor `bool`."
+    C3 "The reduction is known."
+} }
+
 /// `mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`, and `smooth_l1_loss`: the elements broadcast.
-///
-/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool`. (C3) The reduction
-/// is known.
 fn iterated_loss(cx: &mut Cx, args: &Args) -> KernelResult {
-    let elements = cx.combined(&[args.tensor("self")?, args.tensor("target")?], "mse_loss.C1")?;
-    cx.require_dtype(elements.dtype, Domain::REAL.on_cpu(), &elements.device, "mse_loss.C2")?;
+    let elements = cx.combined(&[args.tensor("self")?, args.tensor("target")?], mse_loss::C1)?;
+    cx.require_dtype(elements.dtype, Domain::REAL.on_cpu(), &elements.device, mse_loss::C2)?;
     let reduce = reduction(cx, args)?;
-    cx.check(reduce != Reduce::Other, "mse_loss.C3", |_| "the reduction is none of 0, 1 and 2".into())?;
+    cx.check(reduce != Reduce::Other, mse_loss::C3, |_| "the reduction is none of 0, 1 and 2".into())?;
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { l1_loss {
+    C1 "The operands subtract."
+} }
+
 /// `l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: the magnitudes of the differences.
-///
-/// (C1) The operands subtract.
 fn l1_loss(cx: &mut Cx, args: &Args) -> KernelResult {
-    let mut elements = cx.difference(args.tensor("self")?, args.tensor("target")?, "l1_loss.C1")?;
+    let mut elements = cx.difference(args.tensor("self")?, args.tensor("target")?, l1_loss::C1)?;
     elements.dtype = promote::to_real(elements.dtype);
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { huber_loss {
+    C1 "The shapes broadcast."
+    C2 "The dtypes promote to one of real floating point that casts to that of `self`."
+    C3 "`delta` is positive."
+} }
+
 /// `huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor`: in the dtype of `self`.
-///
-/// (C1) The shapes broadcast. (C2) The dtypes promote to one of real floating point that casts to that of `self`.
-/// (C3) `delta` is positive.
 fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    let computed = cx.common_dtype(&[x, target], "huber_loss.C2")?;
-    let mut elements = cx.elementwise(&[x, target], x.dtype, "huber_loss.C1")?;
-    cx.require_dtype(computed, Domain::FLOAT.on_cpu(), &x.device, "huber_loss.C2")?;
-    cx.check(can_cast(computed, x.dtype), "huber_loss.C2", |_| {
+    let computed = cx.common_dtype(&[x, target], huber_loss::C2)?;
+    let mut elements = cx.elementwise(&[x, target], x.dtype, huber_loss::C1)?;
+    cx.require_dtype(computed, Domain::FLOAT.on_cpu(), &x.device, huber_loss::C2)?;
+    cx.check(can_cast(computed, x.dtype), huber_loss::C2, |_| {
         format!("a result of {computed} cannot be written as {}", x.dtype)
     })?;
     let delta = args.float("delta")?;
     if let Some(delta) = cx.pool().as_float(delta) {
-        cx.check(delta > 0.0, "huber_loss.C3", |_| format!("delta is {delta}, not positive"))?;
+        cx.check(delta > 0.0, huber_loss::C3, |_| format!("delta is {delta}, not positive"))?;
     }
     if elements.sizes == x.sizes {
         elements.strides = cx.preserved_strides(x);
@@ -111,51 +137,59 @@ fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { kl_div {
+    C1 "The shapes broadcast."
+    C2 "Both dtypes are of real floating point."
+} }
+
 /// `kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor`
-///
-/// (C1) The shapes broadcast. (C2) Both dtypes are of real floating point.
 fn kl_div(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_dtype(x.dtype, Domain::FLOAT.by_definition(), &x.device, "kl_div.C2")?;
-    cx.require_dtype(target.dtype, Domain::FLOAT.by_definition(), &target.device, "kl_div.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.by_definition(), &x.device, kl_div::C2)?;
+    cx.require_dtype(target.dtype, Domain::FLOAT.by_definition(), &target.device, kl_div::C2)?;
     // Both ways to compute it combine a function of the target with a function of both.
-    let product = cx.combined(&[target, x], "kl_div.C1")?;
-    let elements = cx.combined(&[target, &product], "kl_div.C1")?;
+    let product = cx.combined(&[target, x], kl_div::C1)?;
+    let elements = cx.combined(&[target, &product], kl_div::C1)?;
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { poisson_nll_loss {
+    C1 "The shapes broadcast."
+    C2 "With `full`, the target's shape broadcasts to the result's and its dtype is ordered."
+} }
+
 /// `poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor`
-///
-/// (C1) The shapes broadcast. (C2) With `full`, the target's shape broadcasts to the result's and its dtype is ordered.
 fn poisson_nll_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("input")?, args.tensor("target")?);
     let curved = Tensor { dtype: promote::to_float(x.dtype), ..(**x).clone() };
     let elements = if args.flag("log_input")? {
-        let product = cx.combined(&[target, x], "poisson_nll_loss.C1")?;
-        cx.combined(&[&curved, &product], "poisson_nll_loss.C1")?
+        let product = cx.combined(&[target, x], poisson_nll_loss::C1)?;
+        cx.combined(&[&curved, &product], poisson_nll_loss::C1)?
     } else {
-        let product = cx.combined(&[target, &curved], "poisson_nll_loss.C1")?;
-        cx.difference(x, &product, "poisson_nll_loss.C1")?
+        let product = cx.combined(&[target, &curved], poisson_nll_loss::C1)?;
+        cx.difference(x, &product, poisson_nll_loss::C1)?
     };
     if args.flag("full")? {
-        cx.require_dtype(target.dtype, Domain::REAL.on_cpu(), &target.device, "poisson_nll_loss.C2")?;
+        cx.require_dtype(target.dtype, Domain::REAL.on_cpu(), &target.device, poisson_nll_loss::C2)?;
         let stirling = Tensor { dtype: promote::to_float(target.dtype), ..(**target).clone() };
-        cx.require_in_place(&elements, &[&stirling], "poisson_nll_loss.C2")?;
+        cx.require_in_place(&elements, &[&stirling], poisson_nll_loss::C2)?;
     }
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { soft_margin_loss {
+    C1 "The target broadcasts to the shape of `self`, and their common dtype casts to its dtype."
+    C2 "That is floating point or complex."
+} }
+
 /// `soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: computed over a copy of `self`; any
 /// reduction but none leaves a scalar.
-///
-/// (C1) The target broadcasts to the shape of `self`, and their common dtype casts to its dtype. (C2) That is
-/// floating point or complex.
 fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_in_place(x, &[target], "soft_margin_loss.C1")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "soft_margin_loss.C2")?;
+    cx.require_in_place(x, &[target], soft_margin_loss::C1)?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, soft_margin_loss::C2)?;
     match reduction(cx, args)? {
         Reduce::No => {
             let strides = cx.elementwise_strides(&x.sizes, &[x]);
@@ -165,30 +199,36 @@ fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
+clauses! { hinge_embedding_loss {
+    C1 "The shapes broadcast."
+    C2 "`self` is ordered and not `bool`."
+} }
+
 /// `hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor`
-///
-/// (C1) The shapes broadcast. (C2) `self` is ordered and not `bool`.
 fn hinge_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "hinge_embedding_loss.C2")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, hinge_embedding_loss::C2)?;
     // The margin takes the dtype of `self`, so integers stay integers.
-    let elements = cx.elementwise(&[target, x], x.dtype, "hinge_embedding_loss.C1")?;
+    let elements = cx.elementwise(&[target, x], x.dtype, hinge_embedding_loss::C1)?;
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { margin_ranking_loss {
+    C1 "The inputs subtract."
+    C2 "The target broadcasts with the difference and is not `bool`."
+    C3 "The result is ordered."
+} }
+
 /// `margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`
-///
-/// (C1) The inputs subtract. (C2) The target broadcasts with the difference and is not `bool`. (C3) The result is
-/// ordered.
 fn margin_ranking_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let target = args.tensor("target")?;
     let difference =
-        cx.difference(args.tensor("input1")?, args.tensor("input2")?, "margin_ranking_loss.C1")?;
-    cx.check(!target.dtype.is_bool(), "margin_ranking_loss.C2", |_| "a bool target has no negative".into())?;
-    let mut elements = cx.combined(&[target, &difference], "margin_ranking_loss.C2")?;
+        cx.difference(args.tensor("input1")?, args.tensor("input2")?, margin_ranking_loss::C1)?;
+    cx.check(!target.dtype.is_bool(), margin_ranking_loss::C2, |_| "a bool target has no negative".into())?;
+    let mut elements = cx.combined(&[target, &difference], margin_ranking_loss::C2)?;
     elements.dtype = promote::to_float(elements.dtype);
-    cx.require_dtype(elements.dtype, Domain::FLOAT.on_cpu(), &elements.device, "margin_ranking_loss.C3")?;
+    cx.require_dtype(elements.dtype, Domain::FLOAT.on_cpu(), &elements.device, margin_ranking_loss::C3)?;
     let reduce = reduction(cx, args)?;
     one(reduced(cx, elements, reduce)?)
 }
@@ -199,7 +239,7 @@ pub(super) fn require_broadcast_squeezed(
     cx: &mut Cx,
     a: &[Expr],
     b: &[Expr],
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     if a.len() == b.len() {
         let mut same = Vec::new();
@@ -215,20 +255,22 @@ pub(super) fn require_broadcast_squeezed(
     cx.broadcast([a.as_slice(), b.as_slice()], clause).map(drop)
 }
 
-/// `binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`: shaped as
-/// `self`.
-///
-/// (C1) The shapes of `self` and `target`, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of
-/// real floating point. (C3) The weight broadcasts to `self` and casts to its dtype.
+clauses! { binary_cross_entropy {
+    C1 "The shapes of `self` and `target`, dimensions of size 1 left out, broadcast."
+    C2 "Their dtypes are one, of real floating point."
+    C3 "The weight broadcasts to `self` and casts to its dtype."
+} }
+
+/// `binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`: shaped as `self`.
 fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    require_broadcast_squeezed(cx, &x.sizes, &target.sizes, "binary_cross_entropy.C1")?;
-    cx.check(x.dtype == target.dtype, "binary_cross_entropy.C2", |_| {
+    require_broadcast_squeezed(cx, &x.sizes, &target.sizes, binary_cross_entropy::C1)?;
+    cx.check(x.dtype == target.dtype, binary_cross_entropy::C2, |_| {
         format!("the dtypes differ: {} and {}", x.dtype, target.dtype)
     })?;
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "binary_cross_entropy.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, binary_cross_entropy::C2)?;
     if let Some(weight) = args.opt_tensor("weight")? {
-        cx.require_in_place(x, &[weight], "binary_cross_entropy.C3")?;
+        cx.require_in_place(x, &[weight], binary_cross_entropy::C3)?;
     }
     let strides = cx.preserved_strides(x);
     let elements = cx.strided(x.sizes.clone(), strides, x.dtype, &x.device);
@@ -236,27 +278,30 @@ fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
     one(reduced(cx, elements, reduce)?)
 }
 
+clauses! { binary_cross_entropy_with_logits {
+    C1 "`self` is of real floating point."
+    C2 "`target` is not `bool`, and `self` and `weight` broadcast to it and cast to its dtype."
+    C3 "`pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`."
+} }
+
 /// `binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int
 /// reduction=1) -> Tensor`: shaped as `target`.
-///
-/// (C1) `self` is of real floating point. (C2) `target` is not `bool`, and `self` and `weight` broadcast to it and
-/// cast to its dtype. (C3) `pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`.
 fn binary_cross_entropy_with_logits(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "binary_cross_entropy_with_logits.C1")?;
-    cx.check(!target.dtype.is_bool(), "binary_cross_entropy_with_logits.C2", |_| {
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, binary_cross_entropy_with_logits::C1)?;
+    cx.check(!target.dtype.is_bool(), binary_cross_entropy_with_logits::C2, |_| {
         "a bool target does not subtract".into()
     })?;
     if let Some(weight) = args.opt_tensor("pos_weight")? {
-        cx.check(!weight.dtype.is_bool(), "binary_cross_entropy_with_logits.C3", |_| {
+        cx.check(!weight.dtype.is_bool(), binary_cross_entropy_with_logits::C3, |_| {
             "a bool pos_weight does not subtract".into()
         })?;
-        let weighted = cx.combined(&[weight, target], "binary_cross_entropy_with_logits.C3")?;
-        cx.require_in_place(x, &[&weighted], "binary_cross_entropy_with_logits.C3")?;
+        let weighted = cx.combined(&[weight, target], binary_cross_entropy_with_logits::C3)?;
+        cx.require_in_place(x, &[&weighted], binary_cross_entropy_with_logits::C3)?;
     }
-    cx.require_in_place(target, &[x], "binary_cross_entropy_with_logits.C2")?;
+    cx.require_in_place(target, &[x], binary_cross_entropy_with_logits::C2)?;
     if let Some(weight) = args.opt_tensor("weight")? {
-        cx.require_in_place(target, &[weight], "binary_cross_entropy_with_logits.C2")?;
+        cx.require_in_place(target, &[weight], binary_cross_entropy_with_logits::C2)?;
     }
     let strides = cx.elementwise_strides(&target.sizes, &[target]);
     let elements = cx.strided(target.sizes.clone(), strides, target.dtype, &target.device);

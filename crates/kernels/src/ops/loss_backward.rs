@@ -4,8 +4,16 @@ use crate::compose::can_cast;
 use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelResult, Tensor};
+use crate::{Args, Cx, KernelResult, Tensor, promote};
+use sizewise_env::{Clauses, OpClause, clauses};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    mse_loss_backward::ALL,
+    huber_loss_backward::ALL,
+    soft_margin_loss_backward::ALL,
+    binary_cross_entropy_backward::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -21,7 +29,7 @@ fn over_zeros(
     cx: &mut Cx,
     x: &Tensor,
     operands: &[&Tensor],
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<Tensor, crate::KernelError> {
     let mut gradient = cx.elementwise(operands, x.dtype, clause)?;
     if gradient.sizes == x.sizes {
@@ -30,72 +38,83 @@ fn over_zeros(
     Ok(gradient)
 }
 
+clauses! { mse_loss_backward {
+    C1 "The shapes broadcast."
+    C2 "The dtypes promote to one that is neither complex nor `bool` and casts to that of `self`."
+} }
+
 /// `mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`, and that of
 /// `smooth_l1_loss`: in the dtype of `self`.
-///
-/// (C1) The shapes broadcast. (C2) The dtypes promote to one that is neither complex nor `bool` and casts to that of
-/// `self`.
 fn iterated_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
-    let computed = cx.common_dtype(&[x, target, grad], "mse_loss_backward.C2")?;
-    let gradient = over_zeros(cx, x, &[x, target, grad], "mse_loss_backward.C1")?;
-    cx.require_dtype(computed, Domain::REAL.on_cpu(), &x.device, "mse_loss_backward.C2")?;
-    cx.check(can_cast(computed, x.dtype), "mse_loss_backward.C2", |_| {
+    let computed = cx.common_dtype(&[x, target, grad], mse_loss_backward::C2)?;
+    let gradient = over_zeros(cx, x, &[x, target, grad], mse_loss_backward::C1)?;
+    cx.require_dtype(computed, Domain::REAL.on_cpu(), &x.device, mse_loss_backward::C2)?;
+    cx.check(can_cast(computed, x.dtype), mse_loss_backward::C2, |_| {
         format!("a result of {computed} cannot be written as {}", x.dtype)
     })?;
     one(gradient)
 }
+
+clauses! { huber_loss_backward {
+    C1 "The shapes broadcast."
+    C2 "All dtypes are one, of real floating point."
+} }
 
 /// `huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor`
-///
-/// (C1) The shapes broadcast. (C2) All dtypes are one, of real floating point.
 fn huber_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
-    let gradient = over_zeros(cx, x, &[x, target, grad], "huber_loss_backward.C1")?;
-    cx.check(x.dtype == target.dtype && x.dtype == grad.dtype, "huber_loss_backward.C2", |_| {
+    let gradient = over_zeros(cx, x, &[x, target, grad], huber_loss_backward::C1)?;
+    cx.check(x.dtype == target.dtype && x.dtype == grad.dtype, huber_loss_backward::C2, |_| {
         format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, target.dtype)
     })?;
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "huber_loss_backward.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, huber_loss_backward::C2)?;
     one(gradient)
 }
 
-/// `soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`: in the dtype
-/// of `self`.
-///
-/// (C1) `self` and `target` broadcast; `target` is not `bool`. (C2) `grad_output` broadcasts to that. (C3) The common
-/// dtypes cast to that of `self`.
+clauses! { soft_margin_loss_backward {
+    C1 "`self` and `target` broadcast; `target` is not `bool`."
+    C2 "`grad_output` broadcasts to that."
+    C3 "The common dtypes cast to that of `self`."
+} }
+
+/// `soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`: in the dtype of
+/// `self`.
 fn soft_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
-    cx.check(!target.dtype.is_bool(), "soft_margin_loss_backward.C1", |_| {
+    cx.check(!target.dtype.is_bool(), soft_margin_loss_backward::C1, |_| {
         "a bool target has no negative".into()
     })?;
-    let mut factor = cx.combined(&[target, x], "soft_margin_loss_backward.C1")?;
+    let mut factor = cx.combined(&[target, x], soft_margin_loss_backward::C1)?;
     factor.dtype = promote::to_float(factor.dtype);
-    let computed = cx.common_dtype(&[target, &factor], "soft_margin_loss_backward.C3")?;
-    cx.check(can_cast(computed, x.dtype), "soft_margin_loss_backward.C3", |_| {
+    let computed = cx.common_dtype(&[target, &factor], soft_margin_loss_backward::C3)?;
+    cx.check(can_cast(computed, x.dtype), soft_margin_loss_backward::C3, |_| {
         format!("a result of {computed} cannot be written as {}", x.dtype)
     })?;
-    let gradient = cx.elementwise(&[target, &factor], x.dtype, "soft_margin_loss_backward.C1")?;
-    cx.require_in_place(&gradient, &[grad], "soft_margin_loss_backward.C2")?;
+    let gradient = cx.elementwise(&[target, &factor], x.dtype, soft_margin_loss_backward::C1)?;
+    cx.require_in_place(&gradient, &[grad], soft_margin_loss_backward::C2)?;
     one(gradient)
 }
 
-/// `binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int
-/// reduction=1) -> Tensor`: shaped as `self`.
-///
-/// (C1) The shapes of all three, dimensions of size 1 left out, broadcast. (C2) Their dtypes are one, of real
-/// floating point. (C3) The weight broadcasts to `self` and casts to its dtype.
+clauses! { binary_cross_entropy_backward {
+    C1 "The shapes of all three, dimensions of size 1 left out, broadcast."
+    C2 "Their dtypes are one, of real floating point."
+    C3 "The weight broadcasts to `self` and casts to its dtype."
+} }
+
+/// `binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1)
+/// -> Tensor`: shaped as `self`.
 fn binary_cross_entropy_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, target) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("target")?);
     for (a, b) in [(x, target), (x, grad), (target, grad)] {
-        require_broadcast_squeezed(cx, &a.sizes, &b.sizes, "binary_cross_entropy_backward.C1")?;
+        require_broadcast_squeezed(cx, &a.sizes, &b.sizes, binary_cross_entropy_backward::C1)?;
     }
-    cx.check(x.dtype == target.dtype && x.dtype == grad.dtype, "binary_cross_entropy_backward.C2", |_| {
+    cx.check(x.dtype == target.dtype && x.dtype == grad.dtype, binary_cross_entropy_backward::C2, |_| {
         format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, target.dtype)
     })?;
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "binary_cross_entropy_backward.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, binary_cross_entropy_backward::C2)?;
     if let Some(weight) = args.opt_tensor("weight")? {
-        cx.require_in_place(x, &[weight], "binary_cross_entropy_backward.C3")?;
+        cx.require_in_place(x, &[weight], binary_cross_entropy_backward::C3)?;
     }
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))

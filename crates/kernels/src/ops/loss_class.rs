@@ -4,9 +4,20 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    nll_loss::ALL,
+    nll_loss2d::ALL,
+    nll_loss_backward::ALL,
+    nll_loss2d_backward::ALL,
+    nll_loss_nd::ALL,
+    cross_entropy_loss::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -34,7 +45,7 @@ fn check_weight(
     weight: Option<&Tensor>,
     classes: Expr,
     dtype: Option<Dtype>,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let Some(weight) = weight else { return Ok(()) };
     cx.check(weight.rank() == 1, clause, |_| format!("the weight has {} dimensions, not 1", weight.rank()))?;
@@ -47,8 +58,13 @@ fn check_weight(
     }
 }
 
-/// (C4) The operand is of real floating point. (C5) The target holds class numbers: `int64` or `uint8`.
-fn check_dtypes(cx: &mut Cx, x: &Tensor, target: &Tensor, clause: &'static str) -> Result<(), KernelError> {
+/// The target holds class numbers: `int64` or `uint8`.
+fn check_dtypes(
+    cx: &mut Cx,
+    x: &Tensor,
+    target: &Tensor,
+    clause: &'static OpClause,
+) -> Result<(), KernelError> {
     cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, clause)?;
     cx.check(matches!(target.dtype, Dtype::Int64 | Dtype::Uint8), clause, |_| {
         format!("the target is {}, not int64 or uint8", target.dtype)
@@ -56,20 +72,18 @@ fn check_dtypes(cx: &mut Cx, x: &Tensor, target: &Tensor, clause: &'static str) 
 }
 
 /// The conditions of the negative log likelihood of `[n, c]` or `[c]` with a target of `[n]` or `[]`.
-///
-/// (C1) and (C2) of [`nll_loss_forward`].
 fn check_nll(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<(), KernelError> {
-    cx.check(matches!(x.rank(), 1 | 2), "nll_loss.C1", |_| {
+    cx.check(matches!(x.rank(), 1 | 2), nll_loss::C1, |_| {
         format!("the operand has {} dimensions, not 1 or 2", x.rank())
     })?;
-    cx.check(target.rank() <= 1, "nll_loss.C1", |_| {
+    cx.check(target.rank() <= 1, nll_loss::C1, |_| {
         format!("the target has {} dimensions, not 0 or 1", target.rank())
     })?;
     if x.rank() == 1 && target.rank() == 0 {
         return Ok(());
     }
-    cx.check(target.rank() == 1, "nll_loss.C2", |_| "a batch has a target of one dimension".into())?;
-    cx.require_eq(x.size(0), target.size(0), "nll_loss.C2", "the batch sizes of operand and target differ")
+    cx.check(target.rank() == 1, nll_loss::C2, |_| "a batch has a target of one dimension".into())?;
+    cx.require_eq(x.size(0), target.size(0), nll_loss::C2, "the batch sizes of operand and target differ")
 }
 
 /// The losses, and the total weight.
@@ -79,47 +93,52 @@ fn with_total(cx: &mut Cx, sizes: Sizes, x: &Tensor) -> KernelResult {
     Ok(smallvec![losses.into(), total.into()])
 }
 
-/// `nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
-/// output, Tensor total_weight)`: `[n]` of a batch without reduction, else scalars.
-///
-/// (C1) `self` is `[n, c]` or `[c]`, the target has at most one dimension. (C2) A batch has as many targets. (C3) The
-/// weight is `[c]` in the dtype of `self`. (C4) `self` is of real floating point, the target `int64` or `uint8`.
+clauses! { nll_loss {
+    C1 "`self` is `[n, c]` or `[c]`, the target has at most one dimension."
+    C2 "A batch has as many targets."
+    C3 "The weight is `[c]` in the dtype of `self`."
+    C4 "`self` is of real floating point, the target `int64` or `uint8`."
+} }
+
+/// `nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output,
+/// Tensor total_weight)`: `[n]` of a batch without reduction, else scalars.
 fn nll_loss_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     check_nll(cx, x, target)?;
     let weight = args.opt_tensor("weight")?;
-    check_weight(cx, weight.map(|w| &**w), x.size(-1), Some(x.dtype), "nll_loss.C3")?;
-    check_dtypes(cx, x, target, "nll_loss.C4")?;
+    check_weight(cx, weight.map(|w| &**w), x.size(-1), Some(x.dtype), nll_loss::C3)?;
+    check_dtypes(cx, x, target, nll_loss::C4)?;
     let kept = reduction(cx, args)? == Reduce::No && x.rank() == 2;
     let sizes = if kept { smallvec![x.size(0)] } else { Sizes::new() };
     with_total(cx, sizes, x)
 }
 
 /// The conditions of the negative log likelihood of images.
-///
-/// (C1) and (C2) of [`nll_loss2d_forward`].
 fn check_nll2d(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<(), KernelError> {
-    cx.check(x.rank() == 4 && target.rank() == 3, "nll_loss2d.C1", |_| {
+    cx.check(x.rank() == 4 && target.rank() == 3, nll_loss2d::C1, |_| {
         format!("4 and 3 dimensions are expected, not {} and {}", x.rank(), target.rank())
     })?;
     let expected = [x.size(0), x.size(2), x.size(3)];
-    cx.require_same_shape(&expected, &target.sizes, "nll_loss2d.C2")
+    cx.require_same_shape(&expected, &target.sizes, nll_loss2d::C2)
 }
 
-/// `nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor
-/// output, Tensor total_weight)`: `[n, h, w]` without reduction, else scalars.
-///
-/// (C1) `self` has 4 dimensions, the target 3. (C2) They are `[n, c, h, w]` and `[n, h, w]`. (C3) The weight is `[c]`
-/// in the dtype of `self`. (C4) `self` is of real floating point, the target `int64`, or `uint8` where a reduction
-/// follows.
+clauses! { nll_loss2d {
+    C1 "`self` has 4 dimensions, the target 3."
+    C2 "They are `[n, c, h, w]` and `[n, h, w]`."
+    C3 "The weight is `[c]` in the dtype of `self`."
+    C4 "`self` is of real floating point, the target `int64`, or `uint8` where a reduction follows."
+} }
+
+/// `nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output,
+/// Tensor total_weight)`: `[n, h, w]` without reduction, else scalars.
 fn nll_loss2d_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     check_nll2d(cx, x, target)?;
     let weight = args.opt_tensor("weight")?;
-    check_weight(cx, weight.map(|w| &**w), x.size(1), Some(x.dtype), "nll_loss2d.C3")?;
-    check_dtypes(cx, x, target, "nll_loss2d.C4")?;
+    check_weight(cx, weight.map(|w| &**w), x.size(1), Some(x.dtype), nll_loss2d::C3)?;
+    check_dtypes(cx, x, target, nll_loss2d::C4)?;
     let kept = reduction(cx, args)? == Reduce::No;
-    cx.check(!kept || target.dtype == Dtype::Int64, "nll_loss2d.C4", |_| {
+    cx.check(!kept || target.dtype == Dtype::Int64, nll_loss2d::C4, |_| {
         "without reduction the target is to be int64".into()
     })?;
     let sizes = if kept { target.sizes.clone() } else { Sizes::new() };
@@ -131,7 +150,7 @@ fn require_single(
     cx: &mut Cx,
     t: &Tensor,
     most_dims: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     cx.check(t.rank() <= most_dims, clause, |_| {
         format!("{} dimensions where one element is expected", t.rank())
@@ -140,62 +159,68 @@ fn require_single(
     cx.require_eq(numel, Expr::ONE, clause, "one element is expected")
 }
 
-/// `nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
-/// ignore_index, Tensor total_weight) -> Tensor`: shaped as `self`.
-///
-/// (C1) to (C4) as in [`nll_loss_forward`]. (C5) `total_weight` has one element, `grad_output` one for each loss; it
-/// is, and with a reduction both are, in the dtype of `self`.
+clauses! { nll_loss_backward {
+    C5 "`total_weight` has one element, `grad_output` one for each loss; it is, and with a reduction both \
+       are, in the dtype of `self`."
+} }
+
+/// `nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index,
+/// Tensor total_weight) -> Tensor`: shaped as `self`.
 fn nll_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target, grad) = (args.tensor("self")?, args.tensor("target")?, args.tensor("grad_output")?);
     check_nll(cx, x, target)?;
     let weight = args.opt_tensor("weight")?;
-    check_weight(cx, weight.map(|w| &**w), x.size(-1), Some(x.dtype), "nll_loss.C3")?;
-    check_dtypes(cx, x, target, "nll_loss.C4")?;
+    check_weight(cx, weight.map(|w| &**w), x.size(-1), Some(x.dtype), nll_loss::C3)?;
+    check_dtypes(cx, x, target, nll_loss::C4)?;
     let total = args.tensor("total_weight")?;
-    require_single(cx, total, usize::MAX, "nll_loss_backward.C5")?;
+    require_single(cx, total, usize::MAX, nll_loss_backward::C5)?;
     if reduction(cx, args)? == Reduce::No && x.rank() == 2 {
-        cx.require_same_shape(&grad.sizes, &[x.size(0)], "nll_loss_backward.C5")?;
+        cx.require_same_shape(&grad.sizes, &[x.size(0)], nll_loss_backward::C5)?;
     } else {
-        require_single(cx, grad, 1, "nll_loss_backward.C5")?;
+        require_single(cx, grad, 1, nll_loss_backward::C5)?;
     }
     let divides = reduction(cx, args)? != Reduce::No;
-    cx.check(grad.dtype == x.dtype && (!divides || total.dtype == x.dtype), "nll_loss_backward.C5", |_| {
+    cx.check(grad.dtype == x.dtype && (!divides || total.dtype == x.dtype), nll_loss_backward::C5, |_| {
         format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, total.dtype)
     })?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
+clauses! { nll_loss2d_backward {
+    C5 "`total_weight` has one element, `grad_output` one for each loss; it is, and with a reduction both \
+       are, in the dtype of `self`."
+} }
+
 /// `nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
 /// ignore_index, Tensor total_weight) -> Tensor`: shaped as `self`.
-///
-/// (C1) to (C4) as in [`nll_loss2d_forward`]. (C5) `total_weight` has one element, `grad_output` one for each loss;
-/// it is, and with a reduction both are, in the dtype of `self`.
 fn nll_loss2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target, grad) = (args.tensor("self")?, args.tensor("target")?, args.tensor("grad_output")?);
     check_nll2d(cx, x, target)?;
     let weight = args.opt_tensor("weight")?;
-    check_weight(cx, weight.map(|w| &**w), x.size(1), Some(x.dtype), "nll_loss2d.C3")?;
-    check_dtypes(cx, x, target, "nll_loss2d.C4")?;
+    check_weight(cx, weight.map(|w| &**w), x.size(1), Some(x.dtype), nll_loss2d::C3)?;
+    check_dtypes(cx, x, target, nll_loss2d::C4)?;
     let total = args.tensor("total_weight")?;
-    require_single(cx, total, usize::MAX, "nll_loss2d_backward.C5")?;
+    require_single(cx, total, usize::MAX, nll_loss2d_backward::C5)?;
     if reduction(cx, args)? == Reduce::No {
-        cx.require_same_shape(&grad.sizes, &target.sizes, "nll_loss2d_backward.C5")?;
+        cx.require_same_shape(&grad.sizes, &target.sizes, nll_loss2d_backward::C5)?;
     } else {
-        require_single(cx, grad, 1, "nll_loss2d_backward.C5")?;
+        require_single(cx, grad, 1, nll_loss2d_backward::C5)?;
     }
     let divides = reduction(cx, args)? != Reduce::No;
-    cx.check(
-        grad.dtype == x.dtype && (!divides || total.dtype == x.dtype),
-        "nll_loss2d_backward.C5",
-        |_| format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, total.dtype),
-    )?;
+    cx.check(grad.dtype == x.dtype && (!divides || total.dtype == x.dtype), nll_loss2d_backward::C5, |_| {
+        format!("the dtypes differ: {}, {} and {}", grad.dtype, x.dtype, total.dtype)
+    })?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
+clauses! { nll_loss_nd {
+    C1 "There is a dimension of classes."
+    C2 "The target is `[n, …]`, or of `[c]` a scalar."
+    C3 "The weight is `[c]` in the dtype of the operand."
+    C4 "The operand is of real floating point, the target `int64` or `uint8`."
+} }
+
 /// The negative log likelihood of `[n, c, …]` or `[c]`: shaped as the target without reduction, else a scalar.
-///
-/// (C1) There is a dimension of classes. (C2) The target is `[n, …]`, or of `[c]` a scalar. (C3) The weight is `[c]`
-/// in the dtype of the operand. (C4) The operand is of real floating point, the target `int64` or `uint8`.
 fn likelihood(
     cx: &mut Cx,
     x: &Tensor,
@@ -203,7 +228,7 @@ fn likelihood(
     weight: Option<&Tensor>,
     reduce: Reduce,
 ) -> Result<Tensor, KernelError> {
-    cx.check(x.rank() >= 1, "nll_loss_nd.C1", |_| "a scalar has no classes".into())?;
+    cx.check(x.rank() >= 1, nll_loss_nd::C1, |_| "a scalar has no classes".into())?;
     let classes = if x.rank() == 1 { x.size(0) } else { x.size(1) };
     let kept = match x.rank() {
         1 | 2 => {
@@ -213,7 +238,7 @@ fn likelihood(
         _ => {
             let mut expected = x.sizes.clone();
             expected.remove(1);
-            cx.require_same_shape(&expected, &target.sizes, "nll_loss_nd.C2")?;
+            cx.require_same_shape(&expected, &target.sizes, nll_loss_nd::C2)?;
             target.sizes.clone()
         }
     };
@@ -223,10 +248,10 @@ fn likelihood(
         let empty = cx.eq(filled, 0);
         let some = cx.not(none);
         let fits = cx.any(&[some, empty]);
-        cx.require(fits, "nll_loss_nd.C1", |_| "there are no classes".into())?;
+        cx.require(fits, nll_loss_nd::C1, |_| "there are no classes".into())?;
     }
-    check_weight(cx, weight, classes, Some(x.dtype), "nll_loss_nd.C3")?;
-    check_dtypes(cx, x, target, "nll_loss_nd.C4")?;
+    check_weight(cx, weight, classes, Some(x.dtype), nll_loss_nd::C3)?;
+    check_dtypes(cx, x, target, nll_loss_nd::C4)?;
     let sizes = if reduce == Reduce::No { kept } else { Sizes::new() };
     Ok(cx.contiguous(sizes, x.dtype, &x.device))
 }
@@ -239,21 +264,24 @@ fn nll_loss_nd(cx: &mut Cx, args: &Args) -> KernelResult {
     one(likelihood(cx, x, target, args.opt_tensor("weight")?.map(|w| &**w), reduce)?)
 }
 
-/// `cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100,
-/// float label_smoothing=0.) -> Tensor`: of class numbers see [`likelihood`]; of probabilities (a target shaped as
-/// `self`) the sum over classes without reduction.
-///
-/// (C1) There is a dimension of classes; `self` is of real floating point. (C2) Probabilities are floating point, and
-/// no class is ignored. (C3) The weight is `[c]`. (C4) With probabilities or smoothing the reduction is known;
-/// smoothing is at most 1.
+clauses! { cross_entropy_loss {
+    C1 "There is a dimension of classes; `self` is of real floating point."
+    C2 "Probabilities are floating point, and no class is ignored."
+    C3 "The weight is `[c]`."
+    C4 "With probabilities or smoothing the reduction is known; smoothing is at most 1."
+} }
+
+/// `cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float
+/// label_smoothing=0.) -> Tensor`: of class numbers see [`likelihood`]; of probabilities (a target shaped as `self`) the
+/// sum over classes without reduction.
 fn cross_entropy_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, target) = (args.tensor("self")?, args.tensor("target")?);
     let weight = args.opt_tensor("weight")?.map(|w| &**w);
     let reduce = reduction(cx, args)?;
-    cx.check(x.rank() >= 1, "cross_entropy_loss.C1", |_| "a scalar has no classes".into())?;
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "cross_entropy_loss.C1")?;
+    cx.check(x.rank() >= 1, cross_entropy_loss::C1, |_| "a scalar has no classes".into())?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, cross_entropy_loss::C1)?;
     let known_reduction = |cx: &mut Cx| {
-        cx.check(reduce != Reduce::Other, "cross_entropy_loss.C4", |_| {
+        cx.check(reduce != Reduce::Other, cross_entropy_loss::C4, |_| {
             "the reduction is none of 0, 1 and 2".into()
         })
     };
@@ -262,24 +290,24 @@ fn cross_entropy_loss(cx: &mut Cx, args: &Args) -> KernelResult {
     if !has_probabilities(cx, x, target)? {
         if smoothing > 0.0 {
             known_reduction(cx)?;
-            cx.check(smoothing <= 1.0, "cross_entropy_loss.C4", |_| {
+            cx.check(smoothing <= 1.0, cross_entropy_loss::C4, |_| {
                 format!("smoothing of {smoothing} exceeds 1")
             })?;
         }
         return one(likelihood(cx, x, target, weight, reduce)?);
     }
     let class_dim = usize::from(x.rank() > 1);
-    cx.check(target.dtype.is_float(), "cross_entropy_loss.C2", |_| {
+    cx.check(target.dtype.is_float(), cross_entropy_loss::C2, |_| {
         format!("probabilities are floating point, not {}", target.dtype)
     })?;
     let ignored = args.int("ignore_index")?;
     let none_ignored = cx.lt(ignored, 0);
-    cx.require(none_ignored, "cross_entropy_loss.C2", |_| "of probabilities no class is ignored".into())?;
-    check_weight(cx, weight, x.sizes[class_dim], None, "cross_entropy_loss.C3")?;
+    cx.require(none_ignored, cross_entropy_loss::C2, |_| "of probabilities no class is ignored".into())?;
+    check_weight(cx, weight, x.sizes[class_dim], None, cross_entropy_loss::C3)?;
     known_reduction(cx)?;
     let mut operands = vec![&**x, &**target];
     operands.extend(weight);
-    let dtype = cx.common_dtype(&operands, "cross_entropy_loss.C2")?;
+    let dtype = cx.common_dtype(&operands, cross_entropy_loss::C2)?;
     let mut sizes = x.sizes.clone();
     sizes.remove(class_dim);
     let sizes = if reduce == Reduce::No { sizes } else { Sizes::new() };
@@ -288,8 +316,6 @@ fn cross_entropy_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// Whether a target holds probabilities: it is shaped as the operand.
-///
-/// (C2) of [`cross_entropy_loss`].
 fn has_probabilities(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<bool, KernelError> {
     if x.rank() != target.rank() {
         return Ok(false);
@@ -299,5 +325,5 @@ fn has_probabilities(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<bool, K
         same.push(cx.eq(a, b));
     }
     let same = cx.all(&same);
-    cx.branch(same, "cross_entropy_loss.C2")
+    cx.branch(same, cross_entropy_loss::C2)
 }

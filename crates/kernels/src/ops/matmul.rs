@@ -2,13 +2,32 @@
 use crate::error::one;
 use crate::flops::{Flops, formulas, not_modelled, twice};
 use crate::kernel::{Kernel, kernels};
-use crate::product::PRODUCTS;
+use crate::product::{PRODUCTS, matmul};
 use crate::promote::ResultType;
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    mm::ALL,
+    bmm::ALL,
+    mv::ALL,
+    dot::ALL,
+    linear::ALL,
+    addmm::ALL,
+    addmv::ALL,
+    baddbmm::ALL,
+    addbmm::ALL,
+    outer::ALL,
+    addr::ALL,
+    multi_dot::ALL,
+    vecdot::ALL,
+    foreach_mm::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -31,8 +50,6 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |cx, args| multi_dot(cx, &args.tensors("tensors")?, true) => "aten.linalg_multi_dot.default";
     |cx, args| multi_dot(cx, &args.tensors("matrices")?, false) => "aten.chain_matmul.default";
     vecdot => "aten.linalg_vecdot.default";
-    int_mm => "aten._int_mm.default";
-    scaled_mm => "aten._scaled_mm.default";
     foreach_mm => "aten._foreach_mm.default";
 };
 
@@ -106,47 +123,53 @@ fn is_one_matrix(cx: &mut Cx, t: &Tensor) -> bool {
     })
 }
 
-/// `[n, k] × [k, p] → [n, p]`. (C1) Both have 2 dimensions. (C2) The contracted sizes agree.
-fn matrices(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 2], KernelError> {
-    cx.rank(a, 2, "mm.C1", "self")?;
-    cx.rank(b, 2, "mm.C1", "mat2")?;
-    cx.require_eq(a.size(1), b.size(0), "mm.C2", "self.size(1) and mat2.size(0) differ")?;
+clauses! { mm {
+    C1 "Both operands have 2 dimensions."
+    C2 "The contracted sizes agree: `self.size(1) == mat2.size(0)`."
+    C3 "The dtypes agree and have a kernel. With `out_dtype` there is no CPU kernel that would check dtypes."
+} }
+
+/// `[n, k] × [k, p] → [n, p]`.
+pub(super) fn matrices(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 2], KernelError> {
+    cx.rank(a, 2, mm::C1, "self")?;
+    cx.rank(b, 2, mm::C1, "mat2")?;
+    cx.require_eq(a.size(1), b.size(0), mm::C2, "self.size(1) and mat2.size(0) differ")?;
     Ok([a.size(0), b.size(1)])
 }
 
 /// `aten::mm(Tensor self, Tensor mat2) -> Tensor`: `[n, k] × [k, p] → [n, p]`.
-///
-/// (C1) Both operands have 2 dimensions. (C2) `self.size(1) == mat2.size(0)`. (C3) The dtypes agree and have a
-/// kernel. With `out_dtype` there is no CPU kernel that would check dtypes.
 fn mm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
     let sizes = matrices(cx, a, b)?;
     if out.is_none() {
-        cx.same_dtype(&[a, b], "mm.C3")?;
-        cx.products_or_empty(a.dtype, &sizes, "mm.C3")?;
+        cx.same_dtype(&[a, b], mm::C3)?;
+        cx.products_or_empty(a.dtype, &sizes, mm::C3)?;
     }
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(a.dtype), &a.device))
 }
 
-/// `[b, n, k] × [b, k, p] → [b, n, p]`. (C1) Both have 3 dimensions. (C2) Batch sizes agree. (C3) Contracted sizes
-/// agree.
+clauses! { bmm {
+    C1 "Both have 3 dimensions."
+    C2 "Batch sizes agree."
+    C3 "Contracted sizes agree."
+    C4 "The dtypes agree and have a kernel, unless there is nothing to multiply."
+} }
+
+/// `[b, n, k] × [b, k, p] → [b, n, p]`.
 fn batches(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<[Expr; 3], KernelError> {
-    cx.rank(a, 3, "bmm.C1", "the first batch")?;
-    cx.rank(b, 3, "bmm.C1", "the second batch")?;
-    cx.require_eq(a.size(0), b.size(0), "bmm.C2", "the batch sizes differ")?;
-    cx.require_eq(a.size(2), b.size(1), "bmm.C3", "the contracted sizes differ")?;
+    cx.rank(a, 3, bmm::C1, "the first batch")?;
+    cx.rank(b, 3, bmm::C1, "the second batch")?;
+    cx.require_eq(a.size(0), b.size(0), bmm::C2, "the batch sizes differ")?;
+    cx.require_eq(a.size(2), b.size(1), bmm::C3, "the contracted sizes differ")?;
     Ok([a.size(0), a.size(1), b.size(2)])
 }
 
 /// `aten::bmm(Tensor self, Tensor mat2) -> Tensor`: `[b, n, k] × [b, k, p] → [b, n, p]`.
-///
-/// (C1) Both have 3 dimensions. (C2) The batch sizes agree. (C3) The contracted sizes agree. (C4) The dtypes agree
-/// and have a kernel, unless there is nothing to multiply.
 fn bmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
     let sizes = batches(cx, a, b)?;
     if out.is_none() {
-        alike_or_empty(cx, &[a, b], &sizes, a.size(2), "bmm.C4")?;
+        alike_or_empty(cx, &[a, b], &sizes, a.size(2), bmm::C4)?;
     }
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(b.dtype), &a.device))
 }
@@ -157,7 +180,7 @@ fn alike_or_empty(
     tensors: &[&Tensor],
     sizes: &[Expr],
     contracted: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let Some(other) = tensors.iter().find(|t| t.dtype != tensors[0].dtype) else {
         return cx.products_or_empty(tensors[0].dtype, sizes, clause);
@@ -168,22 +191,31 @@ fn alike_or_empty(
     cx.require(empty, clause, |_| format!("the dtypes differ: {first} and {other}"))
 }
 
+clauses! { mv {
+    C1 "A matrix and a vector."
+    C2 "The contracted sizes agree."
+    C3 "The dtypes agree and have a kernel."
+} }
+
 /// `aten::mv(Tensor self, Tensor vec) -> Tensor`: `[n, k] × [k] → [n]`.
-///
-/// (C1) A matrix and a vector. (C2) The contracted sizes agree. (C3) The dtypes agree and have a kernel.
 fn mv(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("vec")?);
-    cx.rank(a, 2, "mv.C1", "self")?;
-    cx.rank(b, 1, "mv.C1", "vec")?;
-    cx.require_eq(a.size(1), b.size(0), "mv.C2", "self.size(1) and vec.size(0) differ")?;
-    cx.same_dtype(&[a, b], "mv.C3")?;
-    cx.products_or_empty(a.dtype, &[a.size(0)], "mv.C3")?;
+    cx.rank(a, 2, mv::C1, "self")?;
+    cx.rank(b, 1, mv::C1, "vec")?;
+    cx.require_eq(a.size(1), b.size(0), mv::C2, "self.size(1) and vec.size(0) differ")?;
+    cx.same_dtype(&[a, b], mv::C3)?;
+    cx.products_or_empty(a.dtype, &[a.size(0)], mv::C3)?;
     one(cx.contiguous([a.size(0)].as_slice(), a.dtype, &a.device))
 }
 
+clauses! { dot {
+    C1 "Both operands are vectors."
+    C2 "The dtypes agree."
+    C3 "The sizes agree."
+    C4 "The dtype has a kernel."
+} }
+
 /// `aten::dot(Tensor self, Tensor tensor) -> Tensor`, `aten::vdot`: `[n] × [n] → []`.
-///
-/// (C1) Two vectors. (C2) The dtypes agree. (C3) The sizes agree. (C4) The dtype has a kernel.
 fn dot(cx: &mut Cx, args: &Args) -> KernelResult {
     let a = args.tensor("self")?;
     let b = args.tensor(if args.has("tensor") { "tensor" } else { "other" })?;
@@ -191,34 +223,35 @@ fn dot(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([].as_slice(), a.dtype, &a.device))
 }
 
-/// (C1) to (C4) of [`dot`].
 fn vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<(), KernelError> {
-    cx.rank(a, 1, "dot.C1", "self")?;
-    cx.rank(b, 1, "dot.C1", "the other vector")?;
-    cx.same_dtype(&[a, b], "dot.C2")?;
-    cx.require_eq(a.size(0), b.size(0), "dot.C3", "the sizes differ")?;
-    cx.require_kind(a, PRODUCTS.on_cpu(), "dot.C4")
+    cx.rank(a, 1, dot::C1, "self")?;
+    cx.rank(b, 1, dot::C1, "the other vector")?;
+    cx.same_dtype(&[a, b], dot::C2)?;
+    cx.require_eq(a.size(0), b.size(0), dot::C3, "the sizes differ")?;
+    cx.require_kind(a, PRODUCTS.on_cpu(), dot::C4)
 }
 
-/// `aten::matmul(Tensor self, Tensor other) -> Tensor`; see [`Cx::matmul_sizes`] for the shape and (C1) to (C3).
-///
-/// (C4) The dtypes agree and have a kernel.
+/// `aten::matmul(Tensor self, Tensor other) -> Tensor`; see [`Cx::matmul_sizes`] for the shape.
 fn matmul(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let sizes = cx.matmul_sizes(a, b)?;
-    cx.same_dtype(&[a, b], "matmul.C4")?;
-    cx.products_or_empty(a.dtype, &sizes, "matmul.C4")?;
+    cx.same_dtype(&[a, b], matmul::C4)?;
+    cx.products_or_empty(a.dtype, &sizes, matmul::C4)?;
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., k] × [p, k] → [.., p]`, a weight
-/// of 1 dimension leaving none.
-///
-/// (C1) The input has dimensions, the weight 1 or 2. (C2) The contracted sizes agree. (C3) The bias broadcasts to the
-/// result. (C4) The dtypes agree and have a kernel.
+clauses! { linear {
+    C1 "The input has dimensions, the weight 1 or 2."
+    C2 "The contracted sizes agree."
+    C3 "The bias broadcasts to the result."
+    C4 "The dtypes agree and have a kernel."
+} }
+
+/// `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., k] × [p, k] → [.., p]`, a weight of 1
+/// dimension leaving none.
 fn linear(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, bias) = (args.tensor("input")?, args.tensor("weight")?, args.opt_tensor("bias")?);
-    cx.check(x.rank() > 0 && (w.rank() == 1 || w.rank() == 2), "linear.C1", |_| {
+    cx.check(x.rank() > 0 && (w.rank() == 1 || w.rank() == 2), linear::C1, |_| {
         format!(
             "an input with dimensions and a weight of 1 or 2 are expected, not {} and {}",
             x.rank(),
@@ -226,140 +259,162 @@ fn linear(cx: &mut Cx, args: &Args) -> KernelResult {
         )
     })?;
     // A vector as weight with a bias goes through a product of matrices, which it is not.
-    cx.check(w.rank() == 2 || bias.is_none(), "linear.C1", |_| {
+    cx.check(w.rank() == 2 || bias.is_none(), linear::C1, |_| {
         "a bias needs a weight of 2 dimensions".into()
     })?;
-    cx.require_eq(x.size(-1), w.size(-1), "linear.C2", "the input's and the weight's last sizes differ")?;
+    cx.require_eq(x.size(-1), w.size(-1), linear::C2, "the input's and the weight's last sizes differ")?;
     let mut sizes = x.sizes.clone();
     sizes.pop();
     if w.rank() == 2 {
         sizes.push(w.size(0));
     }
     if let Some(bias) = bias {
-        cx.require_expandable(&bias.sizes, &sizes, "linear.C3")?;
-        cx.same_dtype(&[x, w, bias], "linear.C4")?;
+        cx.require_expandable(&bias.sizes, &sizes, linear::C3)?;
+        cx.same_dtype(&[x, w, bias], linear::C4)?;
     }
-    cx.same_dtype(&[x, w], "linear.C4")?;
-    cx.products_or_empty(x.dtype, &sizes, "linear.C4")?;
+    cx.same_dtype(&[x, w], linear::C4)?;
+    cx.products_or_empty(x.dtype, &sizes, linear::C4)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`:
-/// `[n, k] × [k, p] → [n, p]`.
-///
-/// (C1), (C2) As for `mm`. (C3) `self` broadcasts to the result. (C4) The dtypes agree and have a kernel.
+clauses! { addmm {
+    C3 "`self` broadcasts to the result."
+    C4 "The dtypes agree and have a kernel."
+} }
+
+/// `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k, p] →
+/// [n, p]`.
 fn addmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     let (x, a, b) = (args.tensor("self")?, args.tensor("mat1")?, args.tensor("mat2")?);
     let sizes = matrices(cx, a, b)?;
-    cx.require_expandable(&x.sizes, &sizes, "addmm.C3")?;
+    cx.require_expandable(&x.sizes, &sizes, addmm::C3)?;
     if out.is_none() {
-        cx.same_dtype(&[x, a, b], "addmm.C4")?;
-        cx.products_or_empty(a.dtype, &sizes, "addmm.C4")?;
+        cx.same_dtype(&[x, a, b], addmm::C4)?;
+        cx.products_or_empty(a.dtype, &sizes, addmm::C4)?;
     }
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(a.dtype), &a.device))
 }
 
-/// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`:
-/// `[n, k] × [k] → [n]`; a `self` without dimensions to which no rows are added keeps its shape.
-///
-/// (C1) A matrix and a vector. (C2) The contracted sizes agree. (C3) `self` has at most 1 dimension, of size `n`
-/// or 1. (C4) The dtypes agree and have a kernel.
+clauses! { addmv {
+    C1 "A matrix and a vector."
+    C2 "The contracted sizes agree."
+    C3 "`self` has at most 1 dimension, of size `n` or 1."
+    C4 "The dtypes agree and have a kernel."
+} }
+
+/// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k] → [n]`;
+/// a `self` without dimensions to which no rows are added keeps its shape.
 fn addmv(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, a, b) = (args.tensor("self")?, args.tensor("mat")?, args.tensor("vec")?);
-    cx.rank(a, 2, "addmv.C1", "mat")?;
-    cx.rank(b, 1, "addmv.C1", "vec")?;
-    cx.require_eq(a.size(1), b.size(0), "addmv.C2", "mat.size(1) and vec.size(0) differ")?;
-    cx.require_expandable(&x.sizes, &[a.size(0)], "addmv.C3")?;
-    cx.same_dtype(&[x, a, b], "addmv.C4")?;
-    cx.products_or_empty(a.dtype, &[a.size(0)], "addmv.C4")?;
+    cx.rank(a, 2, addmv::C1, "mat")?;
+    cx.rank(b, 1, addmv::C1, "vec")?;
+    cx.require_eq(a.size(1), b.size(0), addmv::C2, "mat.size(1) and vec.size(0) differ")?;
+    cx.require_expandable(&x.sizes, &[a.size(0)], addmv::C3)?;
+    cx.same_dtype(&[x, a, b], addmv::C4)?;
+    cx.products_or_empty(a.dtype, &[a.size(0)], addmv::C4)?;
     let rows = a.size(0);
     let none = cx.eq(rows, 0);
-    if x.rank() == 0 && cx.branch(none, "addmv.C3")? {
+    if x.rank() == 0 && cx.branch(none, addmv::C3)? {
         return one(cx.contiguous([].as_slice(), a.dtype, &a.device));
     }
     one(cx.contiguous([rows].as_slice(), a.dtype, &a.device))
 }
 
+clauses! { baddbmm {
+    C4 "`self` broadcasts to the result."
+    C5 "The dtypes agree and have a kernel; that of `batch2` does not matter where the result is empty."
+} }
+
 /// `aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`.
-///
-/// (C1) to (C3) As for `bmm`. (C4) `self` broadcasts to the result. (C5) The dtypes agree and have a kernel; that of
-/// `batch2` does not matter where the result is empty.
 fn baddbmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
     let (x, a, b) = (args.tensor("self")?, args.tensor("batch1")?, args.tensor("batch2")?);
     let sizes = batches(cx, a, b)?;
-    cx.require_expandable(&x.sizes, &sizes, "baddbmm.C4")?;
+    cx.require_expandable(&x.sizes, &sizes, baddbmm::C4)?;
     if out.is_none() {
-        cx.same_dtype(&[x, a], "baddbmm.C5")?;
-        alike_or_empty(cx, &[a, b], &sizes, Expr::ONE, "baddbmm.C5")?;
+        cx.same_dtype(&[x, a], baddbmm::C5)?;
+        alike_or_empty(cx, &[a, b], &sizes, Expr::ONE, baddbmm::C5)?;
     }
     one(cx.contiguous(sizes.as_slice(), out.unwrap_or(b.dtype), &a.device))
 }
 
-/// `aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: the
-/// products summed over the batch, `[b, n, k] × [b, k, p] → [n, p]`.
-///
-/// (C1) to (C3) As for `bmm`. (C4) `self` broadcasts to the result. (C5) The dtypes agree and have a kernel.
+clauses! { addbmm {
+    C4 "`self` broadcasts to the result."
+    C5 "The dtypes agree and have a kernel."
+} }
+
+/// `aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: the products
+/// summed over the batch, `[b, n, k] × [b, k, p] → [n, p]`.
 fn addbmm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, a, b) = (args.tensor("self")?, args.tensor("batch1")?, args.tensor("batch2")?);
     let [_, n, p] = batches(cx, a, b)?;
-    cx.require_expandable(&x.sizes, &[n, p], "addbmm.C4")?;
-    cx.same_dtype(&[x, a, b], "addbmm.C5")?;
-    cx.products_or_empty(a.dtype, &[n, p], "addbmm.C5")?;
+    cx.require_expandable(&x.sizes, &[n, p], addbmm::C4)?;
+    cx.same_dtype(&[x, a, b], addbmm::C5)?;
+    cx.products_or_empty(a.dtype, &[n, p], addbmm::C5)?;
     one(cx.contiguous([n, p].as_slice(), x.dtype, &x.device))
 }
 
-fn promoted(tensors: &[&Tensor], clause: &'static str) -> Result<Dtype, KernelError> {
+fn promoted(tensors: &[&Tensor], clause: &'static OpClause) -> Result<Dtype, KernelError> {
     ResultType::of(tensors.iter().copied())
         .dtype()
         .map_err(|(a, b)| KernelError::invalid(clause, format!("{a} and {b} do not promote")))
 }
 
+clauses! { outer {
+    C1 "Both operands are vectors."
+    C2 "The dtypes promote."
+} }
+
 /// `aten::outer(Tensor self, Tensor vec2) -> Tensor`: `[n] × [p] → [n, p]`.
-///
-/// (C1) Two vectors. (C2) The dtypes promote.
 fn outer(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("vec2")?);
-    cx.rank(a, 1, "outer.C1", "self")?;
-    cx.rank(b, 1, "outer.C1", "vec2")?;
-    let dtype = promoted(&[a, b], "outer.C2")?;
+    cx.rank(a, 1, outer::C1, "self")?;
+    cx.rank(b, 1, outer::C1, "vec2")?;
+    let dtype = promoted(&[a, b], outer::C2)?;
     one(cx.contiguous([a.size(0), b.size(0)].as_slice(), dtype, &a.device))
 }
 
-/// `aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`:
-/// `[n] × [p] → [n, p]`.
-///
-/// (C1) Two vectors. (C2) `self` broadcasts to the result. (C3) The dtypes promote.
+clauses! { addr {
+    C1 "`vec1` and `vec2` are vectors."
+    C2 "`self` broadcasts to the result."
+    C3 "The dtypes promote."
+} }
+
+/// `aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n] × [p] → [n, p]`.
 fn addr(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, a, b) = (args.tensor("self")?, args.tensor("vec1")?, args.tensor("vec2")?);
-    cx.rank(a, 1, "addr.C1", "vec1")?;
-    cx.rank(b, 1, "addr.C1", "vec2")?;
+    cx.rank(a, 1, addr::C1, "vec1")?;
+    cx.rank(b, 1, addr::C1, "vec2")?;
     let sizes = [a.size(0), b.size(0)];
-    cx.require_expandable(&x.sizes, &sizes, "addr.C2")?;
-    let dtype = promoted(&[x, a, b], "addr.C3")?;
+    cx.require_expandable(&x.sizes, &sizes, addr::C2)?;
+    let dtype = promoted(&[x, a, b], addr::C3)?;
     one(cx.contiguous(sizes.as_slice(), dtype, &a.device))
 }
 
-/// `aten::linalg_multi_dot(Tensor[] tensors) -> Tensor`: the product of a chain of matrices, the first and the last
-/// of which may be vectors where `vectors` says so.
-///
-/// (C1) At least 2 tensors (or 1 matrix where vectors are not allowed). (C2) The ranks. (C3) The dtypes agree and
-/// have a kernel. (C4) Neighbours' sizes agree.
+clauses! { multi_dot {
+    C1 "At least 2 tensors (or 1 matrix where vectors are not allowed)."
+    C2 "The operands between the first and the last are matrices; the first and the last are matrices or vectors."
+    C3 "The dtypes agree and have a kernel."
+    C4 "Neighbours' sizes agree."
+} }
+
+/// `aten::linalg_multi_dot(Tensor[] tensors) -> Tensor`: the product of a chain of matrices, the first and the last of
+/// which may be vectors where `vectors` says so.
 fn multi_dot(cx: &mut Cx, tensors: &[Arc<Tensor>], vectors: bool) -> KernelResult {
-    cx.check(tensors.len() >= if vectors { 2 } else { 1 }, "multi_dot.C1", |_| {
+    cx.check(tensors.len() >= if vectors { 2 } else { 1 }, multi_dot::C1, |_| {
         format!("{} tensors are too few", tensors.len())
     })?;
     let last = tensors.len() - 1;
     for (i, t) in tensors.iter().enumerate() {
         let vector = vectors && (i == 0 || i == last) && t.rank() == 1;
-        cx.check(vector || t.rank() == 2, "multi_dot.C2", |cx| {
+        cx.check(vector || t.rank() == 2, multi_dot::C2, |cx| {
             format!("tensor {i} is no matrix: {}", cx.show_all(&t.sizes))
         })?;
     }
     let refs: Vec<&Tensor> = tensors.iter().map(|t| &**t).collect();
-    cx.same_dtype(&refs, "multi_dot.C3")?;
-    cx.require_kind(refs[0], PRODUCTS.on_cpu(), "multi_dot.C3")?;
+    cx.same_dtype(&refs, multi_dot::C3)?;
+    cx.require_kind(refs[0], PRODUCTS.on_cpu(), multi_dot::C3)?;
     for pair in refs.windows(2) {
-        cx.require_eq(pair[0].size(-1), pair[1].size(0), "multi_dot.C4", "sizes of neighbours differ")?;
+        cx.require_eq(pair[0].size(-1), pair[1].size(0), multi_dot::C4, "sizes of neighbours differ")?;
     }
     if tensors.len() == 1 {
         return Ok(smallvec![Value::Tensor(tensors[0].clone())]);
@@ -375,77 +430,47 @@ fn multi_dot(cx: &mut Cx, tensors: &[Arc<Tensor>], vectors: bool) -> KernelResul
     one(cx.contiguous(sizes, first.dtype, &first.device))
 }
 
+clauses! { vecdot {
+    C1 "Floating point or complex."
+    C2 "The dtypes agree."
+    C3 "The shapes broadcast (two vectors: they are equal)."
+    C4 "`dim` is in range."
+} }
+
 /// `aten::linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor`: the shapes broadcast, and `dim` is summed over.
-///
-/// (C1) Floating point or complex. (C2) The dtypes agree. (C3) The shapes broadcast (two vectors: they are equal).
-/// (C4) `dim` is in range.
 fn vecdot(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("x")?, args.tensor("y")?);
-    cx.check(a.dtype.is_float() || a.dtype.is_complex(), "vecdot.C1", |_| {
+    cx.check(a.dtype.is_float() || a.dtype.is_complex(), vecdot::C1, |_| {
         format!("floating point or complex is expected, not {}", a.dtype)
     })?;
-    cx.same_dtype(&[a, b], "vecdot.C2")?;
+    cx.same_dtype(&[a, b], vecdot::C2)?;
     if a.rank() == 1 && b.rank() == 1 {
         vectors(cx, a, b)?;
         return one(cx.contiguous([].as_slice(), a.dtype, &a.device));
     }
-    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], "vecdot.C3")?;
-    let dim = cx.dim(args.int("dim")?, sizes.len(), "vecdot.C4")?;
+    let mut sizes = cx.broadcast([a.sizes.as_slice(), b.sizes.as_slice()], vecdot::C3)?;
+    let dim = cx.dim(args.int("dim")?, sizes.len(), vecdot::C4)?;
     if dim < sizes.len() {
         sizes.remove(dim);
     }
     one(cx.contiguous(sizes, a.dtype, &a.device))
 }
 
-/// `aten::_int_mm(Tensor self, Tensor mat2) -> Tensor`: `[n, k] × [k, p] → [n, p]` in `int32`.
-///
-/// (C1), (C2) As for `mm`. (C3) `self` is `int8` or `uint8`, `mat2` is `int8`.
-fn int_mm(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
-    let sizes = matrices(cx, a, b)?;
-    let bytes = matches!(a.dtype, Dtype::Int8 | Dtype::Uint8) && b.dtype == Dtype::Int8;
-    cx.check(bytes, "int_mm.C3", |_| format!("int8 is expected, not {} and {}", a.dtype, b.dtype))?;
-    one(cx.contiguous(sizes.as_slice(), Dtype::Int32, &a.device))
-}
+clauses! { foreach_mm {
+    C1 "The lists are equally long."
+} }
 
-/// `aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, ..., ScalarType? out_dtype=None) ->
-/// Tensor`.
-///
-/// (C1), (C2) As for `mm`. (C3) Both are 8-bit floats. (C4) Scales of one element each in `float32`; other scalings
-/// are not modelled.
-fn scaled_mm(cx: &mut Cx, args: &Args) -> KernelResult {
-    let (a, b) = (args.tensor("self")?, args.tensor("mat2")?);
-    let sizes = matrices(cx, a, b)?;
-    let narrow = |d: Dtype| matches!(d, Dtype::Float8E4m3fn | Dtype::Float8E5m2);
-    cx.check(narrow(a.dtype) && narrow(b.dtype), "scaled_mm.C3", |_| {
-        format!("8-bit floats are expected, not {} and {}", a.dtype, b.dtype)
-    })?;
-    for name in ["scale_a", "scale_b"] {
-        let scale = args.tensor(name)?;
-        cx.check(scale.dtype == Dtype::Float32, "scaled_mm.C4", |_| {
-            format!("{name} is to be float32, not {}", scale.dtype)
-        })?;
-        let numel = cx.numel(scale);
-        if numel != Expr::ONE {
-            return Err(KernelError::Unsupported("scales of several elements are not modelled".into()));
-        }
-    }
-    let dtype = args.opt_dtype("out_dtype")?.unwrap_or(a.dtype);
-    one(cx.contiguous(sizes.as_slice(), dtype, &a.device))
-}
-
-/// `aten::_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]`: `mm` of each pair. (C1) The lists are equally long.
-/// (C3) of [`mm`]: the dtypes of a pair agree and have a kernel.
+/// `aten::_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]`: `mm` of each pair.
 fn foreach_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (left, right) = (args.tensors("self")?, args.tensors("mat2")?);
-    cx.check(left.len() == right.len(), "foreach_mm.C1", |_| {
+    cx.check(left.len() == right.len(), foreach_mm::C1, |_| {
         format!("the lists have {} and {} tensors", left.len(), right.len())
     })?;
     let mut products = Vec::with_capacity(left.len());
     for (a, b) in left.iter().zip(&right) {
         let sizes = matrices(cx, a, b)?;
-        cx.same_dtype(&[a, b], "mm.C3")?;
-        cx.products_or_empty(a.dtype, &sizes, "mm.C3")?;
+        cx.same_dtype(&[a, b], mm::C3)?;
+        cx.products_or_empty(a.dtype, &sizes, mm::C3)?;
         products.push(Some(Arc::new(cx.contiguous(sizes.as_slice(), a.dtype, &a.device))));
     }
     Ok(smallvec![Value::Tensors(products)])

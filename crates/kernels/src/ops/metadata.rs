@@ -1,9 +1,13 @@
 //! What a tensor looks like, as numbers.
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Layout, MemoryFormat};
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[is_contiguous::ALL, is_coalesced::ALL, size::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -53,39 +57,43 @@ fn truth(cx: &mut Cx, value: bool) -> KernelResult {
     Ok(smallvec![Value::Bool(cx.env.pool.bool(value))])
 }
 
+clauses! { is_contiguous {
+    C1 "Where the strides may be such or not, the example decides."
+} }
+
 /// `aten::is_contiguous(Tensor self) -> bool`, also in a memory format.
-///
-/// (C1) Where the strides may be such or not, the example decides.
 fn is_contiguous(cx: &mut Cx, args: &Args) -> KernelResult {
     let format = if args.has("memory_format") { args.opt_memory_format("memory_format")? } else { None };
     let laid_out = is_laid_out(cx, args.tensor("self")?, format.unwrap_or(MemoryFormat::Contiguous));
-    let laid_out = cx.branch(laid_out, "is_contiguous.C1")?;
+    let laid_out = cx.branch(laid_out, is_contiguous::C1)?;
     truth(cx, laid_out)
 }
 
+clauses! { is_coalesced {
+    C1 "The tensor is sparse."
+} }
+
 /// `aten::is_coalesced(Tensor self) -> bool`
-///
-/// (C1) The tensor is sparse.
 fn is_coalesced(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     if x.layout == Layout::SparseCoo {
         return Err(KernelError::Unsupported("whether a sparse tensor is coalesced".to_string()));
     }
-    cx.check(false, "is_coalesced.C1", |_| format!("a sparse tensor is expected, not a {} one", x.layout))?;
+    cx.check(false, is_coalesced::C1, |_| format!("a sparse tensor is expected, not a {} one", x.layout))?;
     truth(cx, false)
 }
 
+clauses! { size {
+    C1 "The dimension exists."
+} }
+
 /// The dimension that `dim` names.
-///
-/// (C1) It exists.
 fn dim_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<usize, KernelError> {
-    cx.check(x.rank() > 0, "size.C1", |_| "the tensor has no dimensions".to_string())?;
-    cx.dim(args.int("dim")?, x.rank(), "size.C1")
+    cx.check(x.rank() > 0, size::C1, |_| "the tensor has no dimensions".to_string())?;
+    cx.dim(args.int("dim")?, x.rank(), size::C1)
 }
 
 /// `aten::sym_size.int(Tensor self, int dim) -> SymInt`
-///
-/// (C1) The dimension exists.
 fn size_at(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = dim_of(cx, args, x)?;
@@ -93,8 +101,6 @@ fn size_at(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::sym_stride.int(Tensor self, int dim) -> SymInt`
-///
-/// (C1) The dimension exists.
 fn stride_at(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = dim_of(cx, args, x)?;

@@ -2,9 +2,14 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Dtype, Layout};
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[make_dual::ALL, internal_overlap::ALL, saturate_weight::ALL, add_batch_dim::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -30,14 +35,17 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     |_, args| one(args.tensor("source")?.with_dtype(args.tensor("self")?.dtype)) => "aten.set.source_Tensor";
 };
 
+clauses! { make_dual {
+    C1 "Both have the same shape."
+    C2 "Both are floating or complex."
+} }
+
 /// `_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)`: the primal; the tangent hides behind it.
-///
-/// (C1) Both have the same shape. (C2) Both are floating or complex.
 fn make_dual(cx: &mut Cx, args: &Args) -> KernelResult {
     let (primal, tangent) = (args.tensor("primal")?, args.tensor("tangent")?);
-    cx.require_same_shape(&primal.sizes, &tangent.sizes, "make_dual.C1")?;
+    cx.require_same_shape(&primal.sizes, &tangent.sizes, make_dual::C1)?;
     for part in [primal, tangent] {
-        cx.check(part.dtype.is_float() || part.dtype.is_complex(), "make_dual.C2", |_| {
+        cx.check(part.dtype.is_float() || part.dtype.is_complex(), make_dual::C2, |_| {
             format!("a tensor of {} has no derivative", part.dtype)
         })?;
     }
@@ -50,7 +58,7 @@ fn truth(cx: &mut Cx, value: bool) -> KernelResult {
 
 /// `is_conj(Tensor self) -> bool` and the like: no.
 ///
-/// (C1) The tensor is on the CPU, where none is pinned or belongs to others.
+/// The tensor is on the CPU, where none is pinned or belongs to others.
 fn never(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     if &*x.device.kind != "cpu" {
@@ -85,6 +93,10 @@ fn is_set_to(cx: &mut Cx, args: &Args) -> KernelResult {
     truth(cx, false)
 }
 
+clauses! { internal_overlap {
+    C1 "Whether a stride of 0 repeats elements."
+} }
+
 /// `_debug_has_internal_overlap(Tensor self) -> int`: 0 for a tensor without gaps, 1 where a stride of 0 repeats
 /// elements, 2 where it is not looked at closer.
 fn internal_overlap(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -92,7 +104,7 @@ fn internal_overlap(cx: &mut Cx, args: &Args) -> KernelResult {
     let repeats = |cx: &mut Cx, (size, stride): (Expr, Expr)| {
         let (more, none) = (cx.gt(size, 1), cx.eq(stride, 0));
         let both = cx.all(&[more, none]);
-        cx.branch(both, "internal_overlap")
+        cx.branch(both, internal_overlap::C1)
     };
     let mut answer = if cx.is_dense(x) { 0 } else { 2 };
     for pair in x.sizes.iter().copied().zip(x.strides.iter().copied()) {
@@ -103,28 +115,33 @@ fn internal_overlap(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![Value::Int(cx.int(answer))])
 }
 
+clauses! { saturate_weight {
+    C1 "It is of `float32`."
+} }
+
 /// `_saturate_weight_to_fp16(Tensor weight) -> Tensor`: the weight itself.
-///
-/// (C1) It is of `float32`.
 fn saturate(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("weight")?;
-    cx.check(x.dtype == Dtype::Float32, "saturate_weight.C1", |_| {
+    cx.check(x.dtype == Dtype::Float32, saturate_weight::C1, |_| {
         format!("float32 is expected, not {}", x.dtype)
     })?;
     one((**x).clone())
 }
 
-/// `_add_batch_dim(Tensor self, int batch_dim, int level) -> Tensor`: what is to be seen of the tensor under `vmap`:
-/// all dimensions but the given one, or but the last where that does not exist.
-///
-/// (C1) The tensor has dimensions. (C2) The level is one of 64.
+clauses! { add_batch_dim {
+    C1 "The tensor has dimensions."
+    C2 "The level is one of 64."
+} }
+
+/// `_add_batch_dim(Tensor self, int batch_dim, int level) -> Tensor`: what is to be seen of the tensor under `vmap`: all
+/// dimensions but the given one, or but the last where that does not exist.
 fn add_batch_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dim) = (args.tensor("self")?, args.int("batch_dim")?);
-    let dim = cx.literal(dim, "add_batch_dim.C1")?;
-    cx.check(x.rank() > 0, "add_batch_dim.C1", |_| "the tensor has no dimension".into())?;
+    let dim = cx.literal(dim, add_batch_dim::C1)?;
+    cx.check(x.rank() > 0, add_batch_dim::C1, |_| "the tensor has no dimension".into())?;
     let level = args.int("level")?;
-    let level = cx.literal(level, "add_batch_dim.C2")?;
-    cx.check((0..64).contains(&level), "add_batch_dim.C2", |_| format!("there is no level {level}"))?;
+    let level = cx.literal(level, add_batch_dim::C2)?;
+    cx.check((0..64).contains(&level), add_batch_dim::C2, |_| format!("there is no level {level}"))?;
     let hidden = dim.clamp(0, x.rank() as i64 - 1) as usize;
     let (mut sizes, mut strides) = (x.sizes.clone(), x.strides.clone());
     sizes.remove(hidden);

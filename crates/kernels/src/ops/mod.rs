@@ -3,7 +3,7 @@ use super::args::Args;
 use super::context::Cx;
 use super::error::KernelError;
 use super::flops::Flops;
-use super::kernel::Kernel;
+use super::kernel::Family;
 use super::registry::Registry;
 use super::value::Value;
 use sizewise_expr::Expr;
@@ -72,6 +72,7 @@ mod recurrent;
 mod recurrent_cell;
 mod recurrent_fused;
 mod reduction;
+mod scaled_matmul;
 mod scatter;
 mod search;
 mod segment;
@@ -92,90 +93,97 @@ mod upsample;
 mod vector_norm;
 mod view;
 
-/// The families: name and kernels.
-pub const FAMILIES: &[(&str, &[(&str, Kernel)])] = &[
-    ("matmul", matmul::KERNELS),
-    ("forward_ad", forward_ad::KERNELS),
-    ("grouped_matmul", grouped_matmul::KERNELS),
-    ("distance", distance::KERNELS),
-    ("dtype_query", dtype_query::KERNELS),
-    ("convolution", convolution::KERNELS),
-    ("convolution_gradients", convolution_gradients::KERNELS),
-    ("pooling", pooling::KERNELS),
-    ("batch_norm", batch_norm::KERNELS),
-    ("layer_norm", layer_norm::KERNELS),
-    ("upsample", upsample::KERNELS),
-    ("prims_pointwise", prims_pointwise::KERNELS),
-    ("adaptive_pooling", adaptive_pooling::KERNELS),
-    ("einsum", einsum::KERNELS),
-    ("unary", unary::KERNELS),
-    ("binary", binary::KERNELS),
-    ("activation", activation::KERNELS),
-    ("ternary", ternary::KERNELS),
-    ("cast", cast::KERNELS),
-    ("creation", creation::KERNELS),
-    ("sequence", sequence::KERNELS),
-    ("random", random::KERNELS),
-    ("asserts", asserts::KERNELS),
-    ("permute", permute::KERNELS),
-    ("slice", slice::KERNELS),
-    ("view", view::KERNELS),
-    ("keyed_random", keyed_random::KERNELS),
-    ("combination", combination::KERNELS),
-    ("quantile", quantile::KERNELS),
-    ("quantized_weight", quantized_weight::KERNELS),
-    ("histogram", histogram::KERNELS),
-    ("calculus", calculus::KERNELS),
-    ("spectrum", spectrum::KERNELS),
-    ("solve", solve::KERNELS),
-    ("factor", factor::KERNELS),
-    ("reduction", reduction::KERNELS),
-    ("combine", combine::KERNELS),
-    ("cumulative", cumulative::KERNELS),
-    ("data_dependent", data_dependent::KERNELS),
-    ("diagonal", diagonal::KERNELS),
-    ("expand", expand::KERNELS),
-    ("extremum", extremum::KERNELS),
-    ("fold", fold::KERNELS),
-    ("foreach", foreach::KERNELS),
-    ("index", index::KERNELS),
-    ("index_dim", index_dim::KERNELS),
-    ("fft", fft::KERNELS),
-    ("join", join::KERNELS),
-    ("metadata", metadata::KERNELS),
-    ("pad", pad::KERNELS),
-    ("prims_view", prims_view::KERNELS),
-    ("rearrange", rearrange::KERNELS),
-    ("scatter", scatter::KERNELS),
-    ("search", search::KERNELS),
-    ("softmax", softmax::KERNELS),
-    ("sort", sort::KERNELS),
-    ("loss", loss::KERNELS),
-    ("loss_backward", loss_backward::KERNELS),
-    ("loss_class", loss_class::KERNELS),
-    ("loss_distance", loss_distance::KERNELS),
-    ("loss_margin", loss_margin::KERNELS),
-    ("stft", stft::KERNELS),
-    ("split", split::KERNELS),
-    ("strided", strided::KERNELS),
-    ("attention", attention::KERNELS),
-    ("embedding", embedding::KERNELS),
-    ("embedding_bag", embedding_bag::KERNELS),
-    ("recurrent", recurrent::KERNELS),
-    ("recurrent_cell", recurrent_cell::KERNELS),
-    ("attention_kernels", attention_kernels::KERNELS),
-    ("torch_tests", torch_tests::KERNELS),
-    ("transformer", transformer::KERNELS),
-    ("segment", segment::KERNELS),
-    ("fake_quantize", fake_quantize::KERNELS),
-    ("recurrent_fused", recurrent_fused::KERNELS),
-    ("optimizer", optimizer::KERNELS),
-    ("metadata_flags", metadata_flags::KERNELS),
-    ("layout", layout::KERNELS),
-    ("other_devices", other_devices::KERNELS),
-    ("ctc", ctc::KERNELS),
-    ("vector_norm", vector_norm::KERNELS),
-];
+macro_rules! families {
+    ($($name:ident)+) => {
+        &[$(Family { name: stringify!($name), kernels: $name::KERNELS, clauses: $name::CLAUSES }),+]
+    };
+}
+
+/// The families.
+pub const FAMILIES: &[Family] = families! {
+    matmul
+    forward_ad
+    grouped_matmul
+    distance
+    dtype_query
+    convolution
+    convolution_gradients
+    pooling
+    batch_norm
+    layer_norm
+    upsample
+    prims_pointwise
+    adaptive_pooling
+    einsum
+    unary
+    binary
+    activation
+    ternary
+    cast
+    creation
+    sequence
+    random
+    asserts
+    permute
+    slice
+    view
+    keyed_random
+    combination
+    quantile
+    quantized_weight
+    histogram
+    calculus
+    spectrum
+    solve
+    factor
+    reduction
+    combine
+    cumulative
+    data_dependent
+    diagonal
+    expand
+    extremum
+    fold
+    foreach
+    index
+    index_dim
+    fft
+    join
+    metadata
+    pad
+    prims_view
+    rearrange
+    scaled_matmul
+    scatter
+    search
+    softmax
+    sort
+    loss
+    loss_backward
+    loss_class
+    loss_distance
+    loss_margin
+    stft
+    split
+    strided
+    attention
+    embedding
+    embedding_bag
+    recurrent
+    recurrent_cell
+    attention_kernels
+    torch_tests
+    transformer
+    segment
+    fake_quantize
+    recurrent_fused
+    optimizer
+    metadata_flags
+    layout
+    other_devices
+    ctc
+    vector_norm
+};
 
 /// The formulas of what operators compute, by family; operators in none compute nothing that counts.
 const FLOPS: &[&[(&str, Flops)]] = &[
@@ -214,9 +222,9 @@ mod tests {
     #[test]
     fn an_overload_has_one_kernel() {
         let mut families: HashMap<&str, Vec<&str>> = HashMap::new();
-        for (family, kernels) in FAMILIES {
-            for (op, _) in *kernels {
-                families.entry(*op).or_default().push(*family);
+        for family in FAMILIES {
+            for (op, _) in family.kernels {
+                families.entry(*op).or_default().push(family.name);
             }
         }
         let mut twice: Vec<String> = families

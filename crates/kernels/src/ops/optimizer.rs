@@ -2,9 +2,13 @@
 use crate::domain::Domain;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[optimizer::ALL, amp::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -25,13 +29,16 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
     Value::Tensors(tensors.iter().map(copy).collect())
 }
 
-/// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out,
-/// Tensor[] grads_out, ...)` and the like: the lists of parameters, gradients and states, after the step; as many of
-/// them as the schema returns.
-///
-/// (C1) Gradients, and states that are used, are as many as parameters. (C2) Parameters are floating point. (C3)
-/// Gradients and states have the parameter's dtype. (C4) Numbers of steps and a rate that is a tensor are one
-/// element. (The kernel takes their shapes on trust.)
+clauses! { optimizer {
+    C1 "Gradients, and states that are used, are as many as parameters."
+    C2 "Parameters are floating point."
+    C3 "Gradients and states have the parameter's dtype."
+    C4 "Numbers of steps, and a rate that is a tensor, have one element. The kernel does not check their shapes."
+} }
+
+/// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out, Tensor[]
+/// grads_out, ...)` and the like: the lists of parameters, gradients and states, after the step; as many of them as the
+/// schema returns.
 fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     let lists: Vec<&[Option<Arc<Tensor>>]> = args
         .values()
@@ -40,18 +47,18 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
         .collect();
     let parameters = lists.first().copied().unwrap_or_default();
     for list in &lists {
-        cx.check(list.is_empty() || list.len() == parameters.len(), "optimizer.C1", |_| {
+        cx.check(list.is_empty() || list.len() == parameters.len(), optimizer::C1, |_| {
             format!("lists of {} and {} tensors", parameters.len(), list.len())
         })?;
     }
     for parameter in parameters.iter().flatten() {
-        cx.require_kind(parameter, Domain::FLOAT.on_cpu(), "optimizer.C2")?;
+        cx.require_kind(parameter, Domain::FLOAT.on_cpu(), optimizer::C2)?;
     }
     let used = |name: &str| name != "max_exp_avg_sqs" || args.flag("amsgrad").unwrap_or(true);
     for (spec, value) in args.schema.args.iter().zip(args.values()) {
         if let (Value::Tensor(t), "lr") = (value, spec.name.as_str()) {
             let numel = cx.numel(t);
-            cx.require_eq(numel, Expr::ONE, "optimizer.C4", "the rate is to be one element")?;
+            cx.require_eq(numel, Expr::ONE, optimizer::C4, "the rate is to be one element")?;
         }
         let Value::Tensors(list) = value else { continue };
         if !used(&spec.name) {
@@ -59,15 +66,15 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
         }
         cx.check(
             list.len() == parameters.len() || spec.name == "momentum_buffer_list",
-            "optimizer.C1",
+            optimizer::C1,
             |_| format!("{} has {} tensors for {} parameters", spec.name, list.len(), parameters.len()),
         )?;
         for (t, parameter) in list.iter().flatten().zip(parameters.iter().flatten()) {
             if spec.name == "state_steps" {
                 let numel = cx.numel(t);
-                cx.require_eq(numel, Expr::ONE, "optimizer.C4", "a number of steps is to be one element")?;
+                cx.require_eq(numel, Expr::ONE, optimizer::C4, "a number of steps is to be one element")?;
             } else {
-                cx.same_dtype(&[parameter, t], "optimizer.C3")?;
+                cx.same_dtype(&[parameter, t], optimizer::C3)?;
             }
         }
     }
@@ -78,23 +85,28 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(lists[..returned].iter().map(|list| copies(cx, list)).collect())
 }
 
-/// (C1) The tensor is one element of `float32`.
+clauses! { amp {
+    C1 "The tensor is one element of `float32`."
+    C2 "The tensors are floating point."
+    C3 "The number of steps is one element of `int32`."
+} }
+
 fn single(cx: &mut Cx, t: &Tensor, what: &str) -> Result<(), KernelError> {
     let numel = cx.numel(t);
-    cx.require_eq(numel, Expr::ONE, "amp.C1", &format!("{what} is to be one element"))?;
-    cx.check(t.dtype == Dtype::Float32, "amp.C1", |_| format!("{what} is to be float32, not {}", t.dtype))
+    cx.require_eq(numel, Expr::ONE, amp::C1, &format!("{what} is to be one element"))?;
+    cx.check(t.dtype == Dtype::Float32, amp::C1, |_| format!("{what} is to be float32, not {}", t.dtype))
 }
 
-/// `_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[]
-/// self_out, Tensor found_inf_out)`: the tensors times the scale, and whether one has infinite elements.
+/// `_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[] self_out,
+/// Tensor found_inf_out)`: the tensors times the scale, and whether one has infinite elements.
 ///
-/// (C1) Both numbers are one element of `float32`. (C2) The tensors are floating point.
+/// Both numbers are one element of `float32`.
 fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (tensors, found) = (args.opt_tensors("self")?, args.tensor("found_inf")?);
     single(cx, found, "found_inf")?;
     single(cx, args.tensor("inv_scale")?, "inv_scale")?;
     for tensor in tensors.iter().flatten() {
-        cx.require_kind(tensor, Domain::FLOAT.on_cpu(), "amp.C2")?;
+        cx.require_kind(tensor, Domain::FLOAT.on_cpu(), amp::C2)?;
     }
     let strides = cx.preserved_strides(found);
     let found = cx.strided(found.sizes.clone(), strides, found.dtype, &found.device);
@@ -102,18 +114,17 @@ fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `_amp_update_scale(Tensor self, Tensor growth_tracker, Tensor found_inf, float scale_growth_factor, float
-/// scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)`: the scale and the number of
-/// steps since it changed.
+/// scale_backoff_factor, int growth_interval) -> (Tensor, Tensor growth_tracker_out)`: the scale and the number of steps
+/// since it changed.
 ///
-/// (C1) The scale and whether something was infinite are one element of `float32`. (C3) The number of steps is one
-/// element of `int32`.
+/// The scale and whether something was infinite are one element of `float32`.
 fn update_scale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (scale, tracker) = (args.tensor("self")?, args.tensor("growth_tracker")?);
     single(cx, scale, "the scale")?;
     single(cx, args.tensor("found_inf")?, "found_inf")?;
     let numel = cx.numel(tracker);
-    cx.require_eq(numel, Expr::ONE, "amp.C3", "the number of steps is to be one element")?;
-    cx.check(tracker.dtype == Dtype::Int32, "amp.C3", |_| {
+    cx.require_eq(numel, Expr::ONE, amp::C3, "the number of steps is to be one element")?;
+    cx.check(tracker.dtype == Dtype::Int32, amp::C3, |_| {
         format!("the number of steps is to be int32, not {}", tracker.dtype)
     })?;
     let results = [scale, tracker].map(|t| cx.contiguous(t.sizes.clone(), t.dtype, &t.device));

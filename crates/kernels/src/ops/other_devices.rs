@@ -1,7 +1,11 @@
 //! Operators of other devices: those that the CPU has no kernel for, and those whose shapes are known all the same.
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Value, Values};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[other_devices::ALL, fused_rms_norm_backward::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -11,12 +15,15 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     rms_norm_backward => "aten._fused_rms_norm_backward.default";
 };
 
-/// (C1) The CPU computes on no argument.
+clauses! { other_devices {
+    C1 "The CPU computes on no argument."
+} }
+
 fn elsewhere(cx: &mut Cx, args: &Args) -> KernelResult {
     let on_cpu = |value: &Value| matches!(value, Value::Tensor(t) if cx.cpu_computes(&t.device));
     if args.values().iter().any(on_cpu) {
         let message = format!("`{}` has no kernel for the CPU", args.schema.name);
-        return Err(KernelError::invalid("other_devices.C1", message));
+        return Err(KernelError::invalid(other_devices::C1, message));
     }
     Err(KernelError::Unsupported(format!("`{}` on another device", args.schema.name)))
 }
@@ -39,14 +46,16 @@ fn miopen_batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight,
-/// bool[2] output_mask) -> (Tensor, Tensor)`: the gradients of input and weight, the latter summed over the
-/// dimensions before those that are normalised.
-///
-/// (C2) Gradient, input and inverse deviation broadcast.
+clauses! { fused_rms_norm_backward {
+    C2 "Gradient, input and inverse deviation broadcast."
+} }
+
+/// `_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2]
+/// output_mask) -> (Tensor, Tensor)`: the gradients of input and weight, the latter summed over the dimensions before
+/// those that are normalised.
 fn rms_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, rstd) = (args.tensor("grad_out")?, args.tensor("input")?, args.tensor("rstd")?);
-    let sizes = cx.broadcast([grad.sizes.as_slice(), &x.sizes, &rstd.sizes], "fused_rms_norm_backward.C2")?;
+    let sizes = cx.broadcast([grad.sizes.as_slice(), &x.sizes, &rstd.sizes], fused_rms_norm_backward::C2)?;
     let outer = x.rank().saturating_sub(args.ints("normalized_shape")?.len());
     let mask = args.flags("output_mask")?;
     let asked = |i: usize| mask.get(i) == Some(&true);

@@ -2,8 +2,12 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::MemoryFormat;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[pad::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -12,7 +16,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         pad(cx, args.tensor("self")?, args.ints("pad")?, args.str("mode")?, value)
     } => "aten.pad.default";
     |cx, args| {
-        let mode = cx.literal(args.int("mode")?, "pad.C4")?;
+        let mode = cx.literal(args.int("mode")?, pad::C4)?;
         let names = ["reflect", "replicate", "circular", "constant"];
         let mode = usize::try_from(mode).ok().and_then(|mode| names.get(mode).copied()).unwrap_or("unknown");
         let value = args.opt_float("value")?;
@@ -43,25 +47,38 @@ enum Mode {
     Replicate,
 }
 
+clauses! { pad {
+    C1 "There are two entries a padded dimension."
+    C2 "No more dimensions are padded than there are."
+    C3 "Only constant padding takes a value."
+    C4 "The mode is known; other modes than the constant pad the last 1, 2 or 3 of one or two dimensions \
+       more."
+    C5 "No more elements are cut off than there are."
+    C6 "No padding exceeds the size."
+    C7 "No size of the result is negative."
+    C8 "No size but that of a batch is 0."
+    C9 "Reflection needs more elements than it adds on a side."
+    C10 "No size of the result is 0 or less."
+    C11 "The padded sizes of `self` are those of the gradient, the channels included."
+    C12 "The dtypes agree where there are elements."
+    C13 "The dtype is not `bool`."
+} }
+
 /// `aten::pad(Tensor self, SymInt[] pad, str mode, float? value) -> Tensor`
-///
-/// (C1) There are two entries a padded dimension. (C2) No more dimensions are padded than there are. (C3) Only
-/// constant padding takes a value. (C4) The mode is known; other modes than the constant pad the last 1, 2 or 3 of
-/// one or two dimensions more.
 fn pad(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: &str, value: Option<Expr>) -> KernelResult {
     if mode == "constant" {
         return constant(cx, x, pad);
     }
     let dims = padded_dims(cx, x, pad)?;
     let zero = cx.env.pool.float(0.0);
-    cx.check(value.is_none_or(|v| v == zero), "pad.C3", |_| format!("mode {mode} takes no value"))?;
+    cx.check(value.is_none_or(|v| v == zero), pad::C3, |_| format!("mode {mode} takes no value"))?;
     let fits = (1..=3).contains(&dims) && (dims + 1..=dims + 2).contains(&x.rank());
-    cx.check(fits, "pad.C4", |_| format!("mode {mode} does not pad {dims} of {} dimensions", x.rank()))?;
+    cx.check(fits, pad::C4, |_| format!("mode {mode} does not pad {dims} of {} dimensions", x.rank()))?;
     match mode {
         "circular" => circular(cx, x, pad),
         "reflect" => padded(cx, x, pad, Mode::Reflect),
         "replicate" => padded(cx, x, pad, Mode::Replicate),
-        _ => Err(KernelError::invalid("pad.C4", format!("unknown padding mode {mode}"))),
+        _ => Err(KernelError::invalid(pad::C4, format!("unknown padding mode {mode}"))),
     }
 }
 
@@ -70,11 +87,11 @@ fn pad(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: &str, value: Option<Expr>) -
 /// # Errors
 /// [`KernelError::Invalid`] when (C1) or (C2) of [`pad`] does not hold.
 fn padded_dims(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> Result<usize, KernelError> {
-    cx.check(pad.len().is_multiple_of(2), "pad.C1", |_| {
+    cx.check(pad.len().is_multiple_of(2), pad::C1, |_| {
         format!("the length of pad is {}, which is odd", pad.len())
     })?;
     let dims = pad.len() / 2;
-    cx.check(dims <= x.rank(), "pad.C2", |_| format!("{dims} of {} dimensions are padded", x.rank()))?;
+    cx.check(dims <= x.rank(), pad::C2, |_| format!("{dims} of {} dimensions are padded", x.rank()))?;
     Ok(dims)
 }
 
@@ -86,8 +103,6 @@ fn around(pad: &[Expr], at: usize, rank: usize) -> Option<(Expr, Expr)> {
 
 /// `aten::constant_pad_nd(Tensor self, SymInt[] pad, Scalar value) -> Tensor`: sizes grow by the padding; where it is
 /// negative, elements are cut off first.
-///
-/// (C1), (C2) as in [`pad`]. (C5) No more elements are cut off than there are.
 fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     padded_dims(cx, x, pad)?;
     let mut sizes = x.sizes.clone();
@@ -98,7 +113,7 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
         let cut = cx.add(cut_before, cut_behind);
         let left = cx.add(x.sizes[at], cut);
         let natural = cx.ge(left, 0);
-        cx.require(natural, "pad.C5", |cx| {
+        cx.require(natural, pad::C5, |cx| {
             let size = cx.show(x.sizes[at]);
             format!("{} and {} cut more off than the {size} there are", cx.show(before), cx.show(behind))
         })?;
@@ -121,12 +136,11 @@ fn constant(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
 
 /// `aten::_pad_circular(Tensor self, SymInt[] pad) -> Tensor`
 ///
-/// (C2) There are one or two dimensions more than padded ones; a last entry without a pair is not looked at. (C6) No
-/// padding exceeds the size. (C7) No size of the result is negative.
+/// There are one or two dimensions more than padded ones; a last entry without a pair is not looked at.
 fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
     let (dims, rank) = (pad.len() / 2, x.rank());
     let pad = &pad[..2 * dims];
-    cx.check(rank == dims + 1 || rank == dims + 2, "pad.C2", |_| {
+    cx.check(rank == dims + 1 || rank == dims + 2, pad::C2, |_| {
         format!("padding {dims} of {rank} dimensions leaves neither 1 nor 2")
     })?;
     let mut sizes = x.sizes.clone();
@@ -134,47 +148,44 @@ fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
         let Some((before, behind)) = around(pad, at, x.rank()) else { continue };
         for side in [before, behind] {
             let once = cx.le(side, x.sizes[at]);
-            cx.require(once, "pad.C6", |cx| {
+            cx.require(once, pad::C6, |cx| {
                 format!("the padding {} wraps around {} more than once", cx.show(side), cx.show(x.sizes[at]))
             })?;
         }
         let grown = cx.add(x.sizes[at], before);
         sizes[at] = cx.add(grown, behind);
         let natural = cx.ge(sizes[at], 0);
-        cx.require(natural, "pad.C7", |cx| format!("the padded size {} is negative", cx.show(sizes[at])))?;
+        cx.require(natural, pad::C7, |cx| format!("the padded size {} is negative", cx.show(sizes[at])))?;
     }
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::reflection_pad{1,2,3}d(Tensor self, SymInt[] padding) -> Tensor` and `aten::replication_pad{1,2,3}d`: the
-/// last dimensions padded with elements of the tensor.
+/// `aten::reflection_pad{1,2,3}d(Tensor self, SymInt[] padding) -> Tensor` and `aten::replication_pad{1,2,3}d`: the last
+/// dimensions padded with elements of the tensor.
 ///
-/// (C1) There are two entries a padded dimension. (C2) There are one or two dimensions more.
+/// There are one or two dimensions more.
 fn mirrored(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (x, pad) = (args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;
     padded(cx, x, pad, mode)
 }
 
-/// (C1) and (C2) of [`mirrored`].
 fn padding_fits(cx: &mut Cx, x: &Tensor, pad: &[Expr], dims: usize) -> Result<(), KernelError> {
-    cx.check(pad.len() == 2 * dims, "pad.C1", |_| {
+    cx.check(pad.len() == 2 * dims, pad::C1, |_| {
         format!("{} entries are expected, not {}", 2 * dims, pad.len())
     })?;
-    cx.check((dims + 1..=dims + 2).contains(&x.rank()), "pad.C2", |_| {
+    cx.check((dims + 1..=dims + 2).contains(&x.rank()), pad::C2, |_| {
         format!("{} or {} dimensions are expected, not {}", dims + 1, dims + 2, x.rank())
     })
 }
 
-/// (C8) No size but that of a batch is 0. (C9) Reflection needs more elements than it adds. (C10) No size of the
-/// result is 0 or less. (C13) The dtype is not `bool`.
+/// Reflection needs more elements than it adds.
 fn padded(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> KernelResult {
-    cx.check(!x.dtype.is_bool(), "pad.C13", |_| "the operator does not pad tensors of bool".into())?;
+    cx.check(!x.dtype.is_bool(), pad::C13, |_| "the operator does not pad tensors of bool".into())?;
     let sizes = padded_sizes(cx, x, pad, mode)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// (C8) and (C10) of [`padded`].
 fn padded_sizes(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> Result<crate::Sizes, KernelError> {
     let dims = pad.len() / 2;
     let batches = x.rank() - dims - 1;
@@ -182,7 +193,7 @@ fn padded_sizes(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> Result<cra
     for at in batches..x.rank() {
         let size = x.sizes[at];
         let some = cx.ne(size, 0);
-        cx.require(some, "pad.C8", |_| format!("dimension {at} is empty"))?;
+        cx.require(some, pad::C8, |_| format!("dimension {at} is empty"))?;
         let Some((before, behind)) = around(pad, at, x.rank()) else { continue };
         if mode == Mode::Reflect {
             require_enough(cx, size, [before, behind])?;
@@ -190,16 +201,15 @@ fn padded_sizes(cx: &mut Cx, x: &Tensor, pad: &[Expr], mode: Mode) -> Result<cra
         let grown = cx.add(size, before);
         sizes[at] = cx.add(grown, behind);
         let positive = cx.ge(sizes[at], 1);
-        cx.require(positive, "pad.C10", |cx| format!("the padded size {} is below 1", cx.show(sizes[at])))?;
+        cx.require(positive, pad::C10, |cx| format!("the padded size {} is below 1", cx.show(sizes[at])))?;
     }
     Ok(sizes)
 }
 
-/// (C9) Reflection needs more elements than it adds on a side.
 fn require_enough(cx: &mut Cx, size: Expr, sides: [Expr; 2]) -> Result<(), KernelError> {
     for side in sides {
         let enough = cx.lt(side, size);
-        cx.require(enough, "pad.C9", |cx| {
+        cx.require(enough, pad::C9, |cx| {
             format!("the padding {} is not less than the size {}", cx.show(side), cx.show(size))
         })?;
     }
@@ -208,16 +218,13 @@ fn require_enough(cx: &mut Cx, size: Expr, sides: [Expr; 2]) -> Result<(), Kerne
 
 /// `aten::reflection_pad{1,2,3}d_backward(Tensor grad_output, Tensor self, SymInt[] padding) -> Tensor` and
 /// `aten::replication_pad{1,2,3}d_backward`: shaped like `self`.
-///
-/// (C11) The padded sizes of `self` are those of the gradient, the channels included. (C12) The dtypes agree where
-/// there are elements. (C9) of reflection holds where the kernel checks it: along 1 dimension.
 fn gradient(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (grad, x, pad) = (args.tensor("grad_output")?, args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;
     let (numel, of_grad) = (cx.numel(x), cx.numel(grad));
-    let same = grad.dtype == x.dtype || cx.is_nothing(numel, "pad.C12") || cx.is_nothing(of_grad, "pad.C12");
-    cx.check(same, "pad.C12", |_| format!("the gradient is of {}, self of {}", grad.dtype, x.dtype))?;
-    cx.check(grad.rank() == x.rank(), "pad.C11", |_| {
+    let same = grad.dtype == x.dtype || cx.is_nothing(numel, pad::C12) || cx.is_nothing(of_grad, pad::C12);
+    cx.check(same, pad::C12, |_| format!("the gradient is of {}, self of {}", grad.dtype, x.dtype))?;
+    cx.check(grad.rank() == x.rank(), pad::C11, |_| {
         format!("the gradient has {} dimensions, self has {}", grad.rank(), x.rank())
     })?;
     for at in x.rank() - dims - 1..x.rank() {
@@ -227,7 +234,7 @@ fn gradient(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
         }
         let grown = cx.add(x.sizes[at], before);
         let grown = cx.add(grown, behind);
-        cx.require_eq(grown, grad.sizes[at], "pad.C11", "the gradient has another size")?;
+        cx.require_eq(grown, grad.sizes[at], pad::C11, "the gradient has another size")?;
     }
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

@@ -4,8 +4,24 @@ use crate::kernel::{Kernel, kernels};
 use crate::value::{Value, list};
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    permute::ALL,
+    transpose::ALL,
+    t::ALL,
+    adjoint::ALL,
+    mH::ALL,
+    mT::ALL,
+    matrix_H::ALL,
+    movedim::ALL,
+    unsqueeze::ALL,
+    squeeze::ALL,
+    conj::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -22,15 +38,15 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
         let order: Vec<usize> = (0..x.rank()).rev().collect();
         one(reordered(x, &order))
     } => "aten.numpy_T.default";
-    |cx, args| matrix_transpose(cx, args.tensor("self")?, "mT.C1") => "aten.mT.default";
-    |cx, args| matrix_transpose(cx, args.tensor("self")?, "mH.C1") => "aten.mH.default";
-    |cx, args| matrix_transpose(cx, args.tensor("self")?, "adjoint.C1") => "aten.adjoint.default";
+    |cx, args| matrix_transpose(cx, args.tensor("self")?, mT::C1) => "aten.mT.default";
+    |cx, args| matrix_transpose(cx, args.tensor("self")?, mH::C1) => "aten.mH.default";
+    |cx, args| matrix_transpose(cx, args.tensor("self")?, adjoint::C1) => "aten.adjoint.default";
     |cx, args| {
         let x = args.tensor("self")?;
-        cx.check(matches!(x.rank(), 0 | 2), "matrix_H.C1", |_| {
+        cx.check(matches!(x.rank(), 0 | 2), matrix_H::C1, |_| {
             format!("a matrix is expected, not {} dimensions", x.rank())
         })?;
-        matrix_transpose(cx, x, "matrix_H.C1")
+        matrix_transpose(cx, x, matrix_H::C1)
     } => "aten.matrix_H.default";
     movedim => "aten.movedim.int", "aten.movedim.intlist", "aten.moveaxis.int", "aten.moveaxis.intlist";
     unsqueeze => "aten.unsqueeze.default";
@@ -79,23 +95,25 @@ fn transpose_int(cx: &mut Cx, args: &Args) -> KernelResult {
     transpose(cx, args, "self", "dim0", "dim1")
 }
 
-/// (C1) Both dimensions exist.
 fn transpose(cx: &mut Cx, args: &Args, x: &str, first: &str, second: &str) -> KernelResult {
     let x = args.tensor(x)?;
-    let a = cx.dim(args.int(first)?, x.rank(), "transpose.C1")?;
-    let b = cx.dim(args.int(second)?, x.rank(), "transpose.C1")?;
+    let a = cx.dim(args.int(first)?, x.rank(), transpose::C1)?;
+    let b = cx.dim(args.int(second)?, x.rank(), transpose::C1)?;
     one(swapped(x, a, b))
 }
 
+clauses! { permute {
+    C1 "There is one entry a dimension."
+    C2 "They are distinct dimensions."
+} }
+
 /// `aten::permute(Tensor self, int[] dims) -> Tensor`
-///
-/// (C1) There is one entry a dimension. (C2) They are distinct dimensions.
 fn permute(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims) = (args.tensor("self")?, args.ints("dims")?);
-    cx.check(dims.len() == x.rank(), "permute.C1", |_| {
+    cx.check(dims.len() == x.rank(), permute::C1, |_| {
         format!("{} entries for {} dimensions", dims.len(), x.rank())
     })?;
-    let order = distinct(cx, dims, x.rank(), "permute.C2")?;
+    let order = distinct(cx, dims, x.rank(), permute::C2)?;
     one(reordered(x, &order))
 }
 
@@ -104,7 +122,7 @@ fn distinct(
     cx: &mut Cx,
     dims: &[Expr],
     rank: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<Vec<usize>, KernelError> {
     let mut order = Vec::with_capacity(dims.len());
     for &dim in dims {
@@ -115,33 +133,52 @@ fn distinct(
     Ok(order)
 }
 
+clauses! { transpose {
+    C1 "Both dimensions exist."
+    C2 "They are a permutation, none of them negative."
+} }
+
 /// `prims::transpose(Tensor a, int[] permutation) -> Tensor`
-///
-/// (C1) There is one entry a dimension. (C2) They are a permutation, none of them negative.
 fn prims_transpose(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims) = (args.tensor("a")?, args.ints("permutation")?);
-    cx.check(dims.len() == x.rank(), "transpose.C1", |_| {
+    cx.check(dims.len() == x.rank(), transpose::C1, |_| {
         format!("{} entries for {} dimensions", dims.len(), x.rank())
     })?;
     let natural = dims.iter().all(|d| d.as_inline().is_some_and(|v| v >= 0));
-    cx.check(natural, "transpose.C2", |cx| format!("{} is not a permutation", cx.show_all(dims)))?;
-    let order = distinct(cx, dims, x.rank(), "transpose.C2")?;
+    cx.check(natural, transpose::C2, |cx| format!("{} is not a permutation", cx.show_all(dims)))?;
+    let order = distinct(cx, dims, x.rank(), transpose::C2)?;
     one(reordered(x, &order))
 }
 
+clauses! { t {
+    C1 "There are at most 2 dimensions."
+} }
+
 /// `aten::t(Tensor self) -> Tensor`: the transpose of a matrix; what has fewer dimensions stays as it is.
-///
-/// (C1) There are at most 2 dimensions.
 fn t(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(x.rank() <= 2, "t.C1", |_| format!("at most 2 dimensions are expected, not {}", x.rank()))?;
+    cx.check(x.rank() <= 2, t::C1, |_| format!("at most 2 dimensions are expected, not {}", x.rank()))?;
     one(if x.rank() == 2 { swapped(x, 0, 1) } else { Tensor::clone(x) })
 }
 
+clauses! { adjoint {
+    C1 "There is not just 1 dimension."
+} }
+
+clauses! { mH {
+    C1 "There is not just 1 dimension."
+} }
+
+clauses! { mT {
+    C1 "There is not just 1 dimension."
+} }
+
+clauses! { matrix_H {
+    C1 "There is not just 1 dimension."
+} }
+
 /// The last two dimensions swapped; a tensor without dimensions stays as it is.
-///
-/// (C1) There is not just 1 dimension.
-fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static str) -> KernelResult {
+fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static OpClause) -> KernelResult {
     if x.rank() == 0 {
         return one(Tensor::clone(x));
     }
@@ -149,10 +186,13 @@ fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static str) -> KernelResu
     one(swapped(x, x.rank() - 2, x.rank() - 1))
 }
 
-/// `aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor`: the dimensions of `source` come
-/// to stand at `destination`, the others keep their order.
-///
-/// (C1) Both lists are of one length. (C2) Each names distinct dimensions.
+clauses! { movedim {
+    C1 "Both lists are of one length."
+    C2 "Each names distinct dimensions."
+} }
+
+/// `aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor`: the dimensions of `source` come to
+/// stand at `destination`, the others keep their order.
 fn movedim(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let read = |name: &str| -> Result<Vec<Expr>, KernelError> {
@@ -162,11 +202,11 @@ fn movedim(cx: &mut Cx, args: &Args) -> KernelResult {
         }
     };
     let (source, destination) = (read("source")?, read("destination")?);
-    cx.check(source.len() == destination.len(), "movedim.C1", |_| {
+    cx.check(source.len() == destination.len(), movedim::C1, |_| {
         format!("{} sources and {} destinations", source.len(), destination.len())
     })?;
-    let source = distinct(cx, &source, x.rank(), "movedim.C2")?;
-    let destination = distinct(cx, &destination, x.rank(), "movedim.C2")?;
+    let source = distinct(cx, &source, x.rank(), movedim::C2)?;
+    let destination = distinct(cx, &destination, x.rank(), movedim::C2)?;
     if x.rank() == 0 {
         return one(Tensor::clone(x));
     }
@@ -179,12 +219,14 @@ fn movedim(cx: &mut Cx, args: &Args) -> KernelResult {
     one(reordered(x, &order))
 }
 
+clauses! { unsqueeze {
+    C1 "`dim` is a dimension of the result."
+} }
+
 /// `aten::unsqueeze(Tensor self, int dim) -> Tensor`: a dimension of size 1 put in at `dim`.
-///
-/// (C1) `dim` is a dimension of the result.
 fn unsqueeze(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = cx.dim(args.int("dim")?, x.rank() + 1, "unsqueeze.C1")?;
+    let dim = cx.dim(args.int("dim")?, x.rank() + 1, unsqueeze::C1)?;
     one(unsqueezed(cx, x, dim))
 }
 
@@ -202,7 +244,7 @@ fn squeezed(
     cx: &mut Cx,
     x: &Tensor,
     in_question: impl Fn(usize) -> bool,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> KernelResult {
     let mut result = x.viewed(smallvec![], smallvec![]);
     for i in 0..x.rank() {
@@ -215,48 +257,47 @@ fn squeezed(
 }
 
 /// `aten::squeeze(Tensor self) -> Tensor`: all dimensions of size 1 dropped.
-///
-/// (C1) Where a size may be 1 or not, the example decides.
 fn squeeze_all(cx: &mut Cx, args: &Args) -> KernelResult {
-    squeezed(cx, args.tensor("self")?, |_| true, "squeeze.C1")
+    squeezed(cx, args.tensor("self")?, |_| true, squeeze::C1)
 }
 
 /// `aten::squeeze.dim(Tensor self, int dim) -> Tensor`: one dimension dropped if its size is 1.
-///
-/// (C1) The dimension exists.
 fn squeeze_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = cx.dim(args.int("dim")?, x.rank(), "squeeze.C1")?;
-    squeezed(cx, x, |i| i == dim, "squeeze.C1")
+    let dim = cx.dim(args.int("dim")?, x.rank(), squeeze::C1)?;
+    squeezed(cx, x, |i| i == dim, squeeze::C1)
 }
 
 /// `aten::squeeze.dims(Tensor self, int[] dim) -> Tensor`: those of several dimensions dropped whose size is 1.
-///
-/// (C1) The dimensions exist and are distinct.
 fn squeeze_dims(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let flags = cx.dims(Some(args.ints("dim")?), x.rank(), false, "squeeze.C1")?;
-    squeezed(cx, x, |i| flags[i], "squeeze.C1")
+    let flags = cx.dims(Some(args.ints("dim")?), x.rank(), false, squeeze::C1)?;
+    squeezed(cx, x, |i| flags[i], squeeze::C1)
 }
+
+clauses! { squeeze {
+    C1 "Where a size may be 1 or not, the example decides."
+    C2 "Each has size 1."
+} }
 
 /// `prims::squeeze(Tensor a, int[] dimensions) -> Tensor`
 ///
-/// (C1) The dimensions exist, not counted from the end, and are distinct. (C2) Each has size 1.
+/// The dimensions exist, not counted from the end, and are distinct.
 fn prims_squeeze(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dims) = (args.tensor("a")?, args.ints("dimensions")?);
     let mut dropped = vec![false; x.rank()];
     for &dim in dims {
-        let at = cx.literal(dim, "squeeze.C1")?;
+        let at = cx.literal(dim, squeeze::C1)?;
         let at = usize::try_from(at).ok().filter(|&at| at < x.rank());
         let Some(at) = at else {
             return Err(KernelError::invalid(
-                "squeeze.C1",
+                squeeze::C1,
                 format!("dimension {} does not exist", cx.show(dim)),
             ));
         };
-        cx.require_eq(x.sizes[at], Expr::ONE, "squeeze.C2", "a size to be dropped must be 1")?;
+        cx.require_eq(x.sizes[at], Expr::ONE, squeeze::C2, "a size to be dropped must be 1")?;
         let twice = std::mem::replace(&mut dropped[at], true);
-        cx.check(!twice, "squeeze.C1", |_| format!("dimension {at} appears twice"))?;
+        cx.check(!twice, squeeze::C1, |_| format!("dimension {at} appears twice"))?;
     }
     let kept: Vec<usize> = (0..x.rank()).filter(|&i| !dropped[i]).collect();
     one(reordered(x, &kept))
@@ -292,11 +333,13 @@ fn fresh_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
+clauses! { conj {
+    C1 "The tensor is complex."
+} }
+
 /// `_conj(Tensor(a) self) -> Tensor(a)`: a view that is read as the conjugate.
-///
-/// (C1) The tensor is complex.
 fn conjugate(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
-    cx.check(x.dtype.is_complex(), "conj.C1", |_| format!("{} numbers have no conjugate view", x.dtype))?;
+    cx.check(x.dtype.is_complex(), conj::C1, |_| format!("{} numbers have no conjugate view", x.dtype))?;
     one(Tensor::clone(x))
 }

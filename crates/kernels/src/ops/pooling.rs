@@ -2,10 +2,20 @@
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::pool::{Windows, require_filled, require_image, results, with_height, without_height};
+use crate::pool::{Windows, pool, require_filled, require_image, results, with_height, without_height};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    max_pool_backward::ALL,
+    avg_pool_backward::ALL,
+    fractional_max_pool::ALL,
+    fractional_max_pool_backward::ALL,
+    max_unpool::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -33,16 +43,14 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// Integers and floating point, real.
 const REAL: Accepted = Domain::REAL.on_cpu();
 
-/// `aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2]
-/// dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)` and the like: the maximum of each window, and where it is.
-///
-/// (C1) to (C5) See [`Windows`]. (C6) The dtype has a kernel.
+/// `aten::max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1,
+/// bool ceil_mode=False) -> (Tensor, Tensor)` and the like: the maximum of each window, and where it is.
 fn max_pool(cx: &mut Cx, args: &Args, rank: usize, indices: bool) -> KernelResult {
     let x = args.tensor("self")?;
     let windows = Windows::read(args, rank)?;
     let sizes = windows.sizes(cx, x)?;
     // The operator over one dimension that gives no indices has a kernel of its own, for fewer dtypes.
-    cx.require_kind(x, if rank == 1 && !indices { Domain::REAL_BOOL.on_cpu() } else { REAL }, "pool.C6")?;
+    cx.require_kind(x, if rank == 1 && !indices { Domain::REAL_BOOL.on_cpu() } else { REAL }, pool::C6)?;
     let values = pooled(cx, x, sizes, rank, rank == 1 && !indices);
     if !indices {
         return one(values);
@@ -68,9 +76,6 @@ fn pooled(cx: &mut Cx, x: &Tensor, sizes: Sizes, rank: usize, contiguous: bool) 
 
 /// `aten::avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool
 /// count_include_pad=True, int? divisor_override=None) -> Tensor` and the like: the mean of each window.
-///
-/// (C1) to (C5) See [`Windows`]. (C6) The dtype has a kernel: `int64` and floating point, in 3 spatial dimensions not
-/// of 16 bits. (C7) The divisor is not 0. (C8) In 3 spatial dimensions the kernel does not exceed the input.
 fn avg_pool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let sizes = averaged(cx, args, x, rank)?;
@@ -78,13 +83,12 @@ fn avg_pool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     one(if rank == 3 { cx.contiguous(sizes, x.dtype, &x.device) } else { pooled(cx, x, sizes, rank, false) })
 }
 
-/// (C6) of [`avg_pool`].
 fn require_averaged(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError> {
     let kinds = if rank == 3 { Domain::SINGLE_DOUBLE } else { Domain::FLOAT };
-    cx.require_cpu_kernel(x.dtype, kinds.contains(x.dtype) || x.dtype == Dtype::Int64, "pool.C6")
+    cx.require_cpu_kernel(x.dtype, kinds.contains(x.dtype) || x.dtype == Dtype::Int64, pool::C6)
 }
 
-/// The shape of the means, with (C1) to (C5), (C7) and (C8) of [`avg_pool`].
+/// The shape of the means, with
 fn averaged(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, KernelError> {
     let windows = Windows::read(args, rank)?;
     let sizes = windows.sizes(cx, x)?;
@@ -92,13 +96,13 @@ fn averaged(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, 
         && let Some(divisor) = args.opt_int("divisor_override")?
     {
         let fine = cx.ne(divisor, 0);
-        cx.require(fine, "pool.C7", |_| "the divisor is 0".into())?;
+        cx.require(fine, pool::C7, |_| "the divisor is 0".into())?;
     }
     if rank == 3 {
         for (i, &kernel) in windows.kernel.iter().enumerate() {
             let n = x.sizes[x.rank() - 3 + i];
             let fits = cx.ge(n, kernel);
-            cx.require(fits, "pool.C8", |cx| {
+            cx.require(fits, pool::C8, |cx| {
                 format!("a kernel of {} exceeds the input's size {}", cx.show(kernel), cx.show(n))
             })?;
         }
@@ -113,7 +117,7 @@ fn require_result(
     given: &Tensor,
     sizes: &[Expr],
     spatial: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     cx.rank(given, sizes.len(), clause, "the gradient or the indices")?;
     let skip = if spatial == 3 { sizes.len() - spatial - 1 } else { 0 };
@@ -123,73 +127,78 @@ fn require_result(
     Ok(())
 }
 
+clauses! { max_pool_backward {
+    C7 "The gradient has the result's shape (in 3 spatial dimensions the batch apart) and dtype."
+    C8 "So have the indices, which are `int64`."
+} }
+
 /// `aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
 /// padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor`: shaped like `self`.
-///
-/// (C1) to (C6) As [`max_pool`]; in 3 spatial dimensions padding may be negative and the windows are those of the
-/// gradient. (C7) The gradient has the result's shape (in 3 spatial dimensions the batch apart) and dtype. (C8) So
-/// have the indices, which are `int64`.
 fn max_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("indices")?);
     let windows = Windows::read(args, rank)?;
     let sizes = if rank == 3 { given_windows(cx, &windows, grad, x)? } else { windows.sizes(cx, x)? };
-    cx.require_kind(x, REAL, "pool.C6")?;
-    require_result(cx, grad, &sizes, rank, "max_pool_backward.C7")?;
-    cx.same_dtype(&[x, grad], "max_pool_backward.C7")?;
-    require_result(cx, indices, &sizes, rank, "max_pool_backward.C8")?;
-    cx.check(indices.dtype == Dtype::Int64, "max_pool_backward.C8", |_| "indices are to be int64".into())?;
+    cx.require_kind(x, REAL, pool::C6)?;
+    require_result(cx, grad, &sizes, rank, max_pool_backward::C7)?;
+    cx.same_dtype(&[x, grad], max_pool_backward::C7)?;
+    require_result(cx, indices, &sizes, rank, max_pool_backward::C8)?;
+    cx.check(indices.dtype == Dtype::Int64, max_pool_backward::C8, |_| "indices are to be int64".into())?;
     one(pooled(cx, x, x.sizes.clone(), rank, false))
 }
 
-/// The shape of the result whose windows the gradient says: channels of the input, windows of the gradient, none of
-/// them empty.
-///
-/// (C3) to (C5) of [`max_pool`], and (C7) of [`max_pool_backward`] as to the number of dimensions.
+/// The shape of the result whose windows the gradient says: channels of the input, windows of the gradient, none of them
+/// empty.
 fn given_windows(cx: &mut Cx, windows: &Windows, grad: &Tensor, x: &Tensor) -> Result<Sizes, KernelError> {
     windows.positive(cx)?;
-    require_image(cx, x, 3, "pool.C4")?;
+    require_image(cx, x, 3, pool::C4)?;
     for (&pad, &kernel) in windows.padding.iter().zip(&windows.kernel) {
         let half = cx.floor_div(kernel, 2);
         let small = cx.le(pad, half);
-        cx.require(small, "pool.C3", |cx| {
+        cx.require(small, pool::C3, |cx| {
             format!("a padding of {} exceeds half of the kernel", cx.show(pad))
         })?;
     }
-    cx.rank(grad, x.rank(), "max_pool_backward.C7", "the gradient")?;
+    cx.rank(grad, x.rank(), max_pool_backward::C7, "the gradient")?;
     let first = x.rank() - 3;
-    require_filled(cx, &grad.sizes[first..], "pool.C5")?;
+    require_filled(cx, &grad.sizes[first..], pool::C5)?;
     let mut sizes = Sizes::from_slice(&x.sizes[..first]);
     sizes.extend_from_slice(&grad.sizes[first..]);
     Ok(sizes)
 }
 
-/// `aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding,
-/// bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`: shaped like `self`.
-///
-/// (C1) to (C8) As [`avg_pool`]. (C9) The gradient has the result's shape, the batch apart, and dtype.
+clauses! { avg_pool_backward {
+    C9 "The gradient has the result's shape, the batch apart, and dtype."
+} }
+
+/// `aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool
+/// ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor`: shaped like `self`.
 fn avg_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x) = (args.tensor("grad_output")?, args.tensor("self")?);
     let sizes = averaged(cx, args, x, rank)?;
-    require_result(cx, grad, &sizes, rank, "avg_pool_backward.C9")?;
-    cx.same_dtype(&[x, grad], "avg_pool_backward.C9")?;
+    require_result(cx, grad, &sizes, rank, avg_pool_backward::C9)?;
+    cx.same_dtype(&[x, grad], avg_pool_backward::C9)?;
     require_averaged(cx, x, rank)?;
     let sizes = x.sizes.clone();
     one(if rank == 3 { cx.contiguous(sizes, x.dtype, &x.device) } else { cx.image(x, sizes, x.dtype) })
 }
 
-/// `aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) ->
-/// (Tensor, Tensor)` and the like: as many windows as `output_size` says, at random places.
-///
-/// (C1) Both lists have an entry for each spatial dimension. (C2) The input is an image, only its batch empty. (C3)
-/// The kernel is positive and `output + kernel - 1 <= n`, in 3 spatial dimensions `< n`. (C4) The samples are
-/// `[>= batch, c, spatial]` of the input's dtype. (C5) The dtype has a kernel.
+clauses! { fractional_max_pool {
+    C1 "Both lists have an entry for each spatial dimension."
+    C2 "The input is an image, only its batch empty."
+    C3 "The kernel is positive and `output + kernel - 1 <= n`, in 3 spatial dimensions `< n`."
+    C4 "The samples are `[>= batch, c, spatial]` of the input's dtype."
+    C5 "The dtype has a kernel."
+} }
+
+/// `aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor,
+/// Tensor)` and the like: as many windows as `output_size` says, at random places.
 fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (x, samples) = (args.tensor("self")?, args.tensor("random_samples")?);
     let (kernel, output) = (args.ints("kernel_size")?, args.ints("output_size")?);
-    cx.check(kernel.len() == rank && output.len() == rank, "fractional_max_pool.C1", |_| {
+    cx.check(kernel.len() == rank && output.len() == rank, fractional_max_pool::C1, |_| {
         format!("kernel and output size are to have {rank} entries")
     })?;
-    require_image(cx, x, rank, "fractional_max_pool.C2")?;
+    require_image(cx, x, rank, fractional_max_pool::C2)?;
     let first = x.rank() - rank;
     let mut sizes = x.sizes.clone();
     for i in 0..rank {
@@ -199,42 +208,45 @@ fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
         let reach = if rank == 3 { sum } else { reach };
         let conditions = [cx.le(reach, x.sizes[first + i]), cx.gt(kernel[i], 0), cx.ge(output[i], 0)];
         let fits = cx.all(&conditions);
-        cx.require(fits, "fractional_max_pool.C3", |cx| {
+        cx.require(fits, fractional_max_pool::C3, |cx| {
             format!("{} windows of {} do not fit", cx.show(output[i]), cx.show(kernel[i]))
         })?;
         sizes[first + i] = output[i];
     }
-    cx.rank(samples, 3, "fractional_max_pool.C4", "random_samples")?;
-    cx.same_dtype(&[x, samples], "fractional_max_pool.C4")?;
+    cx.rank(samples, 3, fractional_max_pool::C4, "random_samples")?;
+    cx.same_dtype(&[x, samples], fractional_max_pool::C4)?;
     let batch = if first == 2 { x.sizes[0] } else { Expr::ONE };
     let enough = cx.ge(samples.size(0), batch);
-    cx.require(enough, "fractional_max_pool.C4", |_| "there are fewer samples than images".into())?;
+    cx.require(enough, fractional_max_pool::C4, |_| "there are fewer samples than images".into())?;
     cx.require_eq(
         samples.size(1),
         x.sizes[first - 1],
-        "fractional_max_pool.C4",
+        fractional_max_pool::C4,
         "samples do not fit the channels",
     )?;
     let each = cx.int(rank as i64);
-    cx.require_eq(samples.size(2), each, "fractional_max_pool.C4", "samples do not fit the dimensions")?;
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "fractional_max_pool.C5")?;
+    cx.require_eq(samples.size(2), each, fractional_max_pool::C4, "samples do not fit the dimensions")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), fractional_max_pool::C5)?;
     let values = cx.contiguous(sizes, x.dtype, &x.device);
     let positions = values.with_dtype(Dtype::Int64);
     Ok(results([values, positions]))
 }
 
-/// `aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size,
-/// Tensor indices) -> Tensor`: shaped like `self`.
-///
-/// (C1) The input is an image. (C2) The gradient, and in 2 spatial dimensions the indices, have the result's sizes.
-/// (C3) The dtypes agree and are floating point; the indices are `int64`.
+clauses! { fractional_max_pool_backward {
+    C1 "The input is an image."
+    C2 "The gradient, and in 2 spatial dimensions the indices, have the result's sizes."
+    C3 "The dtypes agree and are floating point; the indices are `int64`."
+} }
+
+/// `aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor
+/// indices) -> Tensor`: shaped like `self`.
 fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad_output")?, args.tensor("self")?, args.tensor("indices")?);
     let output = args.ints("output_size")?;
-    cx.check(output.len() == rank, "fractional_max_pool_backward.C2", |_| {
+    cx.check(output.len() == rank, fractional_max_pool_backward::C2, |_| {
         format!("output_size is to have {rank} entries")
     })?;
-    cx.check(x.rank() == rank + 1 || x.rank() == rank + 2, "fractional_max_pool_backward.C1", |_| {
+    cx.check(x.rank() == rank + 1 || x.rank() == rank + 2, fractional_max_pool_backward::C1, |_| {
         format!("{} dimensions are not {} or {}", x.rank(), rank + 1, rank + 2)
     })?;
     let mut sizes = Sizes::from_slice(&x.sizes[..x.rank() - rank]);
@@ -242,48 +254,53 @@ fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (checked, skip): (&[&Tensor], _) =
         if rank == 2 { (&[grad, indices], 0) } else { (&[grad], x.rank() - 3) };
     for t in checked {
-        cx.rank(t, x.rank(), "fractional_max_pool_backward.C2", "the gradient or the indices")?;
+        cx.rank(t, x.rank(), fractional_max_pool_backward::C2, "the gradient or the indices")?;
         for (&given, &size) in t.sizes.iter().zip(&sizes).skip(skip) {
-            cx.require_eq(given, size, "fractional_max_pool_backward.C2", "a size is not the result's")?;
+            cx.require_eq(given, size, fractional_max_pool_backward::C2, "a size is not the result's")?;
         }
     }
-    cx.same_dtype(&[x, grad], "fractional_max_pool_backward.C3")?;
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "fractional_max_pool_backward.C3")?;
-    cx.check(indices.dtype == Dtype::Int64, "fractional_max_pool_backward.C3", |_| {
+    cx.same_dtype(&[x, grad], fractional_max_pool_backward::C3)?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), fractional_max_pool_backward::C3)?;
+    cx.check(indices.dtype == Dtype::Int64, fractional_max_pool_backward::C3, |_| {
         "indices are to be int64".into()
     })?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }
 
-/// `aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor` and the like:
-/// `[(n,) c, ..] → [(n,) c, output_size]`.
-///
-/// (C1) The indices are `int64`. (C2) They have the shape of `self`. (C3) `self` is an image, only its batch empty.
-/// (C4) `output_size` has an entry for each spatial dimension, and so have, in 3 of them, stride, which is positive,
-/// and padding. (C5) The dtype has a kernel.
+clauses! { max_unpool {
+    C1 "The indices are `int64`."
+    C2 "They have the shape of `self`."
+    C3 "`self` is an image, only its batch empty."
+    C4 "`output_size` has an entry for each spatial dimension, and so have, in 3 of them, stride, which is \
+       positive, and padding."
+    C5 "The dtype has a kernel."
+} }
+
+/// `aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor` and the like: `[(n,) c, ..] → [(n,)
+/// c, output_size]`.
 fn unpool(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let (x, indices, output) = (args.tensor("self")?, args.tensor("indices")?, args.ints("output_size")?);
-    cx.check(indices.dtype == Dtype::Int64, "max_unpool.C1", |_| {
+    cx.check(indices.dtype == Dtype::Int64, max_unpool::C1, |_| {
         format!("indices are to be int64, not {}", indices.dtype)
     })?;
-    cx.rank(indices, x.rank(), "max_unpool.C2", "indices")?;
+    cx.rank(indices, x.rank(), max_unpool::C2, "indices")?;
     for (&a, &b) in x.sizes.iter().zip(&indices.sizes) {
-        cx.require_eq(a, b, "max_unpool.C2", "self and indices differ in shape")?;
+        cx.require_eq(a, b, max_unpool::C2, "self and indices differ in shape")?;
     }
-    require_image(cx, x, rank, "max_unpool.C3")?;
-    cx.check(output.len() == rank, "max_unpool.C4", |_| format!("output_size is to have {rank} entries"))?;
+    require_image(cx, x, rank, max_unpool::C3)?;
+    cx.check(output.len() == rank, max_unpool::C4, |_| format!("output_size is to have {rank} entries"))?;
     for &size in output {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "max_unpool.C4", |cx| format!("a size of {} is negative", cx.show(size)))?;
+        cx.require(natural, max_unpool::C4, |cx| format!("a size of {} is negative", cx.show(size)))?;
     }
     if rank == 3 {
         let (stride, padding) = (args.ints("stride")?, args.ints("padding")?);
-        cx.check(stride.len() == 3 && padding.len() == 3, "max_unpool.C4", |_| {
+        cx.check(stride.len() == 3 && padding.len() == 3, max_unpool::C4, |_| {
             "stride and padding are to have 3 entries".into()
         })?;
-        require_filled(cx, stride, "max_unpool.C4")?;
+        require_filled(cx, stride, max_unpool::C4)?;
     }
-    cx.require_kind(x, Domain::FLOAT.on_cpu(), "max_unpool.C5")?;
+    cx.require_kind(x, Domain::FLOAT.on_cpu(), max_unpool::C5)?;
     let mut sizes = Sizes::from_slice(&x.sizes[..x.rank() - rank]);
     sizes.extend_from_slice(output);
     one(if rank == 2 { cx.image(x, sizes, x.dtype) } else { cx.contiguous(sizes, x.dtype, &x.device) })

@@ -4,10 +4,20 @@ use crate::domain::{Accepted, Domain};
 use crate::elementwise::{Operand, Out, tensors};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor, Values};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, Values, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::{Device, Dtype};
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    prims::ALL,
+    prims_where::ALL,
+    prims_frexp::ALL,
+    convert_element_type::ALL,
+    copy_strided::ALL,
+    prims_reduce::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -60,17 +70,20 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 /// `prims::conj(Tensor(a) a) -> Tensor(a)`.
-///
-/// (C4) The tensor is complex.
 fn conj(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
-    cx.check(x.dtype.is_complex(), "prims.C4", |_| format!("a complex tensor is expected, not {}", x.dtype))?;
+    cx.check(x.dtype.is_complex(), prims::C4, |_| format!("a complex tensor is expected, not {}", x.dtype))?;
     one(Tensor { wrapped: false, ..(**x).clone() })
 }
 
+clauses! { prims {
+    C1 "Tensors with dimensions have one shape."
+    C2 "Tensors have one dtype."
+    C3 "The CPU kernel computes in it."
+    C4 "The tensor is complex."
+} }
+
 /// A function of all arguments, which are tensors or numbers.
-///
-/// (C1) Tensors with dimensions have one shape. (C2) Tensors have one dtype. (C3) The CPU kernel computes in it.
 fn pointwise(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelResult {
     let mut operands = Vec::with_capacity(args.values().len());
     for at in 0..args.values().len() {
@@ -83,14 +96,12 @@ fn pointwise(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelRe
         Out::Real => promote::to_real(dtype),
         Out::Bool => Dtype::Bool,
     };
-    let result = cx.elementwise(&tensors(&operands), result, "prims.C1")?;
-    cx.require_dtype(dtype, accepted, &result.device, "prims.C3")?;
+    let result = cx.elementwise(&tensors(&operands), result, prims::C1)?;
+    cx.require_dtype(dtype, accepted, &result.device, prims::C3)?;
     one(result)
 }
 
 /// The dtype of operands of one shape and dtype.
-///
-/// (C2) of [`pointwise`].
 fn alike(cx: &mut Cx, operands: &[Operand]) -> Result<Dtype, KernelError> {
     let proper: Vec<&Tensor> = tensors(operands).into_iter().filter(|t| !t.wrapped).collect();
     let lead = proper.iter().find(|t| t.rank() > 0).or(proper.first());
@@ -98,7 +109,7 @@ fn alike(cx: &mut Cx, operands: &[Operand]) -> Result<Dtype, KernelError> {
         return Ok(operands.first().map_or(Dtype::Float32, Operand::dtype));
     };
     for other in &proper {
-        cx.check(other.dtype == lead.dtype, "prims.C2", |_| {
+        cx.check(other.dtype == lead.dtype, prims::C2, |_| {
             format!("{} and {} differ", other.dtype, lead.dtype)
         })?;
         if other.rank() > 0 {
@@ -108,24 +119,25 @@ fn alike(cx: &mut Cx, operands: &[Operand]) -> Result<Dtype, KernelError> {
     Ok(lead.dtype)
 }
 
-/// (C1) of [`choose`].
 fn require_shape(cx: &mut Cx, other: &Tensor, lead: &Tensor) -> Result<(), KernelError> {
-    cx.check(other.rank() == lead.rank(), "prims.C1", |cx| {
+    cx.check(other.rank() == lead.rank(), prims::C1, |cx| {
         format!("the shapes differ: {} and {}", cx.show_all(&lead.sizes), cx.show_all(&other.sizes))
     })?;
     for (&a, &b) in lead.sizes.iter().zip(&other.sizes) {
-        cx.require_eq(a, b, "prims.C1", "the shapes differ")?;
+        cx.require_eq(a, b, prims::C1, "the shapes differ")?;
     }
     Ok(())
 }
 
+clauses! { prims_where "prims.where" {
+    C1 "The condition is of `bool` or `uint8`."
+    C2 "Shapes and dtypes as for other operators, the condition's dtype aside."
+} }
+
 /// `prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor`.
-///
-/// (C1) The condition is of `bool` or `uint8`. (C2) Shapes and dtypes as for other operators, the condition's dtype
-/// aside.
 fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
     let condition = args.tensor("pred")?;
-    cx.check(matches!(condition.dtype, Dtype::Bool | Dtype::Uint8), "prims.where.C1", |_| {
+    cx.check(matches!(condition.dtype, Dtype::Bool | Dtype::Uint8), prims_where::C1, |_| {
         format!("the condition is of {}, not bool", condition.dtype)
     })?;
     let operands = [args.operand(1)?, args.operand(2)?];
@@ -139,29 +151,31 @@ fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
             }
         }
     }
-    one(cx.elementwise(&all, dtype, "prims.where.C2")?)
+    one(cx.elementwise(&all, dtype, prims_where::C2)?)
 }
 
+clauses! { prims_frexp "prims.frexp" {
+    C1 "A floating point dtype."
+} }
+
 /// `prims::frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)`: the exponents are `int32`.
-///
-/// (C1) A floating point dtype.
 fn frexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(x.dtype.is_float(), "prims.frexp.C1", |_| {
-        format!("a float dtype is expected, not {}", x.dtype)
-    })?;
-    let mantissa = cx.elementwise(&[x], x.dtype, "prims.frexp.C1")?;
+    cx.check(x.dtype.is_float(), prims_frexp::C1, |_| format!("a float dtype is expected, not {}", x.dtype))?;
+    let mantissa = cx.elementwise(&[x], x.dtype, prims_frexp::C1)?;
     let exponent = mantissa.with_dtype(Dtype::Int32);
     Ok(smallvec![mantissa.into(), exponent.into()])
 }
 
+clauses! { convert_element_type {
+    C1 "The result is element-wise, which asks for nothing of one tensor."
+} }
+
 /// `prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor`.
-///
-/// (C1) The result is element-wise, which asks for nothing of one tensor.
 fn convert_element_type(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    one(cx.elementwise(&[x], dtype, "convert_element_type.C1")?)
+    one(cx.elementwise(&[x], dtype, convert_element_type::C1)?)
 }
 
 /// `prims::device_put(Tensor a, Device device, bool non_blocking=False) -> Tensor`.
@@ -175,29 +189,33 @@ fn device_put(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &device))
 }
 
+clauses! { copy_strided {
+    C1 "There is a stride for each dimension."
+} }
+
 /// `prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor`: a copy with given strides.
-///
-/// (C1) There is a stride for each dimension.
 fn copy_strided(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, strides) = (args.tensor("a")?, args.ints("stride")?);
-    cx.check(strides.len() == x.rank(), "copy_strided.C1", |_| {
+    cx.check(strides.len() == x.rank(), copy_strided::C1, |_| {
         format!("{} strides for {} dimensions", strides.len(), x.rank())
     })?;
     one(cx.strided(x.sizes.clone(), strides.into(), x.dtype, &x.device))
 }
 
-/// `prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor` and its kin: the dimensions are
-/// left out.
-///
-/// (C1) Each dimension exists and is named once; none is counted from the end.
+clauses! { prims_reduce "prims.reduce" {
+    C1 "Each dimension exists and is named once; none is counted from the end."
+} }
+
+/// `prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor` and its kin: the dimensions are left
+/// out.
 fn reduce(cx: &mut Cx, args: &Args, out: Out) -> KernelResult {
     let x = args.tensor("inp")?;
     let dims = args.opt_ints("dims")?;
     for &dim in dims.unwrap_or_default() {
-        let dim = cx.literal(dim, "prims.reduce.C1")?;
-        cx.check(dim >= 0, "prims.reduce.C1", |_| format!("dimension {dim} is counted from the end"))?;
+        let dim = cx.literal(dim, prims_reduce::C1)?;
+        cx.check(dim >= 0, prims_reduce::C1, |_| format!("dimension {dim} is counted from the end"))?;
     }
-    let gone = cx.dims(dims, x.rank(), false, "prims.reduce.C1")?;
+    let gone = cx.dims(dims, x.rank(), false, prims_reduce::C1)?;
     let kept = x.sizes.iter().zip(&gone).filter(|(_, gone)| !**gone).map(|(&size, _)| size);
     let sizes: crate::Sizes = kept.collect();
     let dtype = if out == Out::Real { promote::to_real(x.dtype) } else { x.dtype };

@@ -2,8 +2,12 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[dyn_quant::ALL, int8pack::ALL, int4pack::ALL, int4pack_mm::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -16,21 +20,24 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     int4_product_with_zeros => "aten._weight_int4pack_mm_with_scales_and_zeros.default";
 };
 
-/// `_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features,
-/// int out_features) -> Tensor`: all numbers one after the other in `float32`, as on processors that have no library
-/// for a layout of their own.
-///
-/// (C1) The weight is of `uint8`. (C2) Blocks are a positive multiple of 32, and divide the features.
+clauses! { dyn_quant {
+    C1 "The weight is of `uint8`."
+    C2 "Blocks are a positive multiple of 32, and divide the features."
+} }
+
+/// `_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features, int
+/// out_features) -> Tensor`: all numbers one after the other in `float32`, as on processors that have no library for a
+/// layout of their own.
 fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
     let (w, scales) = (args.tensor("weights")?, args.tensor("scales_zeros")?);
-    cx.check(w.dtype == Dtype::Uint8, "dyn_quant.C1", |_| format!("the weight is {}, not uint8", w.dtype))?;
+    cx.check(w.dtype == Dtype::Uint8, dyn_quant::C1, |_| format!("the weight is {}, not uint8", w.dtype))?;
     let (block, features) = (args.int("block_size")?, args.int("in_features")?);
     let positive = cx.gt(block, 0);
-    cx.require(positive, "dyn_quant.C2", |cx| format!("blocks of {}", cx.show(block)))?;
+    cx.require(positive, dyn_quant::C2, |cx| format!("blocks of {}", cx.show(block)))?;
     for (whole, part) in [(block, cx.int(32)), (features, block)] {
         let rest = cx.modulo(whole, part);
         let divides = cx.eq(rest, 0);
-        cx.require(divides, "dyn_quant.C2", |cx| {
+        cx.require(divides, dyn_quant::C2, |cx| {
             format!("{} does not divide {}", cx.show(part), cx.show(whole))
         })?;
     }
@@ -43,7 +50,7 @@ fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// A matrix, and its dtype one of those given.
-fn matrix(cx: &mut Cx, x: &Tensor, dtypes: &[Dtype], clause: &'static str) -> Result<(), KernelError> {
+fn matrix(cx: &mut Cx, x: &Tensor, dtypes: &[Dtype], clause: &'static OpClause) -> Result<(), KernelError> {
     cx.rank(x, 2, clause, "the operand")?;
     cx.check(dtypes.contains(&x.dtype), clause, |_| format!("an operand is {}", x.dtype))
 }
@@ -56,44 +63,52 @@ fn product(cx: &mut Cx, x: &Tensor, columns: Expr) -> KernelResult {
     one(cx.contiguous([x.size(0), columns].as_slice(), x.dtype, &x.device))
 }
 
+clauses! { int8pack {
+    C1 "The operand is a matrix of float32, float16 or bfloat16."
+    C2 "The weight is one of int8 with as many columns."
+    C3 "The scales are a vector of the operand's dtype with one for each row of the weight."
+} }
+
 /// `_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor`: `[m, k]` and `[n, k]` give `[m, n]`.
-///
-/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of int8 with as many columns.
-/// (C3) The scales are a vector of the operand's dtype with one for each row of the weight.
 fn int8_product(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, scales) = (args.tensor("self")?, args.tensor("mat2")?, args.tensor("scales")?);
-    matrix(cx, x, FLOATS, "int8pack.C1")?;
-    matrix(cx, w, &[Dtype::Int8], "int8pack.C2")?;
-    cx.require_eq(w.size(1), x.size(1), "int8pack.C2", "columns of weight and operand")?;
-    cx.check(scales.rank() == 1 && scales.dtype == x.dtype, "int8pack.C3", |_| {
+    matrix(cx, x, FLOATS, int8pack::C1)?;
+    matrix(cx, w, &[Dtype::Int8], int8pack::C2)?;
+    cx.require_eq(w.size(1), x.size(1), int8pack::C2, "columns of weight and operand")?;
+    cx.check(scales.rank() == 1 && scales.dtype == x.dtype, int8pack::C3, |_| {
         format!("scales are {} with {} dimensions", scales.dtype, scales.rank())
     })?;
-    cx.require_eq(scales.size(0), w.size(0), "int8pack.C3", "scales and rows of the weight")?;
+    cx.require_eq(scales.size(0), w.size(0), int8pack::C3, "scales and rows of the weight")?;
     product(cx, x, w.size(0))
 }
 
-/// `_convert_weight_to_int4pack(Tensor self, int innerKTiles) -> Tensor`: `[n, k / 2]` of uint8 gives the tiles of
-/// GPUs, `[n / 8, k / (16 * t), 32, t / 2]` of int32.
-///
-/// (C1) The weight is a matrix of uint8. (C2) There are tiles.
+/// `_convert_weight_to_int4pack(Tensor self, int innerKTiles) -> Tensor`: `[n, k / 2]` of uint8 gives the tiles of GPUs,
+/// `[n / 8, k / (16 * t), 32, t / 2]` of int32.
 fn pack_int4(cx: &mut Cx, args: &Args) -> KernelResult {
     let (w, tiles) = (args.tensor("self")?, args.int("innerKTiles")?);
-    matrix(cx, w, &[Dtype::Uint8], "int4pack.C1")?;
+    matrix(cx, w, &[Dtype::Uint8], int4pack::C1)?;
     let positive = cx.gt(tiles, 0);
-    cx.require(positive, "int4pack.C2", |cx| format!("{} tiles", cx.show(tiles)))?;
+    cx.require(positive, int4pack::C2, |cx| format!("{} tiles", cx.show(tiles)))?;
     let (k, width) = (cx.mul(w.size(1), 2), cx.mul(tiles, 16));
     let sizes = [cx.floor_div(w.size(0), 8), cx.floor_div(k, width), cx.int(32), cx.floor_div(tiles, 2)];
     one(cx.contiguous(sizes.as_slice(), Dtype::Int32, &w.device))
 }
 
-/// `_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor`: `[n, k]` of int32 gives
-/// `[n, k / 2]` of uint8.
+clauses! { int4pack {
+    C1 "The weight is a matrix of uint8."
+    C2 "There are tiles."
+    C3 "Its rows are a multiple of 16."
+    C4 "Its columns are even."
+} }
+
+/// `_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor`: `[n, k]` of int32 gives `[n, k / 2]` of
+/// uint8.
 ///
-/// (C1) The weight is a matrix of int32. (C3) Its rows are a multiple of 16. (C4) Its columns are even.
+/// The weight is a matrix of int32.
 fn pack_int4_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let w = args.tensor("self")?;
-    matrix(cx, w, &[Dtype::Int32], "int4pack.C1")?;
-    for (dim, step, clause) in [(0, 16, "int4pack.C3"), (1, 2, "int4pack.C4")] {
+    matrix(cx, w, &[Dtype::Int32], int4pack::C1)?;
+    for (dim, step, clause) in [(0, 16, int4pack::C3), (1, 2, int4pack::C4)] {
         let rest = cx.modulo(w.size(dim), step);
         let divides = cx.eq(rest, 0);
         cx.require(divides, clause, |cx| format!("{} is no multiple of {step}", cx.show(w.size(dim))))?;
@@ -104,50 +119,54 @@ fn pack_int4_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_weight_int4pack_mm(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and the
 /// tiles of GPUs, `[n / 8, ...]`, give `[m, n]`.
-///
-/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The tiles have four dimensions and are of int32.
 fn int4_product(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w) = (args.tensor("self")?, args.tensor("mat2")?);
-    matrix(cx, x, FLOATS, "int4pack_mm.C1")?;
-    cx.check(w.rank() == 4 && w.dtype == Dtype::Int32, "int4pack_mm.C2", |_| {
+    matrix(cx, x, FLOATS, int4pack_mm::C1)?;
+    cx.check(w.rank() == 4 && w.dtype == Dtype::Int32, int4pack_mm::C2, |_| {
         format!("the weight is {} with {} dimensions", w.dtype, w.rank())
     })?;
     let columns = cx.mul(w.size(0), 8);
     product(cx, x, columns)
 }
 
-/// `_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]`
-/// and `[n, k / 2]` give `[m, n]`.
+clauses! { int4pack_mm {
+    C1 "The operand is a matrix of float32, float16 or bfloat16."
+    C2 "The tiles have four dimensions and are of int32."
+    C3 "It has half as many columns."
+    C4 "Groups are of 32, 64, 128 or 256."
+    C5 "Scales and zeros are of the operand's dtype, `[groups, n, 2]`."
+} }
+
+/// `_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and
+/// `[n, k / 2]` give `[m, n]`.
 ///
-/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of uint8. (C3) It has half as
-/// many columns. (C4) Groups are of 32, 64, 128 or 256. (C5) Scales and zeros are of the operand's dtype,
-/// `[groups, n, 2]`.
+/// The weight is one of uint8.
 fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, scales) = (args.tensor("self")?, args.tensor("mat2")?, args.tensor("qScaleAndZeros")?);
-    matrix(cx, x, FLOATS, "int4pack_mm.C1")?;
-    matrix(cx, w, &[Dtype::Uint8], "int4pack_mm.C2")?;
+    matrix(cx, x, FLOATS, int4pack_mm::C1)?;
+    matrix(cx, w, &[Dtype::Uint8], int4pack_mm::C2)?;
     let half = cx.floor_div(x.size(1), 2);
-    cx.require_eq(w.size(1), half, "int4pack_mm.C3", "columns of the weight and half those of the operand")?;
+    cx.require_eq(w.size(1), half, int4pack_mm::C3, "columns of the weight and half those of the operand")?;
     let group = args.int("qGroupSize")?;
     let sizes = [32, 64, 128, 256].map(|size| cx.eq(group, size));
     let known = cx.any(&sizes);
-    cx.require(known, "int4pack_mm.C4", |cx| format!("groups of {}", cx.show(group)))?;
-    cx.check(scales.rank() == 3 && scales.dtype == x.dtype, "int4pack_mm.C5", |_| {
+    cx.require(known, int4pack_mm::C4, |cx| format!("groups of {}", cx.show(group)))?;
+    cx.check(scales.rank() == 3 && scales.dtype == x.dtype, int4pack_mm::C5, |_| {
         format!("scales are {} with {} dimensions", scales.dtype, scales.rank())
     })?;
-    cx.require_eq(scales.size(1), w.size(0), "int4pack_mm.C5", "scales and rows of the weight")?;
+    cx.require_eq(scales.size(1), w.size(0), int4pack_mm::C5, "scales and rows of the weight")?;
     let two = cx.int(2);
-    cx.require_eq(scales.size(2), two, "int4pack_mm.C5", "a scale and a zero")?;
+    cx.require_eq(scales.size(2), two, int4pack_mm::C5, "a scale and a zero")?;
     product(cx, x, w.size(0))
 }
 
-/// `_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor
-/// qZeros) -> Tensor`: `[m, k]` and `[n, ...]` give `[m, n]`.
+/// `_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor qZeros) ->
+/// Tensor`: `[m, k]` and `[n, ...]` give `[m, n]`.
 ///
-/// (C1) The operand is a matrix of float32, float16 or bfloat16. (C2) The weight is one of int32.
+/// The weight is one of int32.
 fn int4_product_with_zeros(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w) = (args.tensor("self")?, args.tensor("mat2")?);
-    matrix(cx, x, FLOATS, "int4pack_mm.C1")?;
-    matrix(cx, w, &[Dtype::Int32], "int4pack_mm.C2")?;
+    matrix(cx, x, FLOATS, int4pack_mm::C1)?;
+    matrix(cx, w, &[Dtype::Int32], int4pack_mm::C2)?;
     product(cx, x, w.size(0))
 }

@@ -5,9 +5,13 @@ use crate::kernel::{Kernel, kernels};
 use crate::policy::one_dnn_lstm;
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[recurrent::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -74,12 +78,22 @@ fn unbound(x: &Tensor) -> Tensor {
     x.viewed(x.sizes[1..].into(), x.strides[1..].into())
 }
 
+clauses! { recurrent {
+    C1 "States have dimensions, those of long short-term memory are two with 3 dimensions."
+    C2 "The weights are a whole number of groups: two, two more with biases, one more with a projection, \
+       which is there when the two states differ in width."
+    C3 "There is one state and one group for each layer and direction, and a layer."
+    C5 "The sequence is not empty."
+    C6 "All steps give the same shape. Further conditions are those of the operators that a step is made of \
+       (see `Cell::advance`)."
+    C7 "The sizes of batches are a vector of `int64`, not empty; that they are natural numbers in falling \
+       order that add up to `total`, only running tells. Further conditions are those of the operators that \
+       a step is made of."
+} }
+
 impl Layers {
     /// Reads and checks the numbers of layers, weights and states.
     ///
-    /// (C1) States have dimensions, those of long short-term memory are two with 3 dimensions. (C2) The weights are a
-    /// whole number of groups: two, two more with biases, one more with a projection, which is there when the two
-    /// states differ in width. (C3) There is one state and one group for each layer and direction, and a layer. (C4)
     /// A dropout that applies is a probability.
     fn read(cx: &mut Cx, args: &Args, cell: Cell) -> Result<Layers, KernelError> {
         let hidden: Vec<Arc<Tensor>> = match args.value("hx")? {
@@ -87,28 +101,28 @@ impl Layers {
             _ => vec![args.tensor("hx")?.clone()],
         };
         let (parts, rank) = if cell == Cell::Lstm { (2, 3) } else { (1, 1) };
-        cx.check(hidden.len() == parts, "recurrent.C1", |_| {
+        cx.check(hidden.len() == parts, recurrent::C1, |_| {
             format!("{parts} hidden states are expected, not {}", hidden.len())
         })?;
-        cx.check(hidden.iter().all(|h| h.rank() >= rank), "recurrent.C1", |_| {
+        cx.check(hidden.iter().all(|h| h.rank() >= rank), recurrent::C1, |_| {
             format!("a hidden state has not {rank} dimensions")
         })?;
         let biased = args.flag("has_biases")?;
         let projected = cell == Cell::Lstm && {
             let same = cx.eq(hidden[0].sizes[2], hidden[1].sizes[2]);
-            !cx.branch(same, "recurrent.C2")?
+            !cx.branch(same, recurrent::C2)?
         };
         let weights = args.tensors("params")?;
         let size = 2 + if biased { 2 } else { 0 } + usize::from(projected);
-        cx.check(weights.len().is_multiple_of(size), "recurrent.C2", |_| {
+        cx.check(weights.len().is_multiple_of(size), recurrent::C2, |_| {
             format!("{} parameters are no multiple of {size}", weights.len())
         })?;
         let groups: Vec<Vec<Arc<Tensor>>> = weights.chunks(size).map(<[_]>::to_vec).collect();
         let directions = if args.flag("bidirectional")? { 2 } else { 1 };
-        let layers = cx.literal(args.int("num_layers")?, "recurrent.C3")?;
-        let count = cx.literal(hidden[0].sizes[0], "recurrent.C3")?;
+        let layers = cx.literal(args.int("num_layers")?, recurrent::C3)?;
+        let count = cx.literal(hidden[0].sizes[0], recurrent::C3)?;
         let needed = layers.saturating_mul(directions as i64);
-        cx.check(layers > 0 && count == needed && groups.len() as i64 == needed, "recurrent.C3", |_| {
+        cx.check(layers > 0 && count == needed && groups.len() as i64 == needed, recurrent::C3, |_| {
             format!(
                 "{layers} layers in {directions} directions need {needed} hidden states and groups of parameters, \
                  there are {count} and {}",
@@ -117,7 +131,7 @@ impl Layers {
         })?;
         for other in &hidden[1..] {
             let enough = cx.ge(other.sizes[0], count_of(count));
-            cx.require(enough, "recurrent.C3", |_| "the second hidden state is shorter".into())?;
+            cx.require(enough, recurrent::C3, |_| "the second hidden state is shorter".into())?;
         }
         let state: Vec<Tensor> = hidden.iter().map(|h| unbound(h)).collect();
         let dropout = dropout(cx, args, layers)?;
@@ -186,7 +200,6 @@ fn joined(cx: &mut Cx, tensors: Vec<Tensor>) -> Result<Tensor, KernelError> {
     cx.invoke_one("aten.cat.default", [list(tensors), Value::Int(last)])
 }
 
-/// (C4) of [`Layers::read`]: the dropout between layers, if there is any.
 fn dropout(cx: &mut Cx, args: &Args, layers: i64) -> Result<Option<Expr>, KernelError> {
     let dropout = args.float("dropout")?;
     if layers < 2 || !args.flag("train")? || cx.pool().as_float(dropout) == Some(0.0) {
@@ -210,31 +223,28 @@ fn results(cx: &mut Cx, args: &Args, output: Tensor, finals: Vec<Tensor>) -> Ker
     Ok(std::iter::once(output).chain(finals).map(Value::from).collect())
 }
 
-/// `gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train,
-/// bool bidirectional, bool batch_first) -> (Tensor, Tensor)` and the like: `[t, n, input]` and
-/// `[layers * directions, n, hidden]` give `[t, n, directions * hidden]` and the final state, shaped like `hx`; with
-/// `batch_first`, input and output are `[n, t, ..]`.
-///
-/// (C1) to (C4) As [`Layers::read`] has them. (C5) The sequence is not empty. (C6) All steps give the same shape.
-/// Further conditions are those of the operators that a step is made of (see [`Cell::advance`]).
+/// `gru.input(Tensor input, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool
+/// bidirectional, bool batch_first) -> (Tensor, Tensor)` and the like: `[t, n, input]` and `[layers * directions, n,
+/// hidden]` give `[t, n, directions * hidden]` and the final state, shaped like `hx`; with `batch_first`, input and
+/// output are `[n, t, ..]`.
 fn sequence(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let layers = Layers::read(cx, args, cell)?;
     let input = sequence_first(cx, args, args.tensor("input")?)?;
     let (output, finals) = layers.run(cx, input, |cx, input, state, parameters| {
         let gates = linear(cx, input, parameters.input, parameters.input_bias)?;
         let Some(&length) = gates.sizes.first() else {
-            return Err(KernelError::invalid("recurrent.C5", "there is no sequence"));
+            return Err(KernelError::invalid(recurrent::C5, "there is no sequence"));
         };
         let some = cx.ge(length, 1);
-        cx.require(some, "recurrent.C5", |_| "the sequence is empty".into())?;
+        cx.require(some, recurrent::C5, |_| "the sequence is empty".into())?;
         let gates = unbound(&gates);
         let mut next = cell.advance(cx, &gates, state, parameters)?;
         let shapes = |state: &[Tensor]| state.iter().map(|t| t.sizes.clone()).collect::<Vec<_>>();
         if shapes(&next) != shapes(state) {
             let more = cx.gt(length, 1);
-            if cx.branch_or(more, true, "recurrent.C6") {
+            if cx.branch_or(more, true, recurrent::C6) {
                 let second = cell.advance(cx, &gates, &next, parameters)?;
-                cx.require_same_shape(&next[0].sizes, &second[0].sizes, "recurrent.C6")?;
+                cx.require_same_shape(&next[0].sizes, &second[0].sizes, recurrent::C6)?;
                 next = second;
             }
         }
@@ -256,16 +266,12 @@ fn lstm(cx: &mut Cx, args: &Args) -> KernelResult {
     }
 }
 
-/// `gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float
-/// dropout, bool train, bool bidirectional) -> (Tensor, Tensor)` and the like: sequences of different lengths, packed
-/// step by step: `[total, input]` gives `[total, directions * hidden]`.
-///
-/// (C1) to (C4) As [`Layers::read`] has them. (C7) The sizes of batches are a vector of `int64`, not empty; that they
-/// are natural numbers in falling order that add up to `total`, only running tells. Further conditions are those of
-/// the operators that a step is made of.
+/// `gru.data(Tensor data, Tensor batch_sizes, Tensor hx, Tensor[] params, bool has_biases, int num_layers, float dropout,
+/// bool train, bool bidirectional) -> (Tensor, Tensor)` and the like: sequences of different lengths, packed step by
+/// step: `[total, input]` gives `[total, directions * hidden]`.
 fn packed(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let (data, batches) = (args.tensor("data")?, args.tensor("batch_sizes")?);
-    cx.check(batches.rank() == 1 && batches.dtype == Dtype::Int64, "recurrent.C7", |_| {
+    cx.check(batches.rank() == 1 && batches.dtype == Dtype::Int64, recurrent::C7, |_| {
         format!(
             "sizes of batches are a vector of int64, not {} in {} dimensions",
             batches.dtype,
@@ -273,7 +279,7 @@ fn packed(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
         )
     })?;
     let some = cx.ge(batches.size(0), 1);
-    cx.require(some, "recurrent.C7", |_| "there is no batch".into())?;
+    cx.require(some, recurrent::C7, |_| "there is no batch".into())?;
     let layers = Layers::read(cx, args, cell)?;
     let (output, finals) = layers.run(cx, (**data).clone(), |cx, input, state, parameters| {
         let gates = linear(cx, input, parameters.input, parameters.input_bias)?;

@@ -3,7 +3,11 @@ use crate::flops::{Flops, formulas, twice};
 use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[recurrent_cell::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -135,8 +139,6 @@ fn binary(cx: &mut Cx, op: &str, a: &Tensor, b: &Tensor) -> Result<Tensor, Kerne
 }
 
 /// A tensor cut along its second dimension.
-///
-/// (C1) There are as many pieces as asked for.
 fn chunks(cx: &mut Cx, x: &Tensor, count: i64) -> Result<Vec<Tensor>, KernelError> {
     let pieces = Value::Int(cx.int(count));
     let results = cx.invoke("aten.chunk.default", [x.into(), pieces, Value::Int(Expr::ONE)])?;
@@ -144,7 +146,7 @@ fn chunks(cx: &mut Cx, x: &Tensor, count: i64) -> Result<Vec<Tensor>, KernelErro
         Some(Value::Tensors(tensors)) => tensors.iter().flatten().map(|t| (**t).clone()).collect(),
         _ => Vec::new(),
     };
-    cx.check(tensors.len() == count as usize, "recurrent_cell.C1", |cx| {
+    cx.check(tensors.len() == count as usize, recurrent_cell::C1, |cx| {
         format!("{} does not divide into {count} gates", cx.show_all(&x.sizes))
     })?;
     Ok(tensors)
@@ -158,12 +160,16 @@ pub fn stack(cx: &mut Cx, tensors: Vec<Tensor>) -> Result<Tensor, KernelError> {
     cx.invoke_one("aten.stack.default", [list(tensors), Value::Int(Expr::ZERO)])
 }
 
-/// `gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor` and
-/// the like: `[n, input]` and `[n, hidden]` give `[n, hidden]`.
-///
-/// (C2) Input and hidden states are matrices of as many rows. (C3) The input has as many columns as its weight,
-/// hidden states as theirs. (C4) The weights have a row for each gate and hidden column. Further conditions are those
-/// of the operators that a step is made of (see [`Cell::advance`]).
+clauses! { recurrent_cell {
+    C1 "There are as many pieces as asked for."
+    C2 "Input and hidden states are matrices of as many rows."
+    C3 "The input has as many columns as its weight, hidden states as theirs."
+    C4 "The weights have a row for each gate and hidden column. Further conditions are those of the \
+       operators that a step is made of (see `Cell::advance`)."
+} }
+
+/// `gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor` and the
+/// like: `[n, input]` and `[n, hidden]` give `[n, hidden]`.
 fn step(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     let x = args.tensor("input")?;
     let state: Vec<Tensor> = if cell == Cell::Lstm {
@@ -171,7 +177,7 @@ fn step(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
     } else {
         vec![(**args.tensor("hx")?).clone()]
     };
-    cx.check(state.len() == if cell == Cell::Lstm { 2 } else { 1 }, "recurrent_cell.C2", |_| {
+    cx.check(state.len() == if cell == Cell::Lstm { 2 } else { 1 }, recurrent_cell::C2, |_| {
         format!("2 hidden states are expected, not {}", state.len())
     })?;
     let parameters = Parameters {
@@ -181,36 +187,31 @@ fn step(cx: &mut Cx, args: &Args, cell: Cell) -> KernelResult {
         hidden_bias: args.opt_tensor("b_hh")?.map(|t| &**t),
         projection: None,
     };
-    cx.rank(x, 2, "recurrent_cell.C2", "the input")?;
+    cx.rank(x, 2, recurrent_cell::C2, "the input")?;
     for weight in [parameters.input, parameters.hidden] {
-        cx.rank(weight, 2, "recurrent_cell.C4", "a weight")?;
+        cx.rank(weight, 2, recurrent_cell::C4, "a weight")?;
     }
     cx.require_eq(
         x.size(1),
         parameters.input.size(1),
-        "recurrent_cell.C3",
+        recurrent_cell::C3,
         "the input does not fit its weight",
     )?;
     let width = parameters.hidden.size(1);
     for hidden in &state {
-        cx.rank(hidden, 2, "recurrent_cell.C2", "the hidden state")?;
+        cx.rank(hidden, 2, recurrent_cell::C2, "the hidden state")?;
         cx.require_eq(
             x.size(0),
             hidden.size(0),
-            "recurrent_cell.C2",
+            recurrent_cell::C2,
             "input and hidden state differ in rows",
         )?;
-        cx.require_eq(
-            hidden.size(1),
-            width,
-            "recurrent_cell.C3",
-            "the hidden state does not fit its weight",
-        )?;
+        cx.require_eq(hidden.size(1), width, recurrent_cell::C3, "the hidden state does not fit its weight")?;
     }
     let gates = cx.int(cell.gates());
     let rows = cx.mul(width, gates);
     for weight in [parameters.input, parameters.hidden] {
-        cx.require_eq(weight.size(0), rows, "recurrent_cell.C4", "a weight has not a row for each gate")?;
+        cx.require_eq(weight.size(0), rows, recurrent_cell::C4, "a weight has not a row for each gate")?;
     }
     let gates = linear(cx, x, parameters.input, parameters.input_bias)?;
     let results = cell.advance(cx, &gates, &state, &parameters)?;

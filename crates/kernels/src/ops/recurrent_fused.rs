@@ -2,8 +2,13 @@
 use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value, Values};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[fused_cell::ALL, gru_cell_backward::ALL, mkldnn_rnn::ALL, fused_rnn::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -16,26 +21,29 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     one_dnn_layer_backward => "aten.mkldnn_rnn_layer_backward.default";
 };
 
+clauses! { fused_cell {
+    C1 "The gates of input and hidden state are matrices of one shape."
+    C2 "Biases are vectors of the gates' width, both or none."
+    C3 "The state is a matrix with an element for each row and `gates` columns of the gates."
+} }
+
 /// What both fused cells ask.
-///
-/// (C1) The gates of input and hidden state are matrices of one shape. (C2) Biases are vectors of the gates' width,
-/// both or none. (C3) The state is a matrix with an element for each row and `gates` columns of the gates.
 fn gates(cx: &mut Cx, args: &Args, state: &Tensor, gates: i64) -> Result<(), KernelError> {
     let (input, hidden) = (args.tensor("input_gates")?, args.tensor("hidden_gates")?);
-    cx.rank(input, 2, "fused_cell.C1", "the input's gates")?;
-    cx.require_same_shape(&input.sizes, &hidden.sizes, "fused_cell.C1")?;
+    cx.rank(input, 2, fused_cell::C1, "the input's gates")?;
+    cx.require_same_shape(&input.sizes, &hidden.sizes, fused_cell::C1)?;
     if let Some(bias) = args.opt_tensor("input_bias")? {
-        cx.rank(bias, 1, "fused_cell.C2", "the input's bias")?;
-        cx.require_eq(bias.size(0), input.size(1), "fused_cell.C2", "the bias does not fit the gates")?;
+        cx.rank(bias, 1, fused_cell::C2, "the input's bias")?;
+        cx.require_eq(bias.size(0), input.size(1), fused_cell::C2, "the bias does not fit the gates")?;
         let other = args.opt_tensor("hidden_bias")?;
         let other =
-            other.ok_or_else(|| KernelError::invalid("fused_cell.C2", "one bias comes without the other"))?;
-        cx.require_same_shape(&bias.sizes, &other.sizes, "fused_cell.C2")?;
+            other.ok_or_else(|| KernelError::invalid(fused_cell::C2, "one bias comes without the other"))?;
+        cx.require_same_shape(&bias.sizes, &other.sizes, fused_cell::C2)?;
     }
-    cx.rank(state, 2, "fused_cell.C3", "the state")?;
+    cx.rank(state, 2, fused_cell::C3, "the state")?;
     let (held, all) = (cx.numel(state), cx.numel(input));
     let expected = cx.floor_div(all, gates as i32);
-    cx.require_eq(held, expected, "fused_cell.C3", "the state does not fit the gates")
+    cx.require_eq(held, expected, fused_cell::C3, "the state does not fit the gates")
 }
 
 /// `_thnn_fused_gru_cell(Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor? input_bias=None, Tensor?
@@ -63,11 +71,13 @@ fn lstm_cell(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([state.clone(), state, kept].into_iter().map(Value::from).collect())
 }
 
-/// `_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx,
-/// Tensor? input_bias, Tensor? hidden_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)`: the gradients of both
-/// gates, of the state and of the biases.
-///
-/// (C4) The gates are three. Further conditions are those of the sums and products that it is made of.
+clauses! { gru_cell_backward {
+    C4 "The gates are three. Further conditions are those of the sums and products that it is made of."
+} }
+
+/// `_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor?
+/// input_bias, Tensor? hidden_bias) -> (Tensor, Tensor, Tensor, Tensor, Tensor)`: the gradients of both gates, of the
+/// state and of the biases.
 fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, state) = (args.tensor("grad_hy")?, args.tensor("hx")?);
     let biases = [args.opt_tensor("input_bias")?, args.opt_tensor("hidden_bias")?];
@@ -75,7 +85,7 @@ fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     for (name, bias) in ["input_gates", "hidden_gates"].into_iter().zip(biases) {
         let mut gates = (**args.tensor(name)?).clone();
         if let Some(bias) = bias {
-            gates = cx.combined(&[&gates, bias], "gru_cell_backward.C4")?;
+            gates = cx.combined(&[&gates, bias], gru_cell_backward::C4)?;
         }
         let three = Value::Int(cx.int(3));
         let chunks = cx.invoke("aten.chunk.default", [Value::from(&gates), three, Value::Int(Expr::ONE)])?;
@@ -83,10 +93,10 @@ fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
             Some(Value::Tensors(chunks)) if chunks.len() == 3 => {
                 pieces.extend(chunks.iter().flatten().map(|t| (**t).clone()));
             }
-            _ => return Err(KernelError::invalid("gru_cell_backward.C4", "there are not three gates")),
+            _ => return Err(KernelError::invalid(gru_cell_backward::C4, "there are not three gates")),
         }
     }
-    let mut product = |a: &Tensor, b: &Tensor| cx.combined(&[a, b], "gru_cell_backward.C4");
+    let mut product = |a: &Tensor, b: &Tensor| cx.combined(&[a, b], gru_cell_backward::C4);
     // Reset, update and new gate, from the input first and from the hidden state second.
     let (reset, update) = (product(&pieces[0], &pieces[3])?, product(&pieces[1], &pieces[4])?);
     let scaled = product(&reset, &pieces[5])?;
@@ -120,36 +130,38 @@ fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
+clauses! { mkldnn_rnn {
+    C1 "The input has 3 dimensions and is of `float32`, and so are weights and states."
+    C2 "The mode is that of long short-term memory, 2."
+    C3 "Weights and states have elements."
+    C4 "Biases broadcast with each other. oneDNN does not check other shapes."
+} }
+
 /// `mkldnn_rnn_layer(Tensor input, Tensor weight0, ..., Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int
-/// mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) ->
-/// (Tensor, Tensor, Tensor, Tensor)`: `[t, n, hidden_size]`, states shaped like those given, and memory of oneDNN's
-/// own.
-///
-/// (C1) The input has 3 dimensions and is of `float32`, and so are weights and states. (C2) The mode is that of long
-/// short-term memory, 2. (C3) Weights and states have elements. (C4) Biases broadcast with each other. (Else oneDNN
-/// takes shapes on trust.)
+/// mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor,
+/// Tensor, Tensor, Tensor)`: `[t, n, hidden_size]`, states shaped like those given, and memory of oneDNN's own.
 fn one_dnn_layer(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, hidden) = (args.tensor("input")?, args.int("hidden_size")?);
     let states = [args.tensor("hx_")?, args.tensor("cx_")?];
-    cx.rank(x, 3, "mkldnn_rnn.C1", "the input")?;
+    cx.rank(x, 3, mkldnn_rnn::C1, "the input")?;
     let weights =
         [args.tensor("weight0")?, args.tensor("weight1")?, args.tensor("weight2")?, args.tensor("weight3")?];
     for t in std::iter::once(x).chain(weights).chain(states) {
         if matches!(t.dtype, Dtype::Bfloat16 | Dtype::Float16) {
             return Err(KernelError::Unsupported("a layer of oneDNN in 16 bits".into()));
         }
-        cx.check(t.dtype == Dtype::Float32, "mkldnn_rnn.C1", |_| {
+        cx.check(t.dtype == Dtype::Float32, mkldnn_rnn::C1, |_| {
             format!("float32 is expected, not {}", t.dtype)
         })?;
     }
-    let mode = cx.literal(args.int("mode")?, "mkldnn_rnn.C2")?;
-    cx.check(mode == 2, "mkldnn_rnn.C2", |_| format!("mode {mode} is not that of an LSTM, 2"))?;
+    let mode = cx.literal(args.int("mode")?, mkldnn_rnn::C2)?;
+    cx.check(mode == 2, mkldnn_rnn::C2, |_| format!("mode {mode} is not that of an LSTM, 2"))?;
     for t in [weights[0], weights[1], states[0]] {
         let numel = cx.numel(t);
         let filled = cx.ne(numel, 0);
-        cx.require(filled, "mkldnn_rnn.C3", |_| "a weight or state is empty".into())?;
+        cx.require(filled, mkldnn_rnn::C3, |_| "a weight or state is empty".into())?;
     }
-    cx.broadcast([weights[2].sizes.as_slice(), &weights[3].sizes], "mkldnn_rnn.C4")?;
+    cx.broadcast([weights[2].sizes.as_slice(), &weights[3].sizes], mkldnn_rnn::C4)?;
     let memory = cx.unbacked_size(0, None);
     let output = cx.contiguous([x.size(0), x.size(1), hidden].as_slice(), x.dtype, &x.device);
     let mut results: Values = std::iter::once(Value::from(output)).collect();
@@ -160,14 +172,14 @@ fn one_dnn_layer(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, ..., Tensor workspace) -> (Tensor, Tensor, Tensor,
-/// Tensor, Tensor, Tensor, Tensor)`: the gradients of the input, of both weights, of the biases, `[4 * hidden_size]`
-/// where there are none, and of both states.
+/// `mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, ..., Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor,
+/// Tensor, Tensor, Tensor)`: the gradients of the input, of both weights, of the biases, `[4 * hidden_size]` where there
+/// are none, and of both states.
 ///
-/// (C1) Input, weights and states are of `float32`. (C2) The mode is that of long short-term memory, 2.
+/// Input, weights and states are of `float32`.
 fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
-    let mode = cx.literal(args.int("mode")?, "mkldnn_rnn.C2")?;
-    cx.check(mode == 2, "mkldnn_rnn.C2", |_| format!("mode {mode} is not that of an LSTM, 2"))?;
+    let mode = cx.literal(args.int("mode")?, mkldnn_rnn::C2)?;
+    cx.check(mode == 2, mkldnn_rnn::C2, |_| format!("mode {mode} is not that of an LSTM, 2"))?;
     let rows = cx.mul(args.int("hidden_size")?, 4);
     let biased = args.flag("has_biases")?;
     let mut results = Values::new();
@@ -176,7 +188,7 @@ fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         if matches!(t.dtype, Dtype::Bfloat16 | Dtype::Float16) {
             return Err(KernelError::Unsupported("a layer of oneDNN in 16 bits".into()));
         }
-        cx.check(t.dtype == Dtype::Float32, "mkldnn_rnn.C1", |_| {
+        cx.check(t.dtype == Dtype::Float32, mkldnn_rnn::C1, |_| {
             format!("float32 is expected, not {}", t.dtype)
         })?;
         let bias = matches!(name, "weight3" | "weight4");
@@ -186,24 +198,25 @@ fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(results)
 }
 
-/// `_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int
-/// mode, SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, float dropout, bool train, bool
-/// bidirectional, SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)` and
-/// `miopen_rnn`, which has no projection and makes the buffer: the output, the last states, what is kept for the
-/// gradient (empty) and the buffer.
-///
-/// (C1) The input is a sequence of batches, or a packed one.
+clauses! { fused_rnn {
+    C1 "The input is a sequence of batches, or a packed one."
+} }
+
+/// `_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int mode,
+/// SymInt hidden_size, SymInt proj_size, int num_layers, bool batch_first, float dropout, bool train, bool bidirectional,
+/// SymInt[] batch_sizes, Tensor? dropout_state) -> (Tensor, Tensor, Tensor, Tensor, Tensor)` and `miopen_rnn`, which has
+/// no projection and makes the buffer: the output, the last states, what is kept for the gradient (empty) and the buffer.
 fn network(cx: &mut Cx, args: &Args, cudnn: bool) -> KernelResult {
     let (x, hx, state) = (args.tensor("input")?, args.tensor("hx")?, args.opt_tensor("cx")?);
     let packed = args.ints("batch_sizes")?;
     let wanted = if packed.is_empty() { 2 } else { 1 };
-    cx.check(x.rank() >= wanted, "fused_rnn.C1", |_| format!("the input has {} dimensions", x.rank()))?;
+    cx.check(x.rank() >= wanted, fused_rnn::C1, |_| format!("the input has {} dimensions", x.rank()))?;
     let hidden = args.int("hidden_size")?;
     let mut out = hidden;
     if cudnn {
         let projected = args.int("proj_size")?;
         let none = cx.eq(projected, 0);
-        out = if cx.branch(none, "fused_rnn.C1")? { hidden } else { projected };
+        out = if cx.branch(none, fused_rnn::C1)? { hidden } else { projected };
     }
     let directions = if args.flag("bidirectional")? { 2 } else { 1 };
     let width = cx.mul(out, directions);

@@ -2,10 +2,25 @@
 use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    sum::ALL,
+    nansum::ALL,
+    mean::ALL,
+    nanmean::ALL,
+    any::ALL,
+    is_all_true::ALL,
+    count_nonzero::ALL,
+    logsumexp::ALL,
+    var::ALL,
+    sum_to_size::ALL,
+    hash_tensor::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -35,34 +50,42 @@ fn sum_dtype(args: &Args, x: &Tensor) -> Result<Dtype, KernelError> {
     })
 }
 
-/// `sum(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`, and `prod`: the
-/// dimensions in `dim` go.
-///
-/// (C1) The dimensions are distinct and in range. (C2) The dtype can be added in.
+clauses! { sum {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype can be added in."
+} }
+
+/// `sum(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`, and `prod`: the dimensions
+/// in `dim` go.
 fn sum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = sum_dtype(args, x)?;
-    let reduction = cx.reduction(args, x, "sum.C1")?;
-    cx.require_dtype(dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), &x.device, "sum.C2")?;
+    let reduction = cx.reduction(args, x, sum::C1)?;
+    cx.require_dtype(dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), &x.device, sum::C2)?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
+clauses! { nansum {
+    C1 "The dimensions are distinct and in range."
+    C2 "The operand is not complex, and the dtype can be added in."
+} }
+
 /// `nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: as [`sum`].
-///
-/// (C1) The dimensions are distinct and in range. (C2) The operand is not complex, and the dtype can be added in.
 fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = sum_dtype(args, x)?;
-    let reduction = cx.reduction(args, x, "nansum.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "nansum.C2")?;
-    cx.require_dtype(dtype, Domain::REAL_BOOL.on_cpu(), &x.device, "nansum.C2")?;
+    let reduction = cx.reduction(args, x, nansum::C1)?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.on_cpu(), &x.device, nansum::C2)?;
+    cx.require_dtype(dtype, Domain::REAL_BOOL.on_cpu(), &x.device, nansum::C2)?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
-/// `mean(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the dimensions in `dim`
-/// go.
-///
-/// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
+clauses! { mean {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype is floating point or complex."
+} }
+
+/// `mean(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the dimensions in `dim` go.
 fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
@@ -70,100 +93,117 @@ fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
         dtype,
         Domain::FLOAT_COMPLEX.with(Domain::COMPLEX_HALF).by_definition(),
         &x.device,
-        "mean.C2",
+        mean::C2,
     )?;
-    let reduction = cx.reduction(args, x, "mean.C1")?;
+    let reduction = cx.reduction(args, x, mean::C1)?;
     one(cx.reduced(x, &reduction, dtype))
 }
 
+clauses! { nanmean {
+    C1 "The dimensions are distinct and in range."
+    C2 "The operand is of real floating point."
+} }
+
 /// `nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: as [`mean`].
-///
-/// (C1) The dimensions are distinct and in range. (C2) The operand is of real floating point.
 fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "nanmean.C2")?;
-    let reduction = cx.reduction(args, x, "nanmean.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, nanmean::C2)?;
+    let reduction = cx.reduction(args, x, nanmean::C1)?;
     // The sum in `dtype` is divided by the number of elements, which is an integer.
     one(cx.reduced(x, &reduction, promote::to_float(dtype)))
 }
 
+clauses! { any {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype has truth values."
+} }
+
 /// `any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, and `all`: the dimensions in `dim` go; an empty
 /// list is no dimension. The result is `bool`, of `uint8` operands `uint8`.
-///
-/// (C1) The dimensions are distinct and in range. (C2) The dtype has truth values.
 fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let reduction = cx.reduction_over(args, x, false, "any.C1")?;
-    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), &x.device, "any.C2")?;
+    let reduction = cx.reduction_over(args, x, false, any::C1)?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(), &x.device, any::C2)?;
     let dtype = if x.dtype == Dtype::Uint8 { Dtype::Uint8 } else { Dtype::Bool };
     one(cx.reduced(x, &reduction, dtype))
 }
 
+clauses! { is_all_true {
+    C1 "The operand is `bool`."
+} }
+
 /// `_is_all_true(Tensor self) -> Tensor`, and `_is_any_true`: a scalar.
-///
-/// (C1) The operand is `bool`.
 fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::BOOL.by_definition(), &x.device, "is_all_true.C1")?;
+    cx.require_dtype(x.dtype, Domain::BOOL.by_definition(), &x.device, is_all_true::C1)?;
     one(cx.contiguous([].as_slice(), Dtype::Bool, &x.device))
 }
 
+clauses! { count_nonzero {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype can be compared with 0."
+} }
+
 /// `count_nonzero(Tensor self, int? dim=None) -> Tensor`: the dimensions in `dim` go.
-///
-/// (C1) The dimensions are distinct and in range. (C2) The dtype can be compared with 0.
 fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let reduction = cx.reduction(args, x, "count_nonzero.C1")?;
+    let reduction = cx.reduction(args, x, count_nonzero::C1)?;
     cx.require_dtype(
         x.dtype,
         Domain::ORDINARY.with(Domain::COMPLEX_HALF).on_cpu(),
         &x.device,
-        "count_nonzero.C2",
+        count_nonzero::C2,
     )?;
     one(cx.reduced(x, &reduction, Dtype::Int64))
 }
 
+clauses! { logsumexp {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype can be exponentiated."
+} }
+
 /// `logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the dimensions in `dim` go; integers become
 /// `float32`.
-///
-/// (C1) The dimensions are distinct and in range. (C2) The dtype can be exponentiated.
 fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let reduction = cx.reduction(args, x, "logsumexp.C1")?;
-    cx.require_dtype(x.dtype, Domain::ORDINARY.on_cpu(), &x.device, "logsumexp.C2")?;
+    let reduction = cx.reduction(args, x, logsumexp::C1)?;
+    cx.require_dtype(x.dtype, Domain::ORDINARY.on_cpu(), &x.device, logsumexp::C2)?;
     one(cx.reduced(x, &reduction, promote::to_float(x.dtype)))
 }
 
-/// `var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`, and
-/// `std`: the dimensions in `dim` go; of complex operands the result is real.
-///
-/// (C1) The dimensions are distinct and in range. (C2) The dtype is floating point or complex.
+clauses! { var {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype is floating point or complex."
+} }
+
+/// `var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`, and `std`:
+/// the dimensions in `dim` go; of complex operands the result is real.
 fn spread(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.by_definition(), &x.device, "var.C2")?;
-    let reduction = cx.reduction(args, x, "var.C1")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.by_definition(), &x.device, var::C2)?;
+    let reduction = cx.reduction(args, x, var::C1)?;
     one(cx.reduced(x, &reduction, promote::to_real(x.dtype)))
 }
 
 /// `var_mean.correction(…) -> (Tensor, Tensor)`, and `std_mean`: [`spread`] and [`mean`].
-///
-/// (C1) and (C2) As [`spread`].
 fn spread_and_mean(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut results = spread(cx, args)?;
     let x = args.tensor("self")?;
-    let reduction = cx.reduction(args, x, "var.C1")?;
+    let reduction = cx.reduction(args, x, var::C1)?;
     results.push(cx.reduced(x, &reduction, x.dtype).into());
     Ok(results)
 }
 
-/// `sum_to_size(Tensor self, SymInt[] size) -> Tensor`: `size`; the operand itself where nothing is to be added
-/// and `size` is not empty.
-///
-/// (C1) `size` broadcasts to the operand's shape.
+clauses! { sum_to_size {
+    C1 "`size` broadcasts to the operand's shape."
+} }
+
+/// `sum_to_size(Tensor self, SymInt[] size) -> Tensor`: `size`; the operand itself where nothing is to be added and
+/// `size` is not empty.
 fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, size) = (args.tensor("self")?, args.ints("size")?);
-    cx.require_expandable(size, &x.sizes, "sum_to_size.C1")?;
+    cx.require_expandable(size, &x.sizes, sum_to_size::C1)?;
     let shift = x.rank() - size.len();
     let dtype = if x.dtype.is_float() || x.dtype.is_complex() { x.dtype } else { Dtype::Int64 };
     let mut summed = shift > 0 || size.is_empty();
@@ -175,7 +215,7 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
             let sums = cx.all(&[one, unequal]);
             // Unless the dtype tells, only the strides do.
             summed |=
-                if dtype == x.dtype { cx.layout_choice(sums) } else { cx.branch(sums, "sum_to_size.C1")? };
+                if dtype == x.dtype { cx.layout_choice(sums) } else { cx.branch(sums, sum_to_size::C1)? };
         }
     }
     if !summed {
@@ -185,20 +225,23 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(size, dtype, &x.device))
 }
 
-/// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim`
-/// go; `uint64`.
-///
-/// (C1) The dimensions are distinct and in range. (C2) None of them is empty, and where the tensor is, some are
-/// named. (C3) The mode is 0.
+clauses! { hash_tensor {
+    C1 "The dimensions are distinct and in range."
+    C2 "None of them is empty, and where the tensor is, some are named."
+    C3 "The mode is 0."
+} }
+
+/// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim` go;
+/// `uint64`.
 fn hash_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mode) = (args.tensor("self")?, args.int("mode")?);
-    let reduction = cx.reduction(args, x, "hash_tensor.C1")?;
-    cx.require_reducible(x, &reduction, "hash_tensor.C2")?;
+    let reduction = cx.reduction(args, x, hash_tensor::C1)?;
+    cx.require_reducible(x, &reduction, hash_tensor::C2)?;
     if args.ints("dim")?.is_empty() {
         let numel = cx.numel(x);
         let some = cx.ne(numel, 0);
-        cx.require(some, "hash_tensor.C2", |_| "an empty tensor has no hash".into())?;
+        cx.require(some, hash_tensor::C2, |_| "an empty tensor has no hash".into())?;
     }
-    cx.require_eq(mode, Expr::ZERO, "hash_tensor.C3", "there is no other mode than 0")?;
+    cx.require_eq(mode, Expr::ZERO, hash_tensor::C3, "there is no other mode than 0")?;
     one(cx.reduced(x, &reduction, Dtype::Uint64))
 }

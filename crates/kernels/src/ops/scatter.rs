@@ -2,8 +2,12 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[scatter::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -31,10 +35,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 /// What positions are held against.
 pub(super) const POSITIONS: &str = "elements of the dimension";
 
-/// (C6) The reduction is one of those that the operator knows.
 pub(super) fn known_reduction(cx: &mut Cx, args: &Args, known: &[&str]) -> Result<(), KernelError> {
     let reduce = args.str("reduce")?;
-    cx.check(known.contains(&reduce), "scatter.C6", |_| {
+    cx.check(known.contains(&reduce), scatter::C6, |_| {
         format!("reduce is to be one of {}, not {reduce}", known.join(", "))
     })
 }
@@ -45,50 +48,56 @@ fn size_along(x: &Tensor, dim: usize) -> Expr {
 }
 
 /// Whether the index has no elements, in which case its shape does not matter; open, it is taken to have some.
-///
-/// (C3) of [`index_fits`].
 fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
     let numel = cx.numel(index);
     let empty = cx.eq(numel, 0);
     let backed = cx.env.hint(empty).is_some_and(|v| v.as_bool());
     // A guard is recorded only for an index that is empty at the hints.
-    if backed { cx.branch_or(empty, false, "scatter.C3") } else { cx.surely(empty) }
+    if backed { cx.branch_or(empty, false, scatter::C3) } else { cx.surely(empty) }
 }
 
-/// The conditions on an index: (C1) the dimension exists; unless the index is empty, (C2) it is of `int64` or
-/// `int32`, (C3) it has as many dimensions as the tensor, and (C4) is no larger, but along the dimension, and (C9)
-/// positions that sizes decide are in range, none counted from the end.
+clauses! { scatter {
+    C1 "The dimension exists."
+    C2 "An index that is not empty is of `int64` or `int32`."
+    C3 "An index that is not empty has as many dimensions as the tensor."
+    C4 "An index is no larger than the tensor, except along the dimension."
+    C5 "`src` has the dtype of `self` and, unless the index is empty, as many dimensions and no fewer \
+       elements along each than the index."
+    C6 "The reduction is one of those that the operator knows."
+    C7 "They broadcast along the others."
+    C8 "No size is negative."
+    C9 "Positions that sizes decide are in range, none counted from the end."
+} }
+
+/// The conditions on an index.
 fn index_fits(cx: &mut Cx, x: &Tensor, index: &Tensor, dim: Expr) -> Result<usize, KernelError> {
-    let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
+    let dim = cx.dim(dim, x.rank(), scatter::C1)?;
     if is_empty(cx, index) {
         return Ok(dim);
     }
-    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), "scatter.C2", |_| {
+    cx.check(matches!(index.dtype, Dtype::Int64 | Dtype::Int32), scatter::C2, |_| {
         format!("the index is of {}, int64 or int32 is expected", index.dtype)
     })?;
     let rank = x.rank().max(1);
-    cx.check(index.rank().max(1) == rank, "scatter.C3", |_| {
+    cx.check(index.rank().max(1) == rank, scatter::C3, |_| {
         format!("the index has {} dimensions, the tensor {}", index.rank(), x.rank())
     })?;
     for at in (0..rank).filter(|&at| at != dim) {
         covers(cx, size_along(x, at), size_along(index, at))?;
     }
-    cx.require_indices(index, size_along(x, dim), false, POSITIONS, "scatter.C9")?;
+    cx.require_indices(index, size_along(x, dim), false, POSITIONS, scatter::C9)?;
     Ok(dim)
 }
 
-/// (C4) A size of the index is no larger than that of the tensor.
 fn covers(cx: &mut Cx, size: Expr, index: Expr) -> Result<(), KernelError> {
     let inside = cx.le(index, size);
-    cx.require(inside, "scatter.C4", |cx| {
+    cx.require(inside, scatter::C4, |cx| {
         format!("the index reaches over {} of {} elements", cx.show(index), cx.show(size))
     })
 }
 
-/// `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad) -> Tensor`: the elements at positions along
-/// a dimension, shaped like the index.
-///
-/// (C1) to (C4) and (C9) as in [`index_fits`].
+/// `aten::gather(Tensor self, int dim, Tensor index, *, bool sparse_grad) -> Tensor`: the elements at positions along a
+/// dimension, shaped like the index.
 fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     index_fits(cx, x, index, args.int("dim")?)?;
@@ -98,7 +107,7 @@ fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient
 /// scattered to the shape of `self`.
 ///
-/// Without sparse gradients, (C1) to (C5) and (C9) as of `scatter_add`.
+/// Without sparse gradients.
 fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, index) = (args.tensor("grad")?, args.tensor("self")?, args.tensor("index")?);
     if args.flag("sparse_grad")? {
@@ -108,11 +117,8 @@ fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(x.sizes.clone(), grad.dtype, &grad.device))
 }
 
-/// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements
-/// at positions along a dimension replaced or combined.
-///
-/// (C1) to (C4) as in [`index_fits`]. (C5) `src` has the dtype of `self` and, unless the index is empty, as many
-/// dimensions and no fewer elements along each than the index. (C9) as in [`index_fits`].
+/// `aten::scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor` and the like: a copy with elements at
+/// positions along a dimension replaced or combined.
 fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("index")?);
     let src = match src {
@@ -120,7 +126,7 @@ fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
         None => None,
     };
     if let Some(src) = src {
-        cx.check(x.dtype == src.dtype, "scatter.C5", |_| {
+        cx.check(x.dtype == src.dtype, scatter::C5, |_| {
             format!("the dtypes differ: {} and {}", x.dtype, src.dtype)
         })?;
     }
@@ -128,7 +134,6 @@ fn scatter(cx: &mut Cx, args: &Args, src: Option<&str>) -> KernelResult {
     one(cx.contiguous_copy(x))
 }
 
-/// (C5) of [`scatter`].
 fn scatter_fits(
     cx: &mut Cx,
     x: &Tensor,
@@ -141,7 +146,7 @@ fn scatter_fits(
     if is_empty(cx, index) {
         return Ok(());
     }
-    cx.check(src.rank().max(1) == index.rank().max(1), "scatter.C5", |_| {
+    cx.check(src.rank().max(1) == index.rank().max(1), scatter::C5, |_| {
         format!("src has {} dimensions, the index {}", src.rank(), index.rank())
     })?;
     for at in 0..index.rank() {
@@ -150,42 +155,39 @@ fn scatter_fits(
     Ok(())
 }
 
-/// `aten::take_along_dim(Tensor self, Tensor indices, int? dim) -> Tensor`: as `gather`, both broadcast along the
-/// other dimensions; without a dimension, of the flattened tensors.
+/// `aten::take_along_dim(Tensor self, Tensor indices, int? dim) -> Tensor`: as `gather`, both broadcast along the other
+/// dimensions; without a dimension, of the flattened tensors.
 ///
-/// (C2) The indices are of `int64`. (C3) Both have as many dimensions. (C1) The dimension exists. (C7) They broadcast
-/// along the others. (C9) Without a dimension, positions that sizes decide are in range; with one they wrap around.
+/// The indices are of `int64`. Both have as many dimensions. Without a dimension, positions that sizes decide are in
+/// range; with one they wrap around.
 fn take_along_dim(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, index) = (args.tensor("self")?, args.tensor("indices")?);
-    cx.check(index.dtype == Dtype::Int64, "scatter.C2", |_| {
+    cx.check(index.dtype == Dtype::Int64, scatter::C2, |_| {
         format!("the indices are of {}, int64 is expected", index.dtype)
     })?;
     let Some(dim) = args.opt_int("dim")? else {
         let (numel, held) = (cx.numel(index), cx.numel(x));
-        cx.require_indices(index, held, false, "elements", "scatter.C9")?;
+        cx.require_indices(index, held, false, "elements", scatter::C9)?;
         return one(cx.contiguous([numel].as_slice(), x.dtype, &x.device));
     };
-    cx.check(x.rank() == index.rank(), "scatter.C3", |_| {
+    cx.check(x.rank() == index.rank(), scatter::C3, |_| {
         format!("the tensor has {} dimensions, the indices {}", x.rank(), index.rank())
     })?;
-    let dim = cx.dim(dim, x.rank(), "scatter.C1")?;
+    let dim = cx.dim(dim, x.rank(), scatter::C1)?;
     let mut sizes = index.sizes.clone();
     for at in (0..x.rank()).filter(|&at| at != dim) {
-        sizes[at] = cx.broadcast_size(x.sizes[at], index.sizes[at], "scatter.C7")?;
+        sizes[at] = cx.broadcast_size(x.sizes[at], index.sizes[at], scatter::C7)?;
     }
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
 /// `aten::value_selecting_reduction_backward(Tensor grad, int dim, Tensor indices, SymInt[] sizes, bool keepdim) ->
 /// Tensor`: the gradient at the positions of the values that a reduction such as `max` selected, of `sizes`.
-///
-/// (C1) to (C5) As of `scatter`, the gradient and the positions having the dimension that is reduced with size 1 if
-/// not `keepdim`. (C8) No size is negative.
 fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, indices, sizes) = (args.tensor("grad")?, args.tensor("indices")?, args.ints("sizes")?);
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "scatter.C8", |cx| format!("the size {} is negative", cx.show(size)))?;
+        cx.require(natural, scatter::C8, |cx| format!("the size {} is negative", cx.show(size)))?;
     }
     let result = cx.contiguous(sizes, grad.dtype, &grad.device);
     let dim = args.int("dim")?;
@@ -193,9 +195,9 @@ fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
         scatter_fits(cx, &result, indices, Some(grad), dim)?;
         return one(result);
     }
-    let at = cx.dim(dim, sizes.len(), "scatter.C1")?;
+    let at = cx.dim(dim, sizes.len(), scatter::C1)?;
     let kept = |cx: &mut Cx, x: &Tensor| {
-        cx.check(at <= x.rank(), "scatter.C1", |_| format!("dimension {at} is not one of {}", x.rank() + 1))?;
+        cx.check(at <= x.rank(), scatter::C1, |_| format!("dimension {at} is not one of {}", x.rank() + 1))?;
         let mut sizes = x.sizes.clone();
         sizes.insert(at, Expr::ONE);
         Ok(cx.contiguous(sizes, x.dtype, &x.device))
@@ -205,16 +207,14 @@ fn selecting_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(result)
 }
 
-/// `aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor`: the gradient added at
-/// the positions of running extrema; an input without elements is given back.
-///
-/// (C1) to (C5) As of `scatter`.
+/// `aten::cummaxmin_backward(Tensor grad, Tensor input, Tensor indices, int dim) -> Tensor`: the gradient added at the
+/// positions of running extrema; an input without elements is given back.
 fn cummaxmin_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, indices) = (args.tensor("grad")?, args.tensor("input")?, args.tensor("indices")?);
-    if cx.is_empty(x, "scatter.C3") {
+    if cx.is_empty(x, scatter::C3) {
         return one(Tensor { wrapped: false, ..(**x).clone() });
     }
-    cx.same_dtype(&[x, grad], "scatter.C5")?;
+    cx.same_dtype(&[x, grad], scatter::C5)?;
     scatter_fits(cx, x, indices, Some(grad), args.int("dim")?)?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))
 }

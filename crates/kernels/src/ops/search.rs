@@ -6,8 +6,12 @@ use crate::kernel::{Kernel, kernels};
 use crate::promote::Category;
 use crate::tensor::Sizes;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::{Expr, Func};
 use sizewise_ir::dtype::{Device, Dtype};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[search::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -30,13 +34,10 @@ fn position_dtype(args: &Args) -> Result<Dtype, KernelError> {
     Ok(if args.flag("out_int32")? { Dtype::Int32 } else { Dtype::Int64 })
 }
 
-/// `aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32, bool right) -> Tensor`: shaped like
-/// `self`.
-///
-/// (C1) The boundaries have 1 dimension.
+/// `aten::bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32, bool right) -> Tensor`: shaped like `self`.
 fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
     let boundaries = args.tensor("boundaries")?;
-    cx.check(boundaries.rank() == 1, "search.C1", |_| {
+    cx.check(boundaries.rank() == 1, search::C1, |_| {
         format!("the boundaries have {} dimensions, 1 is expected", boundaries.rank())
     })?;
     ordered(cx, boundaries)?;
@@ -46,68 +47,76 @@ fn bucketize(cx: &mut Cx, args: &Args, sizes: Sizes) -> KernelResult {
     one(cx.contiguous(sizes, position_dtype(args)?, &boundaries.device))
 }
 
-/// (C6) The dtype is ordered.
 fn ordered(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
-    cx.check(!x.dtype.is_complex(), "search.C6", |_| format!("{} numbers have no order", x.dtype))
+    cx.check(!x.dtype.is_complex(), search::C6, |_| format!("{} numbers have no order", x.dtype))
 }
+
+clauses! { search {
+    C1 "The boundaries have 1 dimension."
+    C2 "The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without \
+       dimensions needs one dimension."
+    C3 "The dtypes agree, unless there are no values or nothing to seek them in."
+    C4 "A sorter is of `int64` and has the sizes of the sequence."
+    C5 "`side` is `left` or `right` and does not contradict `right`."
+    C6 "The dtype is ordered."
+    C7 "`self` has at most 1 dimension."
+    C8 "`size >= 0`."
+    C9 "On the CPU the indices are integers, signed or `uint8`."
+    C10 "What `n` elements are sought in can be viewed in one dimension, unless it has `int(10 * n**0.145)` \
+       elements or more, or `n` is 0: fewer are compared with each element \
+       (`aten/src/ATen/native/TensorCompare.cpp`)."
+} }
 
 /// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor?
 /// sorter) -> Tensor`: shaped like `self`.
-///
-/// (C2) The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without
-/// dimensions needs one dimension. (C3) The dtypes agree, unless there are no values or nothing to seek them in. (C4)
-/// A sorter is of `int64` and has the sizes of the sequence. (C5) `side` is `left` or `right` and does not contradict
-/// `right`.
 fn searchsorted(cx: &mut Cx, args: &Args, values: &[Expr]) -> KernelResult {
     let sequence = args.tensor("sorted_sequence")?;
     ordered(cx, sequence)?;
     let alike = sequence.rank() == 1 || (sequence.rank() == values.len() && !values.is_empty());
-    cx.check(alike, "search.C2", |cx| {
+    cx.check(alike, search::C2, |cx| {
         let (a, b) = (cx.show_all(&sequence.sizes), cx.show_all(values));
         format!("sequences of shape {a} do not go with values of shape {b}")
     })?;
     if sequence.rank() > 1 {
         for (&a, &b) in sequence.sizes.iter().zip(values).take(values.len() - 1) {
-            cx.require_eq(a, b, "search.C2", "sequences and values differ in a size before the last")?;
+            cx.require_eq(a, b, search::C2, "sequences and values differ in a size before the last")?;
         }
     }
     if let crate::Value::Tensor(x) = args.value("self")? {
         let (sought, among) = (cx.numel(x), cx.numel(sequence));
         let same = x.wrapped
             || x.dtype == sequence.dtype
-            || cx.is_nothing(sought, "search.C3")
-            || cx.is_nothing(among, "search.C3");
-        cx.check(same, "search.C3", |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
+            || cx.is_nothing(sought, search::C3)
+            || cx.is_nothing(among, search::C3);
+        cx.check(same, search::C3, |_| format!("the dtypes differ: {} and {}", sequence.dtype, x.dtype))?;
     }
     if let Some(sorter) = args.opt_tensor("sorter")? {
-        cx.check(sorter.dtype == Dtype::Int64, "search.C4", |_| {
+        cx.check(sorter.dtype == Dtype::Int64, search::C4, |_| {
             format!("the sorter is of {}, int64 is expected", sorter.dtype)
         })?;
-        cx.require_same_shape(&sorter.sizes, &sequence.sizes, "search.C4")?;
+        cx.require_same_shape(&sorter.sizes, &sequence.sizes, search::C4)?;
     }
     if let Some(side) = args.opt_str("side")? {
         let sound = side == "right" || (side == "left" && !args.flag("right")?);
-        cx.check(sound, "search.C5", |_| format!("side {side} is unknown or contradicts right"))?;
+        cx.check(sound, search::C5, |_| format!("side {side} is unknown or contradicts right"))?;
     }
     one(cx.contiguous(values, position_dtype(args)?, &sequence.device))
 }
 
-/// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor`
-/// and its like: shaped like the elements, `bool`.
+/// `aten::isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique, bool invert) -> Tensor` and
+/// its like: shaped like the elements, `bool`.
 ///
-/// (C6) The elements and what they are sought in are ordered, and no `bool`. (C10) What `n` elements are sought in can
-/// be viewed in one dimension, unless it has `int(10 * n**0.145)` elements or more, or `n` is 0: fewer are compared
-/// with each element (`aten/src/ATen/native/TensorCompare.cpp`).
+/// The elements and what they are sought in are ordered, and no `bool`.
 fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
     let operands = [args.operand(0)?, args.operand(1)?];
     let (mut sizes, mut device) = (Sizes::new(), None);
     for (at, operand) in operands.iter().enumerate() {
         let Operand::Tensor(x) = operand else {
             let ordered = matches!(operand.category(), Category::Int | Category::Float);
-            cx.check(ordered, "search.C6", |_| "bool and complex numbers are not sought".into())?;
+            cx.check(ordered, search::C6, |_| "bool and complex numbers are not sought".into())?;
             continue;
         };
-        cx.require_kind(x, Domain::REAL.by_definition(), "search.C6")?;
+        cx.require_kind(x, Domain::REAL.by_definition(), search::C6)?;
         if at == 0 {
             sizes = x.sizes.clone();
         }
@@ -120,7 +129,6 @@ fn isin(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, Dtype::Bool, &device.unwrap_or_else(Device::cpu)))
 }
 
-/// (C10) of [`isin`].
 fn require_viewable_flat(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<(), KernelError> {
     let viewable = cx.is_viewable_flat(among)?;
     if cx.surely(viewable) {
@@ -134,7 +142,7 @@ fn require_viewable_flat(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<
     let limit = pool.float_to_int(Func::Trunc, limit);
     let (many, none) = (cx.ge(sought, limit), cx.eq(elements, 0));
     let condition = cx.any(&[viewable, none, many]);
-    cx.require(condition, "search.C10", |cx| {
+    cx.require(condition, search::C10, |cx| {
         let (sizes, strides) = (cx.show_all(&among.sizes), cx.show_all(&among.strides));
         format!("test elements of shape {sizes} with strides {strides} cannot be viewed in one dimension")
     })
@@ -142,16 +150,14 @@ fn require_viewable_flat(cx: &mut Cx, elements: Expr, among: &Tensor) -> Result<
 
 /// `aten::_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor`: where each of
 /// `size` rows starts in the sorted row indices `self`, and where the last one ends: `[size + 1]`.
-///
-/// (C7) `self` has at most 1 dimension. (C8) `size >= 0`. (C9) On the CPU the indices are integers, signed or `uint8`.
 fn row_starts(cx: &mut Cx, args: &Args) -> KernelResult {
     let (rows, size) = (args.tensor("self")?, args.int("size")?);
-    cx.check(rows.rank() <= 1, "search.C7", |_| {
+    cx.check(rows.rank() <= 1, search::C7, |_| {
         format!("the row indices have {} dimensions, at most 1 is expected", rows.rank())
     })?;
     let natural = cx.ge(size, 0);
-    cx.require(natural, "search.C8", |cx| format!("the number of rows is negative: {}", cx.show(size)))?;
-    cx.require_kind(rows, Domain::INT.on_cpu(), "search.C9")?;
+    cx.require(natural, search::C8, |cx| format!("the number of rows is negative: {}", cx.show(size)))?;
+    cx.require_kind(rows, Domain::INT.on_cpu(), search::C9)?;
     let starts = cx.add(size, 1);
     one(cx.contiguous([starts].as_slice(), position_dtype(args)?, &rows.device))
 }

@@ -3,7 +3,19 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    segment_reduce::ALL,
+    segment_reduce_backward::ALL,
+    pack_padded::ALL,
+    pack_padded_backward::ALL,
+    pad_packed::ALL,
+    rowwise_prune::ALL,
+    jagged::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -17,22 +29,24 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     padded_to_jagged => "aten._padded_dense_to_jagged_forward.default";
 };
 
+clauses! { segment_reduce {
+    C1 "The axis exists, the data is floating point and the reduction one of five."
+    C2 "There are lengths or offsets, of `int32` or `int64`, and the axis is their last dimension."
+    C3 "Lengths that are checked are not empty, and there is an offset. torch does not check segments in rows that the data does not have."
+} }
+
 /// `segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int
-/// axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor`: `[.., n, ..]` and lengths `[.., s]` give
-/// `[.., s, ..]`; of offsets there is one more than segments.
-///
-/// (C1) The axis exists, the data is floating point and the reduction one of five. (C2) There are lengths or offsets,
-/// of `int32` or `int64`, and the axis is their last dimension. (C3) Lengths that are checked are not empty; there is
-/// an offset. (Segments in other rows than the data's are not told by torch.)
+/// axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor`: `[.., n, ..]` and lengths `[.., s]` give `[.., s, ..]`;
+/// of offsets there is one more than segments.
 fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     let data = args.tensor("data")?;
-    cx.check(data.rank() > 0, "segment_reduce.C1", |_| "the data has no dimension".into())?;
-    let axis = cx.dim(args.int("axis")?, data.rank(), "segment_reduce.C1")?;
-    cx.require_kind(data, Domain::FLOAT.on_cpu(), "segment_reduce.C1")?;
+    cx.check(data.rank() > 0, segment_reduce::C1, |_| "the data has no dimension".into())?;
+    let axis = cx.dim(args.int("axis")?, data.rank(), segment_reduce::C1)?;
+    cx.require_kind(data, Domain::FLOAT.on_cpu(), segment_reduce::C1)?;
     let reduce = args.str("reduce")?;
     cx.check(
         matches!(reduce, "max" | "amax" | "mean" | "min" | "amin" | "sum" | "prod"),
-        "segment_reduce.C1",
+        segment_reduce::C1,
         |_| format!("the reduction `{reduce}` is unknown"),
     )?;
     if args.opt_tensor("indices")?.is_some() {
@@ -40,10 +54,10 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     }
     let (lengths, offsets) = (args.opt_tensor("lengths")?, args.opt_tensor("offsets")?);
     let Some(segments) = lengths.or(offsets) else {
-        return Err(KernelError::invalid("segment_reduce.C2", "there are neither lengths nor offsets"));
+        return Err(KernelError::invalid(segment_reduce::C2, "there are neither lengths nor offsets"));
     };
-    super::embedding::check_indices(cx, segments, "segment_reduce.C2")?;
-    cx.check(segments.rank() == axis + 1, "segment_reduce.C2", |_| {
+    super::embedding::check_indices(cx, segments, segment_reduce::C2)?;
+    cx.check(segments.rank() == axis + 1, segment_reduce::C2, |_| {
         format!("axis {axis} is not the last of {} dimensions of the segments", segments.rank())
     })?;
     let mut count = segments.sizes[axis];
@@ -51,11 +65,11 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
         if !args.flag("unsafe")? {
             let numel = cx.numel(segments);
             let filled = cx.ne(numel, 0);
-            cx.require(filled, "segment_reduce.C3", |_| "there are no lengths to check".into())?;
+            cx.require(filled, segment_reduce::C3, |_| "there are no lengths to check".into())?;
         }
     } else {
         let some = cx.ge(count, 1);
-        cx.require(some, "segment_reduce.C3", |_| "there is no offset".into())?;
+        cx.require(some, segment_reduce::C3, |_| "there is no offset".into())?;
         count = cx.sub(count, 1);
     }
     let mut sizes = data.sizes.clone();
@@ -63,41 +77,46 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, data.dtype, &data.device))
 }
 
+clauses! { segment_reduce_backward {
+    C1 "The data has the axis."
+    C2 "The three are of one floating point dtype."
+} }
+
 /// `_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, ...) -> Tensor`: shaped like the
 /// data.
-///
-/// (C1) The data has the axis. (C2) The three are of one floating point dtype.
 fn segment_reduce_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output, data) = (args.tensor("grad")?, args.tensor("output")?, args.tensor("data")?);
-    cx.check(data.rank() > 0, "segment_reduce_backward.C1", |_| "the data has no dimension".into())?;
-    cx.dim(args.int("axis")?, data.rank(), "segment_reduce_backward.C1")?;
-    cx.same_dtype(&[grad, output, data], "segment_reduce_backward.C2")?;
-    cx.require_kind(data, Domain::FLOAT.on_cpu(), "segment_reduce_backward.C2")?;
+    cx.check(data.rank() > 0, segment_reduce_backward::C1, |_| "the data has no dimension".into())?;
+    cx.dim(args.int("axis")?, data.rank(), segment_reduce_backward::C1)?;
+    cx.same_dtype(&[grad, output, data], segment_reduce_backward::C2)?;
+    cx.require_kind(data, Domain::FLOAT.on_cpu(), segment_reduce_backward::C2)?;
     one(cx.contiguous(data.sizes.clone(), grad.dtype, &data.device))
 }
 
 /// A vector of `int64` on the CPU.
-fn counts(cx: &mut Cx, t: &Tensor, clause: &'static str) -> Result<(), KernelError> {
+fn counts(cx: &mut Cx, t: &Tensor, clause: &'static OpClause) -> Result<(), KernelError> {
     cx.check(t.rank() == 1 && t.dtype == Dtype::Int64, clause, |_| {
         format!("a vector of int64 is expected, not {} in {} dimensions", t.dtype, t.rank())
     })
 }
 
+clauses! { pack_padded {
+    C1 "The input has at least 2 dimensions and is not empty."
+    C2 "The lengths are a vector of `int64`, one for each sequence."
+} }
+
 /// `_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)`: `[t, n, ..]` becomes
 /// `[total, ..]` and the size of the batch at each step up to the longest length.
-///
-/// (C1) The input has at least 2 dimensions and is not empty. (C2) The lengths are a vector of `int64`, one for each
-/// sequence.
 fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, lengths) = (args.tensor("input")?, args.tensor("lengths")?);
-    cx.check(x.rank() >= 2, "pack_padded.C1", |_| format!("{} dimensions are too few", x.rank()))?;
-    counts(cx, lengths, "pack_padded.C2")?;
+    cx.check(x.rank() >= 2, pack_padded::C1, |_| format!("{} dimensions are too few", x.rank()))?;
+    counts(cx, lengths, pack_padded::C2)?;
     let (steps, batch) =
         if args.flag("batch_first")? { (x.size(1), x.size(0)) } else { (x.size(0), x.size(1)) };
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
-    cx.require(filled, "pack_padded.C1", |_| "an empty tensor is not packed".into())?;
-    cx.require_eq(lengths.size(0), batch, "pack_padded.C2", "there is not one length for each sequence")?;
+    cx.require(filled, pack_padded::C1, |_| "an empty tensor is not packed".into())?;
+    cx.require_eq(lengths.size(0), batch, pack_padded::C2, "there is not one length for each sequence")?;
     let all = cx.mul(steps, batch);
     let (total, longest) = (cx.unbacked_size(1, Some(all)), cx.unbacked_size(1, Some(steps)));
     let mut sizes: Sizes = x.sizes[1..].into();
@@ -107,30 +126,33 @@ fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([data, batches].into_iter().map(Value::from).collect())
 }
 
-/// `_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) ->
-/// Tensor`: of shape `input_size`.
-///
-/// (C1) The sizes of batches are a vector of `int64`. (C2) The input had no negative size, and with `batch_first` 2
-/// dimensions. (C3) Where there are batches, rows of the gradient broadcast to those of the input.
+clauses! { pack_padded_backward {
+    C1 "The sizes of batches are a vector of `int64`."
+    C2 "The input had no negative size, and with `batch_first` 2 dimensions."
+    C3 "Where there are batches, rows of the gradient broadcast to those of the input."
+} }
+
+/// `_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor`: of
+/// shape `input_size`.
 fn pack_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad")?, args.ints("input_size")?);
     let (batches, batch_first) = (args.tensor("batch_sizes")?, args.flag("batch_first")?);
-    counts(cx, batches, "pack_padded_backward.C1")?;
-    cx.check(!batch_first || sizes.len() >= 2, "pack_padded_backward.C2", |_| {
+    counts(cx, batches, pack_padded_backward::C1)?;
+    cx.check(!batch_first || sizes.len() >= 2, pack_padded_backward::C2, |_| {
         "the input had no batch".into()
     })?;
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "pack_padded_backward.C2", |cx| {
+        cx.require(natural, pack_padded_backward::C2, |cx| {
             format!("the size {} is negative", cx.show(size))
         })?;
     }
     let none = cx.eq(batches.size(0), 0);
-    if !cx.branch_or(none, false, "pack_padded_backward.C3") {
-        cx.check(grad.rank() > 0 && sizes.len() >= 2, "pack_padded_backward.C3", |_| {
+    if !cx.branch_or(none, false, pack_padded_backward::C3) {
+        cx.check(grad.rank() > 0 && sizes.len() >= 2, pack_padded_backward::C3, |_| {
             "gradient and input need dimensions".into()
         })?;
-        cx.require_expandable(&grad.sizes[1..], &sizes[2..], "pack_padded_backward.C3")?;
+        cx.require_expandable(&grad.sizes[1..], &sizes[2..], pack_padded_backward::C3)?;
     }
     let mut order: Vec<usize> = (0..sizes.len()).rev().collect();
     if batch_first {
@@ -141,23 +163,26 @@ fn pack_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes.into(), strides, grad.dtype, &grad.device))
 }
 
-/// `_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int
-/// total_length) -> (Tensor, Tensor)`: `[total, ..]` becomes `[t, n, ..]`, with `batch_first` `[n, t, ..]`, and the
-/// lengths `[n]`, `n` being the first size of a batch.
-///
-/// (C1) The sizes of batches are a vector of `int64`, not empty. (C2) The data has dimensions. (C3) A positive total
-/// length is not below the number of steps.
+clauses! { pad_packed {
+    C1 "The sizes of batches are a vector of `int64`, not empty."
+    C2 "The data has dimensions."
+    C3 "A positive total length is not below the number of steps."
+} }
+
+/// `_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) ->
+/// (Tensor, Tensor)`: `[total, ..]` becomes `[t, n, ..]`, with `batch_first` `[n, t, ..]`, and the lengths `[n]`, `n`
+/// being the first size of a batch.
 fn pad(cx: &mut Cx, args: &Args) -> KernelResult {
     let (data, batches, total) =
         (args.tensor("data")?, args.tensor("batch_sizes")?, args.int("total_length")?);
-    counts(cx, batches, "pad_packed.C1")?;
+    counts(cx, batches, pad_packed::C1)?;
     let mut steps = batches.size(0);
     let some = cx.ge(steps, 1);
-    cx.require(some, "pad_packed.C1", |_| "there are no batches".into())?;
-    cx.check(data.rank() > 0, "pad_packed.C2", |_| "the data has no dimension".into())?;
-    if cx.literal(total, "pad_packed.C3")? > 0 {
+    cx.require(some, pad_packed::C1, |_| "there are no batches".into())?;
+    cx.check(data.rank() > 0, pad_packed::C2, |_| "the data has no dimension".into())?;
+    if cx.literal(total, pad_packed::C3)? > 0 {
         let enough = cx.ge(total, steps);
-        cx.require(enough, "pad_packed.C3", |cx| {
+        cx.require(enough, pad_packed::C3, |cx| {
             format!("a total length of {} is below {} steps", cx.show(total), cx.show(steps))
         })?;
         steps = total;
@@ -177,19 +202,22 @@ fn pad(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok([padded, lengths].into_iter().map(Value::from).collect())
 }
 
-/// `_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)`: the rows
-/// that the mask keeps, and for each row where it went.
-///
-/// (C1) The weight is a matrix. (C2) The mask has an element for each row. (C3) The dtype of positions is `int32` or
-/// `int64`.
+clauses! { rowwise_prune {
+    C1 "The weight is a matrix."
+    C2 "The mask has an element for each row."
+    C3 "The dtype of positions is `int32` or `int64`."
+} }
+
+/// `_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)`: the rows that
+/// the mask keeps, and for each row where it went.
 fn rowwise_prune(cx: &mut Cx, args: &Args) -> KernelResult {
     let (weight, mask) = (args.tensor("weight")?, args.tensor("mask")?);
-    cx.rank(weight, 2, "rowwise_prune.C1", "the weight")?;
+    cx.rank(weight, 2, rowwise_prune::C1, "the weight")?;
     let (numel, rows) = (cx.numel(mask), weight.size(0));
-    cx.require_eq(numel, rows, "rowwise_prune.C2", "the mask has not an element for each row")?;
+    cx.require_eq(numel, rows, rowwise_prune::C2, "the mask has not an element for each row")?;
     let index = args.opt_dtype("compressed_indices_dtype")?;
     let Some(index @ (Dtype::Int32 | Dtype::Int64)) = index else {
-        return Err(KernelError::invalid("rowwise_prune.C3", "positions are to be int32 or int64"));
+        return Err(KernelError::invalid(rowwise_prune::C3, "positions are to be int32 or int64"));
     };
     let kept = cx.unbacked_size(0, Some(rows));
     let pruned = cx.contiguous([kept, weight.size(1)].as_slice(), weight.dtype, &weight.device);
@@ -198,36 +226,39 @@ fn rowwise_prune(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// The offsets of a single jagged dimension.
-///
-/// (C1) of [`jagged_to_padded`].
 fn offsets(args: &Args) -> Result<Tensor, KernelError> {
     let offsets = args.tensors("offsets")?;
     match offsets.as_slice() {
         [one] if one.rank() > 0 => Ok((**one).clone()),
         other => Err(KernelError::invalid(
-            "jagged.C1",
+            jagged::C1,
             format!("one vector of offsets is expected, there are {} tensors", other.len()),
         )),
     }
 }
 
-/// `_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float
-/// padding_value=0.0) -> Tensor`: `[total, ..]` becomes `[n, max_length, ..]`, `n` being one less than the offsets.
-///
-/// (C1) There is one vector of offsets, not empty, and one length. (C2) The values have dimensions.
+clauses! { jagged {
+    C1 "There is one vector of offsets, not empty, and one length."
+    C2 "The values have dimensions."
+    C3 "A total that is given is not negative."
+    C4 "There is a row for each two neighbouring offsets."
+} }
+
+/// `_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) ->
+/// Tensor`: `[total, ..]` becomes `[n, max_length, ..]`, `n` being one less than the offsets.
 fn jagged_to_padded(cx: &mut Cx, args: &Args) -> KernelResult {
     let (values, lengths) = (args.tensor("values")?, args.ints("max_lengths")?);
     let offsets = offsets(args)?;
     let [length] = lengths else {
         return Err(KernelError::invalid(
-            "jagged.C1",
+            jagged::C1,
             format!("one length is expected, not {}", lengths.len()),
         ));
     };
     let (some, natural) = (cx.ge(offsets.size(0), 1), cx.ge(*length, 0));
     let sound = cx.all(&[some, natural]);
-    cx.require(sound, "jagged.C1", |_| "there are no offsets, or the length is negative".into())?;
-    cx.check(values.rank() > 0, "jagged.C2", |_| "the values have no dimension".into())?;
+    cx.require(sound, jagged::C1, |_| "there are no offsets, or the length is negative".into())?;
+    cx.check(values.rank() > 0, jagged::C2, |_| "the values have no dimension".into())?;
     let mut sizes: Sizes = values.sizes.clone();
     sizes[0] = *length;
     let count = cx.sub(offsets.size(0), 1);
@@ -235,18 +266,17 @@ fn jagged_to_padded(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous(sizes, values.dtype, &values.device))
 }
 
-/// `_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor`:
-/// `[n, length, ..]` becomes `[total, ..]`.
+/// `_padded_dense_to_jagged_forward(Tensor dense, Tensor[] offsets, SymInt? total_L=None) -> Tensor`: `[n, length, ..]`
+/// becomes `[total, ..]`.
 ///
-/// (C1) There is one vector of offsets. (C2) The operand has at least 2 dimensions. (C3) A total that is given is not
-/// negative. (C4) There is a row for each two neighbouring offsets.
+/// There is one vector of offsets. The operand has at least 2 dimensions.
 fn padded_to_jagged(cx: &mut Cx, args: &Args) -> KernelResult {
     let dense = args.tensor("dense")?;
     let offsets = offsets(args)?;
-    cx.check(dense.rank() >= 2, "jagged.C2", |_| format!("{} dimensions are too few", dense.rank()))?;
+    cx.check(dense.rank() >= 2, jagged::C2, |_| format!("{} dimensions are too few", dense.rank()))?;
     let rows = cx.add(dense.size(0), 1);
     let enough = cx.le(offsets.size(0), rows);
-    cx.require(enough, "jagged.C4", |cx| {
+    cx.require(enough, jagged::C4, |cx| {
         let (starts, rows) = (cx.show(offsets.size(0)), cx.show(dense.size(0)));
         format!("{starts} offsets are more than one beyond {rows} rows")
     })?;
@@ -255,7 +285,7 @@ fn padded_to_jagged(cx: &mut Cx, args: &Args) -> KernelResult {
         None => cx.unbacked_size(0, None),
     };
     let natural = cx.ge(total, 0);
-    cx.require(natural, "jagged.C3", |cx| format!("a total of {} is negative", cx.show(total)))?;
+    cx.require(natural, jagged::C3, |cx| format!("a total of {} is negative", cx.show(total)))?;
     let mut sizes: Sizes = dense.sizes[1..].into();
     sizes[0] = total;
     one(cx.contiguous(sizes, dense.dtype, &dense.device))

@@ -4,9 +4,13 @@ use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[slice::ALL, select::ALL, narrow::ALL, unbind::ALL, unfold::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -31,16 +35,14 @@ pub(super) fn real_dim(
     cx: &mut Cx,
     x: &Tensor,
     dim: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<usize, KernelError> {
     cx.check(x.rank() > 0, clause, |_| "a 0-dimensional tensor has no dimension to take".to_string())?;
     cx.dim(dim, x.rank(), clause)
 }
 
-/// The bounds and the step of a slice: `start`, `end` and `step`, the first two being 0 and the greatest integer
-/// where absent.
-///
-/// (C2) The step is positive.
+/// The bounds and the step of a slice: `start`, `end` and `step`, the first two being 0 and the greatest integer where
+/// absent.
 ///
 /// # Errors
 /// [`KernelError::Invalid`] when it is not.
@@ -52,29 +54,35 @@ pub(super) fn slice_arguments(cx: &mut Cx, args: &Args) -> Result<(Expr, Expr, E
     };
     let step = args.int("step")?;
     let positive = cx.gt(step, 0);
-    cx.require(positive, "slice.C2", |cx| format!("the step {} is not positive", cx.show(step)))?;
+    cx.require(positive, slice::C2, |cx| format!("the step {} is not positive", cx.show(step)))?;
     Ok((start, end, step))
 }
 
-/// `aten::slice.Tensor(Tensor self, int dim, SymInt? start, SymInt? end, SymInt step) -> Tensor`: every `step`-th
-/// element from `start` up to `end`, as in Python.
-///
-/// (C1) The dimension exists. (C2) The step is positive.
+clauses! { slice {
+    C1 "The dimension exists."
+    C2 "The step is positive."
+} }
+
+/// `aten::slice.Tensor(Tensor self, int dim, SymInt? start, SymInt? end, SymInt step) -> Tensor`: every `step`-th element
+/// from `start` up to `end`, as in Python.
 fn slice(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = real_dim(cx, x, args.int("dim")?, "slice.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, slice::C1)?;
     let (start, end, step) = slice_arguments(cx, args)?;
     one(cx.sliced(x, dim, start, end, step))
 }
 
+clauses! { select {
+    C1 "The dimension exists."
+    C2 "`-size <= index < size`."
+} }
+
 /// `aten::select.int(Tensor self, int dim, SymInt index) -> Tensor`: one element of a dimension, which is dropped.
-///
-/// (C1) The dimension exists. (C2) `-size <= index < size`.
 fn select(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = real_dim(cx, x, args.int("dim")?, "select.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, select::C1)?;
     let index = args.int("index")?;
-    require_index(cx, index, x.sizes[dim], "select.C2")?;
+    require_index(cx, index, x.sizes[dim], select::C2)?;
     one(selected(cx, x, dim, index))
 }
 
@@ -86,7 +94,7 @@ pub(super) fn require_index(
     cx: &mut Cx,
     index: Expr,
     size: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let message = |cx: &Cx| format!("index {} is out of range for size {}", cx.show(index), cx.show(size));
     let below = cx.lt(index, size);
@@ -115,38 +123,42 @@ pub(super) fn selected(cx: &mut Cx, x: &Tensor, dim: usize, index: Expr) -> Tens
     result
 }
 
+clauses! { narrow {
+    C1 "The dimension exists."
+    C2 "`length >= 0`."
+    C3 "`-size <= start <= size`."
+    C4 "`start + length <= size`, a negative `start` counting from the end."
+    C5 "`start` is an integer without dimensions."
+} }
+
 /// `aten::narrow(Tensor self, int dim, SymInt start, SymInt length) -> Tensor`: `length` elements from `start` on.
-///
-/// (C1) The dimension exists. (C2) `length >= 0`. (C3) `-size <= start <= size`. (C4) `start + length <= size`, a
-/// negative `start` counting from the end.
 fn narrow(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = real_dim(cx, x, args.int("dim")?, "narrow.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, narrow::C1)?;
     let start = args.int("start")?;
     one(narrowed(cx, x, dim, start, args.int("length")?)?)
 }
 
-/// (C2) to (C4) of [`narrow`].
 fn narrowed(cx: &mut Cx, x: &Tensor, dim: usize, start: Expr, length: Expr) -> Result<Tensor, KernelError> {
     let size = x.sizes[dim];
     let natural = cx.ge(length, 0);
-    cx.require(natural, "narrow.C2", |cx| format!("the length {} is negative", cx.show(length)))?;
+    cx.require(natural, narrow::C2, |cx| format!("the length {} is negative", cx.show(length)))?;
     let least = cx.sub(0, size);
     let (above, below) = (cx.ge(start, least), cx.le(start, size));
     for bound in [above, below] {
-        cx.require(bound, "narrow.C3", |cx| {
+        cx.require(bound, narrow::C3, |cx| {
             format!("start {} is out of range for size {}", cx.show(start), cx.show(size))
         })?;
     }
     // Implied by (C4), but said without the start, which only running may tell.
     let room = cx.le(length, size);
-    cx.require(room, "narrow.C4", |cx| {
+    cx.require(room, narrow::C4, |cx| {
         format!("the length {} exceeds the size {}", cx.show(length), cx.show(size))
     })?;
     let start = cx.from_start(start, size);
     let end = cx.add(start, length);
     let fits = cx.le(end, size);
-    cx.require(fits, "narrow.C4", |cx| {
+    cx.require(fits, narrow::C4, |cx| {
         format!("start {} + length {} exceeds the size {}", cx.show(start), cx.show(length), cx.show(size))
     })?;
     Ok(part(cx, x, dim, start, length))
@@ -163,26 +175,27 @@ fn part(cx: &mut Cx, x: &Tensor, dim: usize, start: Expr, length: Expr) -> Tenso
 
 /// `aten::narrow.Tensor(Tensor self, int dim, Tensor start, SymInt length) -> Tensor`: as `narrow` with the value of
 /// `start`.
-///
-/// (C1) to (C4) As [`narrow`]. (C5) `start` is an integer without dimensions.
 fn narrow_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, start) = (args.tensor("self")?, args.tensor("start")?);
     let integral = start.dtype.is_integral() && start.dtype != Dtype::Bool;
-    cx.check(start.rank() == 0 && integral, "narrow.C5", |_| {
+    cx.check(start.rank() == 0 && integral, narrow::C5, |_| {
         format!("start is a {} of {} dimensions, not one integer", start.dtype, start.rank())
     })?;
-    let dim = real_dim(cx, x, args.int("dim")?, "narrow.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, narrow::C1)?;
     let start = cx.env.fresh_unbacked(sizewise_expr::range::ValueRange::default());
     one(narrowed(cx, x, dim, start, args.int("length")?)?)
 }
 
+clauses! { unbind {
+    C1 "The dimension exists."
+    C2 "Its size is the number at hand: it is the number of results."
+} }
+
 /// `aten::unbind.int(Tensor self, int dim) -> Tensor[]`: each element of a dimension, which is dropped.
-///
-/// (C1) The dimension exists. (C2) Its size is the number at hand: it is the number of results.
 fn unbind(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = real_dim(cx, x, args.int("dim")?, "unbind.C1")?;
-    let count = cx.literal(x.sizes[dim], "unbind.C2")?;
+    let dim = real_dim(cx, x, args.int("dim")?, unbind::C1)?;
+    let count = cx.literal(x.sizes[dim], unbind::C2)?;
     let mut results = Vec::new();
     for i in cx.result_count(count)? {
         let index = cx.int(i);
@@ -191,23 +204,27 @@ fn unbind(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![list(results)])
 }
 
-/// `aten::unfold(Tensor self, int dimension, int size, int step) -> Tensor`: windows of `size` elements at distances
-/// of `step` along a dimension; `(d - size) // step + 1` of them, their elements as a last dimension.
-///
-/// (C1) The dimension exists. (C2) `0 <= size <= d`, where a 0-dimensional tensor has `d = 1`. (C3) `step > 0`.
+clauses! { unfold {
+    C1 "The dimension exists."
+    C2 "`0 <= size <= d`, where a 0-dimensional tensor has `d = 1`."
+    C3 "`step > 0`."
+} }
+
+/// `aten::unfold(Tensor self, int dimension, int size, int step) -> Tensor`: windows of `size` elements at distances of
+/// `step` along a dimension; `(d - size) // step + 1` of them, their elements as a last dimension.
 fn unfold(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let (size, step) = (args.int("size")?, args.int("step")?);
-    let dim = cx.dim(args.int("dimension")?, x.rank(), "unfold.C1")?;
+    let dim = cx.dim(args.int("dimension")?, x.rank(), unfold::C1)?;
     let extent = x.sizes.get(dim).copied().unwrap_or(Expr::ONE);
     let natural = cx.ge(size, 0);
-    cx.require(natural, "unfold.C2", |cx| format!("the window size {} is negative", cx.show(size)))?;
+    cx.require(natural, unfold::C2, |cx| format!("the window size {} is negative", cx.show(size)))?;
     let fits = cx.le(size, extent);
-    cx.require(fits, "unfold.C2", |cx| {
+    cx.require(fits, unfold::C2, |cx| {
         format!("the window size {} exceeds the size {}", cx.show(size), cx.show(extent))
     })?;
     let positive = cx.gt(step, 0);
-    cx.require(positive, "unfold.C3", |cx| format!("the step {} is not positive", cx.show(step)))?;
+    cx.require(positive, unfold::C3, |cx| format!("the step {} is not positive", cx.show(step)))?;
     let mut result = x.viewed(x.sizes.clone(), x.strides.clone());
     result.sizes.push(size);
     result.strides.push(x.strides.get(dim).copied().unwrap_or(Expr::ONE));

@@ -3,7 +3,17 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelResult};
+use sizewise_env::{Clauses, clauses};
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    softmax::ALL,
+    softmax_backward::ALL,
+    log_softmax_backward::ALL,
+    masked_softmax::ALL,
+    masked_softmax_backward::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -18,115 +28,130 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 /// `softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor`, and `log_softmax`: shaped as the operand,
 /// contiguous.
-///
-/// (C1) `dim` is in range. (C2) The dtype, if given, or else the operand's is of real floating point, unless there
-/// are no elements.
 fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
-    cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.require_kind_where_filled(&x.with_dtype(dtype), Domain::FLOAT.on_cpu(), &x.sizes, "softmax.C2")?;
+    cx.dim(args.int("dim")?, x.rank(), softmax::C1)?;
+    cx.require_kind_where_filled(&x.with_dtype(dtype), Domain::FLOAT.on_cpu(), &x.sizes, softmax::C2)?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
-/// `_softmax(Tensor self, int dim, bool half_to_float) -> Tensor`, and `_log_softmax`: shaped as the operand,
-/// contiguous.
+clauses! { softmax {
+    C1 "`dim` is in range."
+    C2 "The dtype, if given, or else the operand's is of real floating point, unless there are no elements."
+    C3 "`half_to_float` is off: there is no CPU kernel for it. Elsewhere it takes `float16` to `float32`."
+} }
+
+/// `_softmax(Tensor self, int dim, bool half_to_float) -> Tensor`, and `_log_softmax`: shaped as the operand, contiguous.
 ///
-/// (C1) `dim` is in range. (C2) The dtype is of real floating point, unless there are no elements. (C3) `half_to_float`
-/// is off: there is no CPU kernel for it. Elsewhere it takes `float16` to `float32`.
+/// The dtype is of real floating point, unless there are no elements.
 fn inner_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.dim(args.int("dim")?, x.rank(), "softmax.C1")?;
-    cx.require_kind_where_filled(x, Domain::FLOAT.on_cpu(), &x.sizes, "softmax.C2")?;
+    cx.dim(args.int("dim")?, x.rank(), softmax::C1)?;
+    cx.require_kind_where_filled(x, Domain::FLOAT.on_cpu(), &x.sizes, softmax::C2)?;
     let converts = args.flag("half_to_float")?;
     let dtype = if converts { Dtype::Float32 } else { x.dtype };
-    cx.check(!converts || cx.softmax_converts(x.dtype, dtype), "softmax.C3", |cx| {
+    cx.check(!converts || cx.softmax_converts(x.dtype, dtype), softmax::C3, |cx| {
         let place = if cx.on_cpu() { " on the CPU" } else { "" };
         format!("half_to_float is set for a {} operand{place}", x.dtype)
     })?;
     one(cx.contiguous(x.sizes.clone(), dtype, &x.device))
 }
 
+clauses! { softmax_backward {
+    C1 "`dim` is in range."
+    C2 "The shapes agree."
+    C3 "All three dtypes are one, of real floating point; only elsewhere than on the CPU `float32` goes with \
+       an input of `float16`."
+} }
+
 /// `_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as
 /// both.
-///
-/// (C1) `dim` is in range. (C2) The shapes agree. (C3) All three dtypes are one, of real floating
-/// point; only elsewhere than on the CPU `float32` goes with an input of `float16`.
 fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output) = (args.tensor("grad_output")?, args.tensor("output")?);
-    cx.dim(args.int("dim")?, grad.rank(), "softmax_backward.C1")?;
-    cx.require_same_shape(&grad.sizes, &output.sizes, "softmax_backward.C2")?;
-    cx.require_dtype(grad.dtype, Domain::FLOAT.on_cpu(), &grad.device, "softmax_backward.C3")?;
+    cx.dim(args.int("dim")?, grad.rank(), softmax_backward::C1)?;
+    cx.require_same_shape(&grad.sizes, &output.sizes, softmax_backward::C2)?;
+    cx.require_dtype(grad.dtype, Domain::FLOAT.on_cpu(), &grad.device, softmax_backward::C3)?;
     let input = args.opt_dtype("input_dtype")?.unwrap_or(grad.dtype);
     let fits = grad.dtype == input || cx.softmax_converts(input, grad.dtype);
-    cx.check(grad.dtype == output.dtype && fits, "softmax_backward.C3", |_| {
+    cx.check(grad.dtype == output.dtype && fits, softmax_backward::C3, |_| {
         format!("the dtypes differ: {}, {} and {input}", grad.dtype, output.dtype)
     })?;
     one(cx.contiguous(grad.sizes.clone(), input, &grad.device))
 }
 
-/// `_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped
-/// as `grad_output`. The CPU kernel does not look at the shape of `output`.
-///
-/// (C1) `dim` is in range. (C2) Unless `output` has no elements, both dtypes are one, of real floating point.
+clauses! { log_softmax_backward {
+    C1 "`dim` is in range."
+    C2 "Unless `output` has no elements, both dtypes are one, of real floating point."
+} }
+
+/// `_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as
+/// `grad_output`. The CPU kernel does not look at the shape of `output`.
 fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, output) = (args.tensor("grad_output")?, args.tensor("output")?);
-    cx.dim(args.int("dim")?, grad.rank(), "log_softmax_backward.C1")?;
+    cx.dim(args.int("dim")?, grad.rank(), log_softmax_backward::C1)?;
     if grad.dtype != output.dtype || !Domain::FLOAT.contains(grad.dtype) {
         let numel = cx.numel(output);
         let empty = cx.eq(numel, 0);
-        cx.require(empty, "log_softmax_backward.C2", |_| {
+        cx.require(empty, log_softmax_backward::C2, |_| {
             format!("there is no implementation for {} and {}", grad.dtype, output.dtype)
         })?;
     }
     one(cx.contiguous(grad.sizes.clone(), grad.dtype, &grad.device))
 }
 
+clauses! { masked_softmax {
+    C1 "The mask is `bool`, its type 0, 1 or 2."
+    C2 "Of four dimensions and a matrix as mask: the mask is `[L, L]` (type 0) or `[B, L]` (type 1), where \
+       the operand is `[B, …, L, …]`; else the shapes agree."
+    C3 "`dim` is in range."
+    C4 "The dtype is of real floating point."
+} }
+
 /// `_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor`: shaped as the operand.
-///
-/// (C1) The mask is `bool`, its type 0, 1 or 2. (C2) Of four dimensions and a matrix as mask: the mask is `[L, L]`
-/// (type 0) or `[B, L]` (type 1), where the operand is `[B, …, L, …]`; else the shapes agree. (C3) `dim` is in range.
-/// (C4) The dtype is of real floating point.
 fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask) = (args.tensor("self")?, args.tensor("mask")?);
-    cx.require_dtype(mask.dtype, Domain::BOOL.on_cpu(), &mask.device, "masked_softmax.C1")?;
+    cx.require_dtype(mask.dtype, Domain::BOOL.on_cpu(), &mask.device, masked_softmax::C1)?;
     let kind = match args.opt_int("mask_type")? {
-        Some(kind) => cx.literal(kind, "masked_softmax.C1")?,
+        Some(kind) => cx.literal(kind, masked_softmax::C1)?,
         None => -1,
     };
-    cx.check((0..=2).contains(&kind), "masked_softmax.C1", |_| "mask_type is to be 0, 1 or 2".into())?;
+    cx.check((0..=2).contains(&kind), masked_softmax::C1, |_| "mask_type is to be 0, 1 or 2".into())?;
     if kind == 2 || mask.rank() != 2 || x.rank() != 4 {
-        cx.require_same_shape(&x.sizes, &mask.sizes, "masked_softmax.C2")?;
+        cx.require_same_shape(&x.sizes, &mask.sizes, masked_softmax::C2)?;
     } else {
         let first = if kind == 0 { x.size(2) } else { x.size(0) };
-        cx.require_eq(first, mask.size(0), "masked_softmax.C2", "the mask does not fit")?;
-        cx.require_eq(x.size(2), mask.size(1), "masked_softmax.C2", "the mask does not fit")?;
+        cx.require_eq(first, mask.size(0), masked_softmax::C2, "the mask does not fit")?;
+        cx.require_eq(x.size(2), mask.size(1), masked_softmax::C2, "the mask does not fit")?;
     }
     if let Some(dim) = args.opt_int("dim")? {
-        cx.dim(dim, x.rank(), "masked_softmax.C3")?;
+        cx.dim(dim, x.rank(), masked_softmax::C3)?;
     }
-    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, "masked_softmax.C4")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT.on_cpu(), &x.device, masked_softmax::C4)?;
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
 
+clauses! { masked_softmax_backward {
+    C1 "The mask is `bool` and shaped as the gradient."
+    C2 "`dim` is in range."
+    C3 "Gradient and output have one dtype, of real floating point."
+} }
+
 /// `_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor`: shaped as the
 /// gradient, a scalar becoming a vector.
-///
-/// (C1) The mask is `bool` and shaped as the gradient. (C2) `dim` is in range. (C3) Gradient and output have one
-/// dtype, of real floating point.
 fn masked_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, mask) = (args.tensor("grad_output")?, args.tensor("mask")?);
-    cx.check(mask.dtype == Dtype::Bool, "masked_softmax_backward.C1", |_| {
+    cx.check(mask.dtype == Dtype::Bool, masked_softmax_backward::C1, |_| {
         format!("the mask is {}, not bool", mask.dtype)
     })?;
-    cx.require_same_shape(&grad.sizes, &mask.sizes, "masked_softmax_backward.C1")?;
+    cx.require_same_shape(&grad.sizes, &mask.sizes, masked_softmax_backward::C1)?;
     if let Some(dim) = args.opt_int("dim")? {
-        cx.dim(dim, grad.rank(), "masked_softmax_backward.C2")?;
+        cx.dim(dim, grad.rank(), masked_softmax_backward::C2)?;
     }
     let output = args.tensor("output")?;
-    cx.same_dtype(&[grad, output], "masked_softmax_backward.C3")?;
-    cx.require_dtype(grad.dtype, Domain::FLOAT.on_cpu(), &grad.device, "masked_softmax_backward.C3")?;
+    cx.same_dtype(&[grad, output], masked_softmax_backward::C3)?;
+    cx.require_dtype(grad.dtype, Domain::FLOAT.on_cpu(), &grad.device, masked_softmax_backward::C3)?;
     let mut sizes = grad.sizes.clone();
     if sizes.is_empty() {
         sizes.push(sizewise_expr::Expr::ONE);

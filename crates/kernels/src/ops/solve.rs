@@ -6,9 +6,23 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::matrix::{batch, with};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    solve::ALL,
+    solve_triangular::ALL,
+    triangular_solve::ALL,
+    cholesky_solve::ALL,
+    lu_solve::ALL,
+    ldl_solve::ALL,
+    inv::ALL,
+    tensorinv::ALL,
+    tensorsolve::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -32,46 +46,49 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     tensorsolve => "aten.linalg_tensorsolve.default";
 };
 
+clauses! { solve {
+    C1 "`A` is of floats or complex numbers."
+    C2 "`B` of the same dtype."
+    C3 "`A` holds square matrices."
+    C4 "`B` is a vector, a batch of vectors (of the shape of `A` but the last dimension; then only `left`), \
+       or matrices that fit."
+    C6 "LAPACK computes in the dtype, or there are no matrices to factor."
+} }
+
 /// The conditions and the shape of the solution of `AX = B` (of `XA = B`, if not `left`).
 ///
-/// (C1) `A` is of floats or complex numbers, (C2) `B` of the same dtype. (C3) `A` holds square matrices. (C4) `B` is
-/// a vector, a batch of vectors (of the shape of `A` but the last dimension; then only `left`), or matrices that fit.
-/// (C5) Batches broadcast. (C6) LAPACK computes in the dtype, or there are no matrices to factor.
+/// Batches broadcast.
 fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes, KernelError> {
-    cx.require_kind(a, Domain::FLOAT_COMPLEX.by_definition(), "solve.C1")?;
-    cx.same_dtype(&[a, b], "solve.C2")?;
-    cx.square(a, "solve.C3")?;
-    if !cx.is_empty(a, "solve.C6") {
-        cx.require_kind(a, Accepted::LINALG, "solve.C6")?;
+    cx.require_kind(a, Domain::FLOAT_COMPLEX.by_definition(), solve::C1)?;
+    cx.same_dtype(&[a, b], solve::C2)?;
+    cx.square(a, solve::C3)?;
+    if !cx.is_empty(a, solve::C6) {
+        cx.require_kind(a, Accepted::LINALG, solve::C6)?;
     }
     if !are_vectors(cx, a, b)? {
-        return cx.solution_sizes(a, &b.sizes, left, "solve.C4");
+        return cx.solution_sizes(a, &b.sizes, left, solve::C4);
     }
-    cx.check(left, "solve.C4", |_| "vectors stand only on the right-hand side of AX = B".into())?;
+    cx.check(left, solve::C4, |_| "vectors stand only on the right-hand side of AX = B".into())?;
     let columns = with(&b.sizes, &[Expr::ONE]);
-    let mut sizes = cx.solution_sizes(a, &columns, left, "solve.C4")?;
+    let mut sizes = cx.solution_sizes(a, &columns, left, solve::C4)?;
     sizes.pop();
     Ok(sizes)
 }
 
-/// Whether `B` is taken as one vector a matrix of `A` rather than as matrices: it has a single dimension, or the
-/// shape of `A` but for the last dimension.
-///
-/// (C4) of [`solve_sizes`].
+/// Whether `B` is taken as one vector a matrix of `A` rather than as matrices: it has a single dimension, or the shape of
+/// `A` but for the last dimension.
 fn are_vectors(cx: &mut Cx, a: &Tensor, b: &Tensor) -> Result<bool, KernelError> {
     if b.rank() == 1 || b.rank() + 1 != a.rank() {
         return Ok(b.rank() == 1);
     }
     let alike: Vec<Expr> = b.sizes.iter().zip(&a.sizes).map(|(&x, &y)| cx.eq(x, y)).collect();
     let alike = cx.all(&alike);
-    cx.branch(alike, "solve.C4")
+    cx.branch(alike, solve::C4)
 }
 
-/// `_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU,
-/// Tensor pivots, Tensor info)`: the shape of `B`, batches broadcast; `[*, n, n]`; `[*, n]` and `[*]` of `int32`. If
-/// not `left`, the result is laid out by rows.
-///
-/// (C1) to (C6) As in [`solve_sizes`].
+/// `_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor
+/// pivots, Tensor info)`: the shape of `B`, batches broadcast; `[*, n, n]`; `[*, n]` and `[*]` of `int32`. If not `left`,
+/// the result is laid out by rows.
 fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b, left) = (args.tensor("A")?, args.tensor("B")?, args.flag("left")?);
     let sizes = solve_sizes(cx, a, b, left)?;
@@ -84,119 +101,138 @@ fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![result.into(), lu.into(), pivots.into(), codes(cx, a)])
 }
 
-/// `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) ->
-/// Tensor`: the shape of `B`, batches broadcast, in the dtype of `self`.
-///
-/// (C1) Square matrices, and a right-hand side that fits. (C2) LAPACK computes in the dtype.
+clauses! { solve_triangular {
+    C1 "Square matrices, and a right-hand side that fits."
+    C2 "LAPACK computes in the dtype."
+} }
+
+/// `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor`:
+/// the shape of `B`, batches broadcast, in the dtype of `self`.
 fn solve_triangular(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("B")?);
-    let sizes = cx.solution_sizes(a, &b.sizes, args.flag("left")?, "solve_triangular.C1")?;
-    cx.require_kind(a, Accepted::LINALG, "solve_triangular.C2")?;
+    let sizes = cx.solution_sizes(a, &b.sizes, args.flag("left")?, solve_triangular::C1)?;
+    cx.require_kind(a, Accepted::LINALG, solve_triangular::C2)?;
     one(cx.by_columns(sizes, a.dtype, &a.device))
 }
 
+clauses! { triangular_solve {
+    C1 "Square matrices, and a right-hand side that fits."
+    C2 "The dtypes agree."
+    C3 "LAPACK computes in the dtype."
+} }
+
 /// `triangular_solve(Tensor self, Tensor A, bool upper=True, …) -> (Tensor solution, Tensor cloned_coefficient)`: the
 /// right-hand side `self` and `A`, batches broadcast.
-///
-/// (C1) Square matrices, and a right-hand side that fits. (C2) The dtypes agree. (C3) LAPACK computes in the dtype.
 fn triangular_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (b, a) = (args.tensor("self")?, args.tensor("A")?);
-    let sizes = cx.solution_sizes(a, &b.sizes, true, "triangular_solve.C1")?;
-    cx.same_dtype(&[b, a], "triangular_solve.C2")?;
-    cx.require_kind(a, Accepted::LINALG, "triangular_solve.C3")?;
+    let sizes = cx.solution_sizes(a, &b.sizes, true, triangular_solve::C1)?;
+    cx.same_dtype(&[b, a], triangular_solve::C2)?;
+    cx.require_kind(a, Accepted::LINALG, triangular_solve::C3)?;
     let coefficients = with(batch(&sizes, 2), &a.sizes[a.rank() - 2..]);
     let solution = cx.by_columns(sizes, a.dtype, &a.device);
     Ok(smallvec![solution.into(), cx.by_columns(coefficients, a.dtype, &a.device).into()])
 }
 
+clauses! { cholesky_solve {
+    C1 "Square matrices, and a right-hand side that fits."
+    C2 "The dtypes agree."
+    C3 "LAPACK computes in the dtype."
+} }
+
 /// `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`: the right-hand side `self`, its batch
 /// broadcast with that of the factors.
-///
-/// (C1) Square matrices, and a right-hand side that fits. (C2) The dtypes agree. (C3) LAPACK computes in the dtype.
 fn cholesky_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (b, a) = (args.tensor("self")?, args.tensor("input2")?);
-    let sizes = cx.solution_sizes(a, &b.sizes, true, "cholesky_solve.C1")?;
-    cx.same_dtype(&[b, a], "cholesky_solve.C2")?;
-    cx.require_kind(a, Accepted::LINALG, "cholesky_solve.C3")?;
+    let sizes = cx.solution_sizes(a, &b.sizes, true, cholesky_solve::C1)?;
+    cx.same_dtype(&[b, a], cholesky_solve::C2)?;
+    cx.require_kind(a, Accepted::LINALG, cholesky_solve::C3)?;
     one(cx.by_columns(sizes, b.dtype, &b.device))
 }
 
-/// `_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor`: `cholesky_solve` after its shapes were
-/// checked.
-///
-/// (C1) Matrices. (C2) The dtypes agree. (C3) LAPACK computes in the dtype.
+/// `_cholesky_solve_helper(Tensor self, Tensor A, bool upper) -> Tensor`: `cholesky_solve` after its shapes were checked.
 fn cholesky_solve_helper(cx: &mut Cx, args: &Args) -> KernelResult {
     let (b, a) = (args.tensor("self")?, args.tensor("A")?);
-    cx.matrix(b, "cholesky_solve.C1")?;
-    cx.matrix(a, "cholesky_solve.C1")?;
-    cx.same_dtype(&[b, a], "cholesky_solve.C2")?;
-    cx.require_kind(b, Accepted::LINALG, "cholesky_solve.C3")?;
+    cx.matrix(b, cholesky_solve::C1)?;
+    cx.matrix(a, cholesky_solve::C1)?;
+    cx.same_dtype(&[b, a], cholesky_solve::C2)?;
+    cx.require_kind(b, Accepted::LINALG, cholesky_solve::C3)?;
     one(cx.by_columns(b.sizes.clone(), b.dtype, &b.device))
 }
 
-/// `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`,
-/// `lu_solve`: the shape of `B`, batches broadcast; by rows, if not `left`.
-///
-/// (C1) LAPACK computes in the dtype, or there are no elements. (C2) `LU` and `B` share it, pivots are of `int32`.
-/// (C3) Square matrices, and a right-hand side that fits. (C4) One pivot a row of each matrix.
+clauses! { lu_solve {
+    C1 "LAPACK computes in the dtype, or there are no elements."
+    C2 "`LU` and `B` share it, pivots are of `int32`."
+    C3 "Square matrices, and a right-hand side that fits."
+    C4 "One pivot a row of each matrix."
+} }
+
+/// `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`, `lu_solve`:
+/// the shape of `B`, batches broadcast; by rows, if not `left`.
 fn lu_solve(cx: &mut Cx, args: &Args, names: [&str; 3], left: bool) -> KernelResult {
     let [lu, pivots, b] = [args.tensor(names[0])?, args.tensor(names[1])?, args.tensor(names[2])?];
-    cx.require_lapack_or_empty(lu, "lu_solve.C1")?;
-    cx.same_dtype(&[lu, b], "lu_solve.C2")?;
-    cx.check(pivots.dtype == Dtype::Int32, "lu_solve.C2", |_| {
+    cx.require_lapack_or_empty(lu, lu_solve::C1)?;
+    cx.same_dtype(&[lu, b], lu_solve::C2)?;
+    cx.check(pivots.dtype == Dtype::Int32, lu_solve::C2, |_| {
         format!("pivots are of int32, not {}", pivots.dtype)
     })?;
-    let sizes = cx.solution_sizes(lu, &b.sizes, left, "lu_solve.C3")?;
-    cx.require_same_shape(&pivots.sizes, batch(&lu.sizes, 1), "lu_solve.C4")?;
+    let sizes = cx.solution_sizes(lu, &b.sizes, left, lu_solve::C3)?;
+    cx.require_same_shape(&pivots.sizes, batch(&lu.sizes, 1), lu_solve::C4)?;
     one(match left {
         true => cx.by_columns(sizes, b.dtype, &b.device),
         false => cx.contiguous(sizes, b.dtype, &b.device),
     })
 }
 
-/// `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`: the shape of `B`,
-/// batches broadcast.
-///
-/// (C1) Square matrices, and a right-hand side that fits. (C2) One pivot a row of each matrix, of integers. (C3) The
-/// dtypes agree. (C4) LAPACK computes in the dtype, or there are no elements.
+clauses! { ldl_solve {
+    C1 "Square matrices, and a right-hand side that fits."
+    C2 "One pivot a row of each matrix, of integers."
+    C3 "The dtypes agree."
+    C4 "LAPACK computes in the dtype, or there are no elements."
+} }
+
+/// `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`: the shape of `B`, batches
+/// broadcast.
 fn ldl_solve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (ld, pivots, b) = (args.tensor("LD")?, args.tensor("pivots")?, args.tensor("B")?);
-    let sizes = cx.solution_sizes(ld, &b.sizes, true, "ldl_solve.C1")?;
-    cx.check(pivots.dtype.is_integral() && !pivots.dtype.is_bool(), "ldl_solve.C2", |_| {
+    let sizes = cx.solution_sizes(ld, &b.sizes, true, ldl_solve::C1)?;
+    cx.check(pivots.dtype.is_integral() && !pivots.dtype.is_bool(), ldl_solve::C2, |_| {
         format!("pivots are integers, not {}", pivots.dtype)
     })?;
-    cx.require_same_shape(&pivots.sizes, batch(&ld.sizes, 1), "ldl_solve.C2")?;
-    cx.same_dtype(&[ld, b], "ldl_solve.C3")?;
-    cx.require_lapack_or_empty(ld, "ldl_solve.C4")?;
+    cx.require_same_shape(&pivots.sizes, batch(&ld.sizes, 1), ldl_solve::C2)?;
+    cx.same_dtype(&[ld, b], ldl_solve::C3)?;
+    cx.require_lapack_or_empty(ld, ldl_solve::C4)?;
     one(cx.by_columns(sizes, b.dtype, &b.device))
 }
 
+clauses! { inv {
+    C1 "Square matrices."
+    C2 "LAPACK computes in the dtype."
+} }
+
 /// The conditions on a matrix that is inverted.
-///
-/// (C1) Square matrices. (C2) LAPACK computes in the dtype.
 pub(super) fn invertible(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
-    cx.square(x, "inv.C1")?;
-    cx.require_kind(x, Domain::LAPACK.by_definition(), "inv.C2")
+    cx.square(x, inv::C1)?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), inv::C2)
 }
 
-/// `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`: `[*, n, n]`, `[*]` of
-/// `int32`.
-///
-/// (C1), (C2) As in [`invertible`].
+/// `linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)`: `[*, n, n]`, `[*]` of `int32`.
 fn inv_ex(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor_at(0)?;
     invertible(cx, x)?;
     Ok(smallvec![cx.by_columns(x.sizes.clone(), x.dtype, &x.device).into(), codes(cx, x)])
 }
 
+clauses! { tensorinv {
+    C1 "`ind` is positive and at most the number of dimensions."
+    C2 "There are as many elements in the dimensions before it as in those from it on."
+    C3 "LAPACK computes in the dtype."
+} }
+
 /// `linalg_tensorinv(Tensor self, int ind=2) -> Tensor`: the dimensions from `ind` on, then those before it.
-///
-/// (C1) `ind` is positive and at most the number of dimensions. (C2) There are as many elements in the dimensions
-/// before it as in those from it on. (C3) LAPACK computes in the dtype.
 fn tensorinv(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, at) = (args.tensor("self")?, args.int("ind")?);
-    let at = cx.literal(at, "tensorinv.C1")?;
-    cx.check(at > 0 && at <= x.rank() as i64, "tensorinv.C1", |_| {
+    let at = cx.literal(at, tensorinv::C1)?;
+    cx.check(at > 0 && at <= x.rank() as i64, tensorinv::C1, |_| {
         format!("ind is to be from 1 to {}, not {at}", x.rank())
     })?;
     let (front, back) = x.sizes.split_at(at as usize);
@@ -204,41 +240,45 @@ fn tensorinv(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.require_eq(
         rows,
         columns,
-        "tensorinv.C2",
+        tensorinv::C2,
         "the dimensions before and from `ind` on differ in elements",
     )?;
-    cx.require_kind(x, Domain::LAPACK.by_definition(), "tensorinv.C3")?;
+    cx.require_kind(x, Domain::LAPACK.by_definition(), tensorinv::C3)?;
     let inverse = cx.by_columns([rows, columns].as_slice(), x.dtype, &x.device);
     one(cx.reshaped(&inverse, with(back, front)))
 }
 
-/// `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`: the dimensions of `self` after those
-/// of `other`, once `dims` are moved to the end.
-///
-/// (C1) `dims` are distinct dimensions of `self`, which has no fewer dimensions than `other`. (C2) The result has as
-/// many elements as `other`, (C3) and `self` the square of that. (C4) The dtypes agree. (C5) LAPACK computes in the
-/// dtype.
+clauses! { tensorsolve {
+    C1 "`dims` are distinct dimensions of `self`, which has no fewer dimensions than `other`."
+    C2 "The result has as many elements as `other`."
+    C3 "And `self` the square of that."
+    C4 "The dtypes agree."
+    C5 "LAPACK computes in the dtype."
+} }
+
+/// `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`: the dimensions of `self` after those of
+/// `other`, once `dims` are moved to the end.
 fn tensorsolve(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
     let mut moved = Vec::new();
     for &dim in args.opt_ints("dims")?.unwrap_or_default() {
-        let dim = cx.dim(dim, a.rank(), "tensorsolve.C1")?;
-        cx.check(!moved.contains(&dim) && dim < a.rank(), "tensorsolve.C1", |_| {
+        let dim = cx.dim(dim, a.rank(), tensorsolve::C1)?;
+        cx.check(!moved.contains(&dim) && dim < a.rank(), tensorsolve::C1, |_| {
             format!("dimension {dim} does not exist or is named twice")
         })?;
         moved.push(dim);
     }
     let order = (0..a.rank()).filter(|dim| !moved.contains(dim)).chain(moved.iter().copied());
     let sizes: Sizes = order.map(|dim| a.sizes[dim]).collect();
-    cx.check(sizes.len() >= b.rank(), "tensorsolve.C1", |_| {
+    cx.check(sizes.len() >= b.rank(), tensorsolve::C1, |_| {
         format!("{} dimensions are fewer than the {} of the right-hand side", sizes.len(), b.rank())
     })?;
     let result = &sizes[b.rank()..];
     let (unknowns, equations) = (cx.product(result.iter().copied()), cx.numel(b));
-    cx.require_eq(unknowns, equations, "tensorsolve.C2", "there are not as many unknowns as equations")?;
+    cx.require_eq(unknowns, equations, tensorsolve::C2, "there are not as many unknowns as equations")?;
     let (numel, square) = (cx.numel(a), cx.mul(unknowns, unknowns));
-    cx.require_eq(numel, square, "tensorsolve.C3", "the coefficients form no square matrix")?;
-    cx.same_dtype(&[a, b], "tensorsolve.C4")?;
-    cx.require_kind(a, Accepted::LINALG, "tensorsolve.C5")?;
+    cx.require_eq(numel, square, tensorsolve::C3, "the coefficients form no square matrix")?;
+    cx.same_dtype(&[a, b], tensorsolve::C4)?;
+    cx.require_kind(a, Accepted::LINALG, tensorsolve::C5)?;
     one(cx.contiguous(result, a.dtype, &a.device))
 }

@@ -3,10 +3,14 @@ use crate::domain::Domain;
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[sort::ALL, topk::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -16,12 +20,15 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     topk => "aten.topk.default";
 };
 
+clauses! { sort {
+    C1 "`dim` is in range."
+    C2 "The dtype is ordered."
+} }
+
 /// The sorted tensor: as the operand, keeping the order of dimensions in memory.
-///
-/// (C1) `dim` is in range. (C2) The dtype is ordered.
 fn sorted(cx: &mut Cx, x: &Arc<Tensor>, dim: Expr) -> Result<Tensor, KernelError> {
-    cx.dim(dim, x.rank(), "sort.C1")?;
-    cx.require_dtype(x.dtype, Domain::REAL_BOOL.with(Domain::WIDE_UNSIGNED).on_cpu(), &x.device, "sort.C2")?;
+    cx.dim(dim, x.rank(), sort::C1)?;
+    cx.require_dtype(x.dtype, Domain::REAL_BOOL.with(Domain::WIDE_UNSIGNED).on_cpu(), &x.device, sort::C2)?;
     let strides = cx.preserved_strides(x);
     Ok(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
 }
@@ -45,21 +52,24 @@ fn msort(cx: &mut Cx, args: &Args) -> KernelResult {
     one(sorted(cx, args.tensor("self")?, Expr::ZERO)?)
 }
 
+clauses! { topk {
+    C1 "`dim` is in range."
+    C2 "`0 <= k <= self.size(dim)`, a scalar having one element."
+    C3 "The dtype is ordered and not `bool`."
+} }
+
 /// `topk(Tensor self, SymInt k, int dim=-1, …) -> (Tensor values, Tensor indices)`: the size of `dim` becomes `k`.
-///
-/// (C1) `dim` is in range. (C2) `0 <= k <= self.size(dim)`, a scalar having one element. (C3) The dtype is ordered
-/// and not `bool`.
 fn topk(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, k) = (args.tensor("self")?, args.int("k")?);
-    let dim = cx.dim(args.int("dim")?, x.rank(), "topk.C1")?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), topk::C1)?;
     let size = x.sizes.get(dim).copied().unwrap_or(Expr::ONE);
     let (least, most) = (cx.ge(k, 0), cx.le(k, size));
     for bound in [least, most] {
-        cx.require(bound, "topk.C2", |cx| {
+        cx.require(bound, topk::C2, |cx| {
             format!("k = {} is not between 0 and the size {}", cx.show(k), cx.show(size))
         })?;
     }
-    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "topk.C3")?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, topk::C3)?;
     let mut sizes = x.sizes.clone();
     if let Some(size) = sizes.get_mut(dim) {
         *size = k;

@@ -4,9 +4,21 @@ use crate::kernel::{Kernel, kernels};
 use crate::value::list;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
 use smallvec::smallvec;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    split::ALL,
+    split_with_sizes::ALL,
+    chunk::ALL,
+    tensor_split::ALL,
+    dsplit::ALL,
+    vsplit::ALL,
+    hsplit::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -20,21 +32,21 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     chunk => "aten.chunk.default", "aten.unsafe_chunk.default";
     |cx, args| {
         let x = args.tensor("self")?;
-        let dim = real_dim(cx, x, args.int("dim")?, "tensor_split.C1")?;
+        let dim = real_dim(cx, x, args.int("dim")?, tensor_split::C1)?;
         sections(cx, x, dim, args.int("sections")?)
     } => "aten.tensor_split.sections";
     |cx, args| {
         let x = args.tensor("self")?;
-        let dim = real_dim(cx, x, args.int("dim")?, "tensor_split.C1")?;
+        let dim = real_dim(cx, x, args.int("dim")?, tensor_split::C1)?;
         indices(cx, x, dim, args.ints("indices")?)
     } => "aten.tensor_split.indices";
     by_tensor => "aten.tensor_split.tensor_indices_or_sections";
-    |cx, args| equal_parts(cx, args, 1, "hsplit.C1") => "aten.hsplit.int";
-    |cx, args| equal_parts(cx, args, 2, "vsplit.C1") => "aten.vsplit.int";
-    |cx, args| equal_parts(cx, args, 3, "dsplit.C1") => "aten.dsplit.int";
-    |cx, args| parts_at(cx, args, 1, "hsplit.C1") => "aten.hsplit.array";
-    |cx, args| parts_at(cx, args, 2, "vsplit.C1") => "aten.vsplit.array";
-    |cx, args| parts_at(cx, args, 3, "dsplit.C1") => "aten.dsplit.array";
+    |cx, args| equal_parts(cx, args, 1, hsplit::C1) => "aten.hsplit.int";
+    |cx, args| equal_parts(cx, args, 2, vsplit::C1) => "aten.vsplit.int";
+    |cx, args| equal_parts(cx, args, 3, dsplit::C1) => "aten.dsplit.int";
+    |cx, args| parts_at(cx, args, 1, hsplit::C1) => "aten.hsplit.array";
+    |cx, args| parts_at(cx, args, 2, vsplit::C1) => "aten.vsplit.array";
+    |cx, args| parts_at(cx, args, 3, dsplit::C1) => "aten.dsplit.array";
 };
 
 /// Consecutive parts of a dimension with the given sizes.
@@ -54,7 +66,12 @@ pub(super) fn consecutive(cx: &mut Cx, x: &Tensor, dim: usize, sizes: &[Expr]) -
 
 /// The sizes of parts of `step` elements, the last one having what is left: `n = max(1, ceil(size / step))` of them,
 /// for which `(n - 1) * step < size <= n * step` has to hold.
-fn even_sizes(cx: &mut Cx, size: Expr, step: Expr, clause: &'static str) -> Result<Vec<Expr>, KernelError> {
+fn even_sizes(
+    cx: &mut Cx,
+    size: Expr,
+    step: Expr,
+    clause: &'static OpClause,
+) -> Result<Vec<Expr>, KernelError> {
     let count = cx.ceil_div(size, step);
     let count = match cx.env.hint_int(count).and_then(|n| n.to_i64()) {
         Some(n) => n.max(1),
@@ -74,55 +91,67 @@ fn even_sizes(cx: &mut Cx, size: Expr, step: Expr, clause: &'static str) -> Resu
     Ok(sizes)
 }
 
-/// `aten::split.Tensor(Tensor self, SymInt split_size, int dim) -> Tensor[]`: parts of `split_size` elements, the
-/// last having what is left.
-///
-/// (C1) The dimension exists. (C2) `split_size >= 0`. (C3) `split_size > 0`, or the dimension is empty. (C4) The
-/// number of parts is the one at hand.
+clauses! { split {
+    C1 "The dimension exists."
+    C2 "`split_size >= 0`."
+    C3 "`split_size > 0`, or the dimension is empty."
+    C4 "The number of parts is the one at hand."
+} }
+
+/// `aten::split.Tensor(Tensor self, SymInt split_size, int dim) -> Tensor[]`: parts of `split_size` elements, the last
+/// having what is left.
 fn split(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, step) = (args.tensor("self")?, args.int("split_size")?);
-    let dim = real_dim(cx, x, args.int("dim")?, "split.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, split::C1)?;
     let size = x.sizes[dim];
     let natural = cx.ge(step, 0);
-    cx.require(natural, "split.C2", |cx| format!("split_size {} is negative", cx.show(step)))?;
+    cx.require(natural, split::C2, |cx| format!("split_size {} is negative", cx.show(step)))?;
     let some = cx.gt(step, 0);
-    if !cx.branch_or(some, true, "split.C3") {
-        cx.require_eq(size, Expr::ZERO, "split.C3", "split_size can only be 0 if the dimension is empty")?;
+    if !cx.branch_or(some, true, split::C3) {
+        cx.require_eq(size, Expr::ZERO, split::C3, "split_size can only be 0 if the dimension is empty")?;
         return Ok(smallvec![list([Tensor::clone(x)])]);
     }
-    let sizes = even_sizes(cx, size, step, "split.C4")?;
+    let sizes = even_sizes(cx, size, step, split::C4)?;
     Ok(smallvec![list(consecutive(cx, x, dim, &sizes))])
 }
 
+clauses! { split_with_sizes {
+    C1 "The dimension exists."
+    C2 "No size is negative."
+    C3 "They sum up to the size of the dimension."
+} }
+
 /// `aten::split_with_sizes(Tensor self, SymInt[] split_sizes, int dim) -> Tensor[]`
-///
-/// (C1) The dimension exists. (C2) No size is negative. (C3) They sum up to the size of the dimension.
 fn split_with_sizes(cx: &mut Cx, args: &Args, sizes: &str) -> KernelResult {
     let (x, sizes) = (args.tensor("self")?, args.ints(sizes)?);
-    let dim = real_dim(cx, x, args.int("dim")?, "split_with_sizes.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, split_with_sizes::C1)?;
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "split_with_sizes.C2", |cx| format!("the size {} is negative", cx.show(size)))?;
+        cx.require(natural, split_with_sizes::C2, |cx| format!("the size {} is negative", cx.show(size)))?;
     }
     let total = cx.sum(sizes.iter().copied());
     cx.require_eq(
         total,
         x.sizes[dim],
-        "split_with_sizes.C3",
+        split_with_sizes::C3,
         "the sizes must sum up to that of the dimension",
     )?;
     Ok(smallvec![list(consecutive(cx, x, dim, sizes))])
 }
 
-/// `aten::chunk(Tensor self, int chunks, int dim) -> Tensor[]`: parts of `ceil(d / chunks)` elements, which are
-/// `chunks` parts or fewer; of an empty dimension `chunks` empty parts.
-///
-/// (C1) The dimension exists. (C2) `chunks > 0`. (C3) The number of parts is the one at hand.
+clauses! { chunk {
+    C1 "The dimension exists."
+    C2 "`chunks > 0`."
+    C3 "The number of parts is the one at hand."
+} }
+
+/// `aten::chunk(Tensor self, int chunks, int dim) -> Tensor[]`: parts of `ceil(d / chunks)` elements, which are `chunks`
+/// parts or fewer; of an empty dimension `chunks` empty parts.
 fn chunk(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let dim = real_dim(cx, x, args.int("dim")?, "chunk.C1")?;
-    let chunks = cx.literal(args.int("chunks")?, "chunk.C2")?;
-    cx.check(chunks > 0, "chunk.C2", |_| format!("the number of chunks {chunks} is not positive"))?;
+    let dim = real_dim(cx, x, args.int("dim")?, chunk::C1)?;
+    let chunks = cx.literal(args.int("chunks")?, chunk::C2)?;
+    cx.check(chunks > 0, chunk::C2, |_| format!("the number of chunks {chunks} is not positive"))?;
     let chunks = cx.result_count(chunks)?.end;
     let size = x.sizes[dim];
     let (divisor, fewer) = (cx.int(chunks), cx.int(chunks - 1));
@@ -137,23 +166,21 @@ fn chunk(cx: &mut Cx, args: &Args) -> KernelResult {
             cx.any(&[some_left, empty])
         }
     };
-    let sizes = if cx.branch(full, "chunk.C3")? {
+    let sizes = if cx.branch(full, chunk::C3)? {
         let mut sizes = vec![step; chunks as usize - 1];
         sizes.push(cx.sub(size, before));
         sizes
     } else {
-        even_sizes(cx, size, step, "chunk.C3")?
+        even_sizes(cx, size, step, chunk::C3)?
     };
     Ok(smallvec![list(consecutive(cx, x, dim, &sizes))])
 }
 
-/// `aten::tensor_split.sections(Tensor self, SymInt sections, int dim) -> Tensor[]`: parts whose sizes differ by at
-/// most 1, the larger ones first; part `i` has `(d + sections - 1 - i) // sections` elements.
-///
-/// (C2) `sections > 0`.
+/// `aten::tensor_split.sections(Tensor self, SymInt sections, int dim) -> Tensor[]`: parts whose sizes differ by at most
+/// 1, the larger ones first; part `i` has `(d + sections - 1 - i) // sections` elements.
 fn sections(cx: &mut Cx, x: &Tensor, dim: usize, count: Expr) -> KernelResult {
-    let count = cx.literal(count, "tensor_split.C2")?;
-    cx.check(count > 0, "tensor_split.C2", |_| format!("the number of sections {count} is not positive"))?;
+    let count = cx.literal(count, tensor_split::C2)?;
+    cx.check(count > 0, tensor_split::C2, |_| format!("the number of sections {count} is not positive"))?;
     let divisor = cx.int(count);
     let mut sizes = Vec::new();
     for i in cx.result_count(count)? {
@@ -176,21 +203,25 @@ fn indices(cx: &mut Cx, x: &Tensor, dim: usize, indices: &[Expr]) -> KernelResul
     Ok(smallvec![list(parts)])
 }
 
-/// `aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim) ->
-/// Tensor[]`: as `tensor_split.indices` with the values of a tensor.
-///
-/// (C1) The dimension exists. (C3) The tensor is of `int64` and has at most 1 dimension. (C4) Its size is the one at
-/// hand.
+clauses! { tensor_split {
+    C1 "The dimension exists."
+    C2 "`sections > 0`."
+    C3 "The tensor is of `int64` and has at most 1 dimension."
+    C4 "Its size is the one at hand."
+} }
+
+/// `aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim) -> Tensor[]`:
+/// as `tensor_split.indices` with the values of a tensor.
 fn by_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, at) = (args.tensor("self")?, args.tensor("tensor_indices_or_sections")?);
-    let dim = real_dim(cx, x, args.int("dim")?, "tensor_split.C1")?;
-    cx.check(at.dtype == Dtype::Int64 && at.rank() <= 1, "tensor_split.C3", |_| {
+    let dim = real_dim(cx, x, args.int("dim")?, tensor_split::C1)?;
+    cx.check(at.dtype == Dtype::Int64 && at.rank() <= 1, tensor_split::C3, |_| {
         format!("int64 of at most 1 dimension is expected, not {} of {}", at.dtype, at.rank())
     })?;
     if at.rank() == 0 {
         return Err(KernelError::Unsupported("tensor_split by a number that only running tells".to_string()));
     }
-    let count = cx.literal(at.size(0), "tensor_split.C4")?;
+    let count = cx.literal(at.size(0), tensor_split::C4)?;
     let count = cx.result_count(count)?.end;
     if count == 0 {
         return Ok(smallvec![list([Tensor::clone(x)])]);
@@ -204,10 +235,18 @@ fn by_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
     Ok(smallvec![list(parts)])
 }
 
+clauses! { dsplit {
+    C1 "The tensor has enough dimensions."
+} }
+
+clauses! { vsplit {
+    C1 "The tensor has enough dimensions."
+} }
+
 /// The dimension that `hsplit`, `vsplit` and `dsplit` split: 1 (0 of a 1-dimensional tensor), 0 and 2.
 ///
-/// (C1) The tensor has at least 1, 2 and 3 dimensions.
-fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static str) -> Result<usize, KernelError> {
+/// The tensor has at least 1, 2 and 3 dimensions.
+fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static OpClause) -> Result<usize, KernelError> {
     cx.check(x.rank() >= least, clause, |_| {
         format!("at least {least} dimensions are expected, not {}", x.rank())
     })?;
@@ -218,24 +257,27 @@ fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static str) -> Res
     })
 }
 
+clauses! { hsplit {
+    C1 "The tensor has enough dimensions."
+    C2 "The number of parts is not 0 and divides the size."
+} }
+
 /// Equal parts along a dimension.
-///
-/// (C1) The tensor has enough dimensions. (C2) The number of parts is not 0 and divides the size.
-fn equal_parts(cx: &mut Cx, args: &Args, least: usize, clause: &'static str) -> KernelResult {
+fn equal_parts(cx: &mut Cx, args: &Args, least: usize, clause: &'static OpClause) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = split_dim(cx, x, least, clause)?;
-    let count = cx.literal(args.int("sections")?, "hsplit.C2")?;
-    cx.check(count > 0, "hsplit.C2", |_| format!("the number of sections {count} is not positive"))?;
+    let count = cx.literal(args.int("sections")?, hsplit::C2)?;
+    cx.check(count > 0, hsplit::C2, |_| format!("the number of sections {count} is not positive"))?;
     let divisor = cx.int(count);
     let rest = cx.modulo(x.sizes[dim], divisor);
     let divides = cx.eq(rest, 0);
-    cx.require(divides, "hsplit.C2", |cx| {
+    cx.require(divides, hsplit::C2, |cx| {
         format!("the size {} is not divisible by {count}", cx.show(x.sizes[dim]))
     })?;
     sections(cx, x, dim, divisor)
 }
 
-fn parts_at(cx: &mut Cx, args: &Args, least: usize, clause: &'static str) -> KernelResult {
+fn parts_at(cx: &mut Cx, args: &Args, least: usize, clause: &'static OpClause) -> KernelResult {
     let x = args.tensor("self")?;
     let dim = split_dim(cx, x, least, clause)?;
     indices(cx, x, dim, args.ints("indices")?)

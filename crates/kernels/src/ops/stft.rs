@@ -2,8 +2,12 @@
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::{Args, Cx, KernelError, KernelResult, Sizes, Tensor};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[stft::ALL, istft::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -18,8 +22,7 @@ struct Lengths {
     window: Expr,
 }
 
-/// (C2) `0 < hop`, `0 < win_length <= n_fft`. (C3) The window is `[win_length]`.
-fn lengths(cx: &mut Cx, args: &Args, clause: &'static str) -> Result<Lengths, KernelError> {
+fn lengths(cx: &mut Cx, args: &Args, clause: &'static OpClause) -> Result<Lengths, KernelError> {
     let fft = args.int("n_fft")?;
     let hop = match args.opt_int("hop_length")? {
         Some(hop) => hop,
@@ -45,8 +48,6 @@ fn lengths(cx: &mut Cx, args: &Args, clause: &'static str) -> Result<Lengths, Ke
 }
 
 /// The signal as a matrix, with `n_fft // 2` elements added at both sides.
-///
-/// (C5) There are elements enough to pad with.
 fn centred(cx: &mut Cx, args: &Args, x: &Tensor, pad: Expr) -> Result<Tensor, KernelError> {
     let length = x.size(1);
     let mode = args.str("pad_mode")?;
@@ -55,10 +56,10 @@ fn centred(cx: &mut Cx, args: &Args, x: &Tensor, pad: Expr) -> Result<Tensor, Ke
         "reflect" => Some(cx.lt(pad, length)),
         "circular" => Some(cx.le(pad, length)),
         "replicate" => Some(cx.gt(length, 0)),
-        _ => return Err(KernelError::invalid("stft.C5", format!("there is no padding mode `{mode}`"))),
+        _ => return Err(KernelError::invalid(stft::C5, format!("there is no padding mode `{mode}`"))),
     };
     if let Some(enough) = enough {
-        cx.require(enough, "stft.C5", |cx| {
+        cx.require(enough, stft::C5, |cx| {
             format!("a signal of {} cannot be padded by {}", cx.show(length), cx.show(pad))
         })?;
     }
@@ -67,33 +68,41 @@ fn centred(cx: &mut Cx, args: &Args, x: &Tensor, pad: Expr) -> Result<Tensor, Ke
     Ok(cx.contiguous(sizes.as_slice(), x.dtype, &x.device))
 }
 
-/// `stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool
-/// normalized=False, bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor`: of
-/// `[batch, len]` (or `[len]`) the result is `[batch, n, 1 + (len - n_fft) // hop]`, where `n` is `n_fft // 2 + 1`
-/// for real signals and `n_fft` for complex ones.
+clauses! { stft {
+    C1 "The signal is a vector or matrix of floating point or complex numbers."
+    C2 "`0 < hop`, `0 < win_length <= n_fft`."
+    C3 "The window is `[win_length]`."
+    C4 "`n_fft <= len`."
+    C5 "There are elements enough to pad with."
+    C6 "Of complex operands the result is not one-sided."
+    C7 "`return_complex` is given for real ones."
+} }
+
+/// `stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False,
+/// bool? onesided=None, bool? return_complex=None, bool? align_to_window=None) -> Tensor`: of `[batch, len]` (or `[len]`)
+/// the result is `[batch, n, 1 + (len - n_fft) // hop]`, where `n` is `n_fft // 2 + 1` for real signals and `n_fft` for
+/// complex ones.
 ///
-/// (C1) The signal is a vector or matrix of floating point or complex numbers. (C2), (C3) as in [`lengths`]. (C4)
-/// `n_fft <= len`. (C5) Centring pads as in [`centred`]. (C6) Of complex operands the result is not one-sided. (C7)
-/// `return_complex` is given for real ones.
+/// Centring pads as in [`centred`].
 fn stft(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(matches!(x.rank(), 1 | 2), "stft.C1", |_| {
+    cx.check(matches!(x.rank(), 1 | 2), stft::C1, |_| {
         format!("a vector or matrix is expected, not {} dimensions", x.rank())
     })?;
-    cx.check(x.dtype.is_float() || x.dtype.is_complex(), "stft.C1", |_| {
+    cx.check(x.dtype.is_float() || x.dtype.is_complex(), stft::C1, |_| {
         format!("a signal of {} is not floating point", x.dtype)
     })?;
     let window = args.opt_tensor("window")?;
     let complex = x.dtype.is_complex() || window.is_some_and(|w| w.dtype.is_complex());
     let return_complex = args.opt_flag("return_complex")?;
-    cx.check(complex || return_complex.is_some(), "stft.C7", |_| "return_complex is not given".into())?;
+    cx.check(complex || return_complex.is_some(), stft::C7, |_| "return_complex is not given".into())?;
     let mut signal = (**x).clone();
     if x.rank() == 1 {
         let outer = cx.mul(x.size(0), x.strides[0]);
         signal.sizes.insert(0, Expr::ONE);
         signal.strides.insert(0, outer);
     }
-    let lengths = lengths(cx, args, "stft.C2")?;
+    let lengths = lengths(cx, args, stft::C2)?;
     let centre = args.has("center") && args.flag("center")?;
     if centre {
         let pad = cx.floor_div(lengths.fft, 2);
@@ -103,7 +112,7 @@ fn stft(cx: &mut Cx, args: &Args) -> KernelResult {
         return Err(KernelError::Unsupported("frames aligned to their windows".into()));
     }
     let fits = cx.le(lengths.fft, signal.size(1));
-    cx.require(fits, "stft.C4", |cx| {
+    cx.require(fits, stft::C4, |cx| {
         format!("n_fft = {} exceeds the signal's {}", cx.show(lengths.fft), cx.show(signal.size(1)))
     })?;
     let room = cx.sub(signal.size(1), lengths.fft);
@@ -115,14 +124,14 @@ fn stft(cx: &mut Cx, args: &Args) -> KernelResult {
     let padded = cx.lt(lengths.window, lengths.fft);
     if window.is_some() || cx.layout_choice(padded) {
         let row = cx.contiguous([lengths.fft].as_slice(), window.map_or(x.dtype, |w| w.dtype), &x.device);
-        frames = cx.combined(&[&frames, &row], "stft.C3")?;
+        frames = cx.combined(&[&frames, &row], stft::C3)?;
     }
     let onesided = args.opt_flag("onesided")?.unwrap_or(!frames.dtype.is_complex());
     let mut result = if frames.dtype.is_complex() {
-        cx.check(!onesided, "stft.C6", |_| "of complex operands the result is not one-sided".into())?;
-        cx.fft_c2c(&frames, &[2], "stft.C1")?
+        cx.check(!onesided, stft::C6, |_| "of complex operands the result is not one-sided".into())?;
+        cx.fft_c2c(&frames, &[2], stft::C1)?
     } else {
-        cx.fft_r2c(&frames, &[2], onesided, "stft.C1")?
+        cx.fft_r2c(&frames, &[2], onesided, stft::C1)?
     };
     result.sizes.swap(1, 2);
     result.strides.swap(1, 2);
@@ -146,25 +155,27 @@ fn as_real(cx: &mut Cx, mut x: Tensor) -> Tensor {
     x
 }
 
-/// `istft(Tensor self, int n_fft, …, bool center=True, bool normalized=False, bool? onesided=None, int? length=None,
-/// bool return_complex=False) -> Tensor`: of `[batch, n, frames]` (or without batch) the result is `[batch, length]`,
-/// by default what `n_fft + hop * (frames - 1)` leaves when `n_fft // 2` is cut off both ends where frames are
-/// centred.
-///
-/// (C1) The spectrum is a complex matrix or three-dimensional, and not empty. (C2), (C3) as in [`lengths`], and
-/// `hop <= win_length`. (C4) `n` is `n_fft // 2 + 1` one-sided, else `n_fft`. (C5) A complex result is not one-sided,
-/// a real one has no complex window.
+clauses! { istft {
+    C1 "The spectrum is a complex matrix or three-dimensional, and not empty."
+    C2 "`0 < hop`, `0 < win_length <= n_fft`."
+    C4 "`n` is `n_fft // 2 + 1` one-sided, else `n_fft`."
+    C5 "A complex result is not one-sided, a real one has no complex window."
+} }
+
+/// `istft(Tensor self, int n_fft, …, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool
+/// return_complex=False) -> Tensor`: of `[batch, n, frames]` (or without batch) the result is `[batch, length]`, by
+/// default what `n_fft + hop * (frames - 1)` leaves when `n_fft // 2` is cut off both ends where frames are centred.
 fn istft(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(matches!(x.rank(), 2 | 3) && x.dtype.is_complex(), "istft.C1", |_| {
+    cx.check(matches!(x.rank(), 2 | 3) && x.dtype.is_complex(), istft::C1, |_| {
         format!("a complex spectrum of 2 or 3 dimensions is expected, not {} of {}", x.rank(), x.dtype)
     })?;
     let numel = cx.numel(x);
     let filled = cx.ne(numel, 0);
-    cx.require(filled, "istft.C1", |_| "the spectrum is empty".into())?;
-    let lengths = lengths(cx, args, "istft.C2")?;
+    cx.require(filled, istft::C1, |_| "the spectrum is empty".into())?;
+    let lengths = lengths(cx, args, istft::C2)?;
     let overlaps = cx.le(lengths.hop, lengths.window);
-    cx.require(overlaps, "istft.C2", |cx| {
+    cx.require(overlaps, istft::C2, |cx| {
         format!("hop_length = {} exceeds win_length = {}", cx.show(lengths.hop), cx.show(lengths.window))
     })?;
     let (values, frames) = (x.size(-2), x.size(-1));
@@ -172,16 +183,16 @@ fn istft(cx: &mut Cx, args: &Args) -> KernelResult {
         Some(onesided) => onesided,
         None => {
             let differs = cx.ne(values, lengths.fft);
-            cx.branch(differs, "istft.C4")?
+            cx.branch(differs, istft::C4)?
         }
     };
     let half = cx.floor_div(lengths.fft, 2);
     let expected = if onesided { cx.add(half, 1) } else { lengths.fft };
-    cx.require_eq(values, expected, "istft.C4", "the spectrum does not go with n_fft")?;
+    cx.require_eq(values, expected, istft::C4, "the spectrum does not go with n_fft")?;
     let window = args.opt_tensor("window")?;
     let complex = args.flag("return_complex")?;
     let fits = if complex { !onesided } else { window.is_none_or(|w| !w.dtype.is_complex()) };
-    cx.check(fits, "istft.C5", |_| "onesided, return_complex and the window do not go together".into())?;
+    cx.check(fits, istft::C5, |_| "onesided, return_complex and the window do not go together".into())?;
     let last = cx.sub(frames, 1);
     let hops = cx.mul(lengths.hop, last);
     let whole = cx.add(lengths.fft, hops);
@@ -191,7 +202,7 @@ fn istft(cx: &mut Cx, args: &Args) -> KernelResult {
         None => cx.sub(whole, cut),
     };
     let positive = cx.ge(length, 0);
-    cx.require(positive, "istft.C4", |cx| format!("the length {} is negative", cx.show(length)))?;
+    cx.require(positive, istft::C4, |cx| format!("the length {} is negative", cx.show(length)))?;
     let dtype: Dtype = if complex { x.dtype } else { crate::promote::to_real(x.dtype) };
     let mut sizes = Sizes::new();
     if x.rank() == 3 {

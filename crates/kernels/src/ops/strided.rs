@@ -3,10 +3,16 @@ use super::diagonal::diagonal_of;
 use super::slice::{real_dim, require_index, selected, slice_arguments};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
+use crate::ops::scatter::scatter;
+use crate::ops::slice::{select, slice};
 use crate::tensor::Sizes;
 use crate::view::copied;
 use crate::{Args, Cx, KernelError, KernelResult, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[as_strided::ALL, view_backward::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -49,28 +55,34 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     slice_inverse => "aten.slice_inverse.default";
 };
 
+clauses! { as_strided {
+    C1 "There are as many strides as sizes."
+    C2 "None of them, nor the offset, is negative."
+    C3 "The part lies inside the storage, which is what the tensor reaches over. A tensor that is not dense \
+       from the beginning of its storage may be a view of a larger one: what does not fit into its reach is \
+       not followed there."
+} }
+
 /// `aten::as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset) -> Tensor`: other sizes and
 /// strides on the same storage, from the same offset where none is given.
 ///
-/// (C1) There are as many strides as sizes. (C2) None of them, nor the offset, is negative. (C3) The storage reaches
-/// that far.
+/// The storage reaches that far.
 fn as_strided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     let part = restrided(cx, args)?;
     require_inside(cx, args.tensor("self")?, &part)?;
     Ok(part)
 }
 
-/// (C1) and (C2) of [`as_strided`].
 fn restrided(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     let (x, sizes, strides) = (args.tensor("self")?, args.ints("size")?, args.ints("stride")?);
-    cx.check(sizes.len() == strides.len(), "as_strided.C1", |_| {
+    cx.check(sizes.len() == strides.len(), as_strided::C1, |_| {
         format!("{} strides for {} sizes", strides.len(), sizes.len())
     })?;
     let offset = if args.has("storage_offset") { args.opt_int("storage_offset")? } else { None };
     let offset = offset.unwrap_or(x.offset);
     for &number in sizes.iter().chain(strides).chain([&offset]) {
         let natural = cx.ge(number, 0);
-        cx.require(natural, "as_strided.C2", |cx| format!("{} is negative", cx.show(number)))?;
+        cx.require(natural, as_strided::C2, |cx| format!("{} is negative", cx.show(number)))?;
     }
     let mut result = x.viewed(sizes.into(), strides.into());
     result.offset = offset;
@@ -89,8 +101,6 @@ fn reach(cx: &mut Cx, x: &Tensor) -> Expr {
     last
 }
 
-/// (C3) The part lies inside the storage, which is what the tensor reaches over. A tensor that is not dense from the
-/// beginning of its storage may be a view of a larger one: what does not fit into its reach is not followed there.
 fn require_inside(cx: &mut Cx, x: &Tensor, part: &Tensor) -> Result<(), KernelError> {
     let (held, needed) = (reach(cx, x), reach(cx, part));
     let (all, wanted) = (cx.numel(x), cx.numel(part));
@@ -100,42 +110,40 @@ fn require_inside(cx: &mut Cx, x: &Tensor, part: &Tensor) -> Result<(), KernelEr
     let message =
         |cx: &Cx| format!("{} elements of storage are needed, there are {}", cx.show(needed), cx.show(held));
     let whole = x.offset == Expr::ZERO && cx.is_dense(x);
-    match cx.require(fits, "as_strided.C3", message) {
+    match cx.require(fits, as_strided::C3, message) {
         Err(_) if !whole => Err(KernelError::Unsupported(format!("{}; it may be a view", message(cx)))),
         outcome => outcome,
     }
 }
 
 /// The part that `dim`, `start`, `end` and `step` of the call select.
-///
-/// (C1) The dimension exists.
 fn slice_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor, KernelError> {
-    let dim = real_dim(cx, x, args.int("dim")?, "slice.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, slice::C1)?;
     let (start, end, step) = slice_arguments(cx, args)?;
     Ok(cx.sliced(x, dim, start, end, step))
 }
 
 /// The part that `dim` and `index` of the call select.
 ///
-/// (C1) The dimension exists. (C2) `index` is in range.
+/// `index` is in range.
 fn selection_of(cx: &mut Cx, args: &Args, x: &Tensor) -> Result<Tensor, KernelError> {
-    let dim = real_dim(cx, x, args.int("dim")?, "select.C1")?;
+    let dim = real_dim(cx, x, args.int("dim")?, select::C1)?;
     let index = args.int("index")?;
-    require_index(cx, index, x.sizes[dim], "select.C2")?;
+    require_index(cx, index, x.sizes[dim], select::C2)?;
     Ok(selected(cx, x, dim, index))
 }
 
 /// `self` with a part replaced by `src`: a copy with the strides of `self`.
 ///
-/// (C4) `src` has the sizes of the part.
+/// `src` has the sizes of the part.
 fn scattered(cx: &mut Cx, args: &Args, part: Tensor) -> KernelResult {
     let (x, src) = (args.tensor("self")?, args.tensor("src")?);
-    cx.check(src.rank() == part.rank(), "scatter.C4", |cx| {
+    cx.check(src.rank() == part.rank(), scatter::C4, |cx| {
         let (a, b) = (cx.show_all(&src.sizes), cx.show_all(&part.sizes));
         format!("src has shape {a}, the part to be replaced {b}")
     })?;
     for (&a, &b) in src.sizes.iter().zip(&part.sizes) {
-        cx.require_eq(a, b, "scatter.C4", "src has another size than the part to be replaced")?;
+        cx.require_eq(a, b, scatter::C4, "src has another size than the part to be replaced")?;
     }
     let strides = cx.preserved_strides(x);
     one(cx.strided(x.sizes.clone(), strides, x.dtype, &x.device))
@@ -148,47 +156,50 @@ fn gradient_of(cx: &mut Cx, args: &Args) -> Result<Tensor, KernelError> {
     Ok(cx.contiguous(sizes, grad.dtype, &grad.device))
 }
 
-/// (C1) of [`gradient_of`]: no size is negative.
 fn natural_sizes(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "view_backward.C1", |cx| format!("the size {} is negative", cx.show(size)))?;
+        cx.require(natural, view_backward::C1, |cx| format!("the size {} is negative", cx.show(size)))?;
     }
     Ok(())
 }
 
 /// The gradient of a view, put in its place among zeros.
-///
-/// (C1) No size is negative. (C2) It broadcasts to the part.
 fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResult {
     let sizes = &args.tensor("grad_output")?.sizes;
-    cx.require_expandable(sizes, &part.sizes, "view_backward.C2")?;
+    cx.require_expandable(sizes, &part.sizes, view_backward::C2)?;
     one(input)
 }
 
-/// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows
-/// summed up where they come from, those left out that do not fit.
-///
-/// (C1) No size is negative. (C3) The dimension exists. (C4) `step > 0`. (C5) The gradient has one dimension more
-/// than the input. (C6) Windows that do not overlap fit into the dimension, and the gradient broadcasts to them. (C7)
-/// Of others, there is one, with at least `size` elements, and the gradient broadcasts along the dimensions other
-/// than `dim`.
+clauses! { view_backward {
+    C1 "No size is negative."
+    C2 "It broadcasts to the part."
+    C3 "The dimension exists."
+    C4 "`step > 0`."
+    C5 "The gradient has one dimension more than the input."
+    C6 "Windows that do not overlap fit into the dimension, and the gradient broadcasts to them."
+    C7 "Of others, there is one, with at least `size` elements, and the gradient broadcasts along the \
+       dimensions other than `dim`."
+} }
+
+/// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows summed
+/// up where they come from, those left out that do not fit.
 fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad_in")?, args.ints("input_sizes")?);
     let (size, step) = (args.int("size")?, args.int("step")?);
     natural_sizes(cx, sizes)?;
-    let dim = cx.dim(args.int("dim")?, sizes.len(), "view_backward.C3")?;
+    let dim = cx.dim(args.int("dim")?, sizes.len(), view_backward::C3)?;
     let positive = cx.gt(step, 0);
-    cx.require(positive, "view_backward.C4", |cx| format!("the step {} is not positive", cx.show(step)))?;
-    cx.check(grad.rank() == sizes.len() + 1, "view_backward.C5", |_| {
+    cx.require(positive, view_backward::C4, |cx| format!("the step {} is not positive", cx.show(step)))?;
+    cx.check(grad.rank() == sizes.len() + 1, view_backward::C5, |_| {
         format!("the gradient has {} dimensions, the input {}", grad.rank(), sizes.len())
     })?;
     let (mut wanted, mut given): (Sizes, Sizes) = (sizes.into(), grad.sizes.clone());
     let apart = cx.ge(step, size);
-    if cx.branch(apart, "view_backward.C6")? {
+    if cx.branch(apart, view_backward::C6)? {
         let extent = sizes.get(dim).copied().unwrap_or(Expr::ONE);
         let fits = cx.le(size, extent);
-        cx.require(fits, "view_backward.C6", |cx| {
+        cx.require(fits, view_backward::C6, |cx| {
             format!("a window of {} elements does not fit into {}", cx.show(size), cx.show(extent))
         })?;
         if let Some(count) = wanted.get_mut(dim) {
@@ -197,26 +208,23 @@ fn unfold_backward(cx: &mut Cx, args: &Args) -> KernelResult {
             *count = cx.add(further, 1);
         }
         wanted.push(size);
-        cx.require_expandable(&given, &wanted, "view_backward.C6")?;
+        cx.require_expandable(&given, &wanted, view_backward::C6)?;
     } else if dim < sizes.len() {
         let (enough, some) = (cx.ge(grad.size(-1), size), cx.gt(grad.sizes[dim], 0));
         let filled = cx.all(&[enough, some]);
-        cx.require(filled, "view_backward.C7", |cx| {
+        cx.require(filled, view_backward::C7, |cx| {
             let (count, length) = (cx.show(grad.sizes[dim]), cx.show(grad.size(-1)));
             format!("{count} windows of {} elements have {length}", cx.show(size))
         })?;
         given.pop();
         wanted.remove(dim);
         given.remove(dim);
-        cx.require_expandable(&given, &wanted, "view_backward.C7")?;
+        cx.require_expandable(&given, &wanted, view_backward::C7)?;
     }
     one(cx.contiguous(Sizes::from(sizes), grad.dtype, &grad.device))
 }
 
-/// `aten::slice_inverse(Tensor self, Tensor src, ...) -> Tensor`: the storage of `self` as `src` is laid out on its
-/// own.
-///
-/// (C1) to (C3) As [`as_strided`].
+/// `aten::slice_inverse(Tensor self, Tensor src, ...) -> Tensor`: the storage of `self` as `src` is laid out on its own.
 fn slice_inverse(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, src) = (args.tensor("self")?, args.tensor("src")?);
     let [sizes, strides] = [&src.sizes, &src.strides].map(|list| Value::Ints(list.to_vec()));

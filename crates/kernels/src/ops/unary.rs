@@ -5,9 +5,13 @@ use crate::error::one;
 use crate::kernel::{Kernel, kernels};
 use crate::promote::{self, Category};
 use crate::{Args, Cx, KernelError, KernelResult, Value};
+use sizewise_env::{Clauses, clauses};
 
 const REAL_FLOAT: Domain = Domain::FLOAT;
 const SIGNED_ZERO: Domain = Domain::REAL_BOOL;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[angle::ALL, positive::ALL, mvlgamma::ALL, polygamma::ALL, frexp::ALL];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -80,22 +84,26 @@ fn unary(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelResult
     cx.pointwise(&[Operand::Tensor(args.tensor_at(0)?)], accepted, out)
 }
 
+clauses! { angle {
+    C1 "The dtype has a kernel."
+} }
+
 /// `aten::angle(Tensor self) -> Tensor`: complex numbers give their real parts' dtype, integers `float32`.
-///
-/// (C1) The dtype has a kernel.
 fn angle(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dtype = promote::to_real(promote::to_float(x.dtype));
-    cx.require_dtype(x.dtype, Domain::ORDINARY.on_cpu(), &x.device, "angle.C1")?;
-    one(cx.elementwise(&[x], dtype, "angle.C1")?)
+    cx.require_dtype(x.dtype, Domain::ORDINARY.on_cpu(), &x.device, angle::C1)?;
+    one(cx.elementwise(&[x], dtype, angle::C1)?)
 }
 
+clauses! { positive {
+    C1 "It is not of `bool`."
+} }
+
 /// `aten::positive(Tensor(a) self) -> Tensor(a)`: the operand itself.
-///
-/// (C1) It is not of `bool`.
 fn positive(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(!x.dtype.is_bool(), "positive.C1", |_| "a bool tensor has no sign".to_string())?;
+    cx.check(!x.dtype.is_bool(), positive::C1, |_| "a bool tensor has no sign".to_string())?;
     Ok(smallvec::smallvec![Value::Tensor(x.clone())])
 }
 
@@ -106,36 +114,45 @@ fn square(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.pointwise(&operands, Domain::ORDINARY.on_cpu(), Out::Common)
 }
 
+clauses! { mvlgamma {
+    C1 "`p >= 1`."
+    C2 "The dtype is neither `bool` nor complex."
+} }
+
 /// `aten::mvlgamma(Tensor self, int p) -> Tensor`.
-///
-/// (C1) `p >= 1`. (C2) The dtype is neither `bool` nor complex.
 fn mvlgamma(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, p) = (args.tensor("self")?, args.int("p")?);
     let positive = cx.ge(p, 1);
-    cx.require(positive, "mvlgamma.C1", |cx| format!("p is to be at least 1, not {}", cx.show(p)))?;
-    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, "mvlgamma.C2")?;
+    cx.require(positive, mvlgamma::C1, |cx| format!("p is to be at least 1, not {}", cx.show(p)))?;
+    cx.require_dtype(x.dtype, Domain::REAL.on_cpu(), &x.device, mvlgamma::C2)?;
     unary(cx, args, Domain::FLOAT.on_cpu(), Out::Float)
 }
 
+clauses! { polygamma {
+    C1 "`n >= 0`."
+} }
+
 /// `aten::polygamma(int n, Tensor self) -> Tensor`.
 ///
-/// (C1) `n >= 0`. (C2) Real numbers.
+/// Real numbers.
 fn polygamma(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.int("n")?;
     let natural = cx.ge(n, 0);
-    cx.require(natural, "polygamma.C1", |cx| format!("n is to be at least 0, not {}", cx.show(n)))?;
+    cx.require(natural, polygamma::C1, |cx| format!("n is to be at least 0, not {}", cx.show(n)))?;
     cx.pointwise(&[Operand::Tensor(args.tensor("self")?)], Domain::FLOAT.on_cpu(), Out::Float)
 }
 
+clauses! { frexp {
+    C1 "A floating point dtype."
+} }
+
 /// `aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)`: the exponents are `int32`.
-///
-/// (C1) A floating point dtype.
 fn frexp(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     if !x.dtype.is_float() {
-        return Err(KernelError::invalid("frexp.C1", format!("a float dtype is expected, not {}", x.dtype)));
+        return Err(KernelError::invalid(frexp::C1, format!("a float dtype is expected, not {}", x.dtype)));
     }
-    let mantissa = cx.elementwise(&[x], x.dtype, "frexp.C1")?;
+    let mantissa = cx.elementwise(&[x], x.dtype, frexp::C1)?;
     let exponent = mantissa.with_dtype(sizewise_ir::dtype::Dtype::Int32);
     Ok(smallvec::smallvec![mantissa.into(), exponent.into()])
 }

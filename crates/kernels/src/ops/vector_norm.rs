@@ -2,11 +2,21 @@
 use crate::domain::{Accepted, Domain};
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
 use crate::reduce::Reduction;
-use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Scalar, Tensor, promote};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::Dtype;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    linalg_vector_norm::ALL,
+    dist::ALL,
+    frobenius_norm::ALL,
+    linalg_matrix_norm::ALL,
+    linalg_norm::ALL,
+    renorm::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -49,7 +59,7 @@ fn check_computed_in(
     cx: &mut Cx,
     x: Dtype,
     dtype: Option<Dtype>,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let Some(dtype) = dtype else { return Ok(()) };
     let fits = (dtype.is_float() || dtype.is_complex())
@@ -58,10 +68,13 @@ fn check_computed_in(
     cx.check(fits, clause, |_| format!("a norm of {x} is not computed in {dtype}"))
 }
 
+clauses! { linalg_vector_norm {
+    C1 "The dimensions are distinct and in range."
+    C2 "The dtype is floating point or complex, and `dtype` holds it."
+    C3 "For `p < 0` and infinity nothing that is reduced is empty."
+} }
+
 /// The `p`-norm over a reduction.
-///
-/// (C2) The dtype is floating point or complex, and `dtype` holds it. (C3) For `p < 0` and infinity nothing that is
-/// reduced is empty.
 fn reduced_norm(
     cx: &mut Cx,
     x: &Tensor,
@@ -69,29 +82,25 @@ fn reduced_norm(
     reduction: &Reduction,
     dtype: Option<Dtype>,
 ) -> Result<Tensor, KernelError> {
-    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, "linalg_vector_norm.C2")?;
-    check_computed_in(cx, x.dtype, dtype, "linalg_vector_norm.C2")?;
+    cx.require_dtype(x.dtype, Domain::FLOAT_COMPLEX.on_cpu(), &x.device, linalg_vector_norm::C2)?;
+    check_computed_in(cx, x.dtype, dtype, linalg_vector_norm::C2)?;
     if order < 0.0 || order == f64::INFINITY {
-        cx.require_reducible(x, reduction, "linalg_vector_norm.C3")?;
+        cx.require_reducible(x, reduction, linalg_vector_norm::C3)?;
     }
     Ok(cx.reduced(x, reduction, promote::to_real(dtype.unwrap_or(x.dtype))))
 }
 
 /// `linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 /// Tensor`: the dimensions in `dim` go; of complex operands the result is real.
-///
-/// (C1) The dimensions are distinct and in range. (C2), (C3) as in [`reduced_norm`].
 fn vector_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let order = number(cx, args.scalar("ord")?)?;
-    let reduction = cx.reduction(args, x, "linalg_vector_norm.C1")?;
+    let reduction = cx.reduction(args, x, linalg_vector_norm::C1)?;
     one(reduced_norm(cx, x, order, &reduction, args.opt_dtype("dtype")?)?)
 }
 
-/// `norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor` and its like:
-/// [`vector_norm`] of order `p`, 2 by default.
-///
-/// (C1) As [`vector_norm`].
+/// `norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor` and its like: [`vector_norm`]
+/// of order `p`, 2 by default.
 fn old_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let order = match args.opt_scalar("p")? {
@@ -99,36 +108,45 @@ fn old_norm(cx: &mut Cx, args: &Args) -> KernelResult {
         None => 2.0,
     };
     let dtype = if args.has("dtype") { args.opt_dtype("dtype")? } else { None };
-    let reduction = cx.reduction(args, x, "linalg_vector_norm.C1")?;
+    let reduction = cx.reduction(args, x, linalg_vector_norm::C1)?;
     one(reduced_norm(cx, x, order, &reduction, dtype)?)
 }
 
+clauses! { dist {
+    C1 "The operands subtract."
+} }
+
 /// `dist(Tensor self, Tensor other, Scalar p=2) -> Tensor`: the norm of the difference, a scalar.
-///
-/// (C1) The operands subtract.
 fn dist(cx: &mut Cx, args: &Args) -> KernelResult {
     let (a, b) = (args.tensor("self")?, args.tensor("other")?);
-    let difference = cx.difference(a, b, "dist.C1")?;
+    let difference = cx.difference(a, b, dist::C1)?;
     let order = number(cx, args.scalar("p")?)?;
     let all = Reduction::all(difference.rank());
     one(reduced_norm(cx, &difference, order, &all, None)?)
 }
 
+clauses! { frobenius_norm {
+    C1 "At most two dimensions are named."
+} }
+
 /// `frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the 2-norm over at most two dimensions.
-///
-/// (C1) At most two dimensions are named.
 fn frobenius_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, dim) = (args.tensor("self")?, args.ints("dim")?);
-    cx.check(dim.len() <= 2, "frobenius_norm.C1", |_| format!("{} dimensions are named, not 2", dim.len()))?;
-    let reduction = cx.reduction(args, x, "linalg_vector_norm.C1")?;
+    cx.check(dim.len() <= 2, frobenius_norm::C1, |_| format!("{} dimensions are named, not 2", dim.len()))?;
+    let reduction = cx.reduction(args, x, linalg_vector_norm::C1)?;
     one(reduced_norm(cx, x, 2.0, &reduction, None)?)
 }
 
+clauses! { linalg_matrix_norm {
+    C1 "There are two dimensions at least."
+    C2 "`dim` names two distinct ones."
+    C3 "The order is one of 1, 2, infinity, their negatives, Frobenius and nuclear."
+    C4 "The dtype is floating point or complex, not half where singular values are needed, and `dtype` holds \
+       it."
+    C5 "What a minimum is taken over is not empty."
+} }
+
 /// A matrix norm over two dimensions.
-///
-/// (C1) There are two dimensions at least. (C2) `dim` names two distinct ones. (C3) The order is one of 1, 2,
-/// infinity, their negatives, Frobenius and nuclear. (C4) The dtype is floating point or complex, not half where
-/// singular values are needed, and `dtype` holds it. (C5) What a minimum is taken over is not empty.
 fn matrix_norm_over(
     cx: &mut Cx,
     x: &Tensor,
@@ -137,23 +155,23 @@ fn matrix_norm_over(
     keepdim: bool,
     dtype: Option<Dtype>,
 ) -> Result<Tensor, KernelError> {
-    cx.check(x.rank() >= 2, "linalg_matrix_norm.C1", |_| {
+    cx.check(x.rank() >= 2, linalg_matrix_norm::C1, |_| {
         format!("a matrix is expected, not {} dimensions", x.rank())
     })?;
-    cx.check(dim.len() == 2, "linalg_matrix_norm.C2", |_| {
+    cx.check(dim.len() == 2, linalg_matrix_norm::C2, |_| {
         format!("{} dimensions are named, not 2", dim.len())
     })?;
-    let rows = cx.dim(dim[0], x.rank(), "linalg_matrix_norm.C2")?;
-    let columns = cx.dim(dim[1], x.rank(), "linalg_matrix_norm.C2")?;
-    cx.check(rows != columns, "linalg_matrix_norm.C2", |_| format!("both dimensions are {rows}"))?;
+    let rows = cx.dim(dim[0], x.rank(), linalg_matrix_norm::C2)?;
+    let columns = cx.dim(dim[1], x.rank(), linalg_matrix_norm::C2)?;
+    cx.check(rows != columns, linalg_matrix_norm::C2, |_| format!("both dimensions are {rows}"))?;
     let magnitude = if let Order::Number(p) = order { p.abs() } else { 2.0 };
-    cx.check(matches!(magnitude, 1.0 | 2.0 | f64::INFINITY), "linalg_matrix_norm.C3", |_| {
+    cx.check(matches!(magnitude, 1.0 | 2.0 | f64::INFINITY), linalg_matrix_norm::C3, |_| {
         format!("there is no matrix norm of order {magnitude}")
     })?;
     let factors = order == Order::Nuclear || (magnitude == 2.0 && order != Order::Frobenius);
     let accepted = if factors { Accepted::LINALG } else { Domain::FLOAT_COMPLEX.on_cpu() };
-    cx.require_dtype(x.dtype, accepted, &x.device, "linalg_matrix_norm.C4")?;
-    check_computed_in(cx, x.dtype, dtype, "linalg_matrix_norm.C4")?;
+    cx.require_dtype(x.dtype, accepted, &x.device, linalg_matrix_norm::C4)?;
+    check_computed_in(cx, x.dtype, dtype, linalg_matrix_norm::C4)?;
     if let Order::Number(p) = order
         && p < 0.0
     {
@@ -166,7 +184,7 @@ fn matrix_norm_over(
             }
             _ => cx.ne(x.sizes[rows], 0),
         };
-        cx.require(filled, "linalg_matrix_norm.C5", |cx| {
+        cx.require(filled, linalg_matrix_norm::C5, |cx| {
             format!("the norm of order {p} of shape {} is over nothing", cx.show_all(&x.sizes))
         })?;
     }
@@ -176,13 +194,11 @@ fn matrix_norm_over(
 }
 
 /// The order of a matrix norm by name.
-///
-/// (C3) of [`reduced_norm`].
 fn named_order(name: &str) -> Result<Order, KernelError> {
     match name {
         "fro" => Ok(Order::Frobenius),
         "nuc" => Ok(Order::Nuclear),
-        _ => Err(KernelError::invalid("linalg_matrix_norm.C3", format!("there is no matrix norm `{name}`"))),
+        _ => Err(KernelError::invalid(linalg_matrix_norm::C3, format!("there is no matrix norm `{name}`"))),
     }
 }
 
@@ -211,21 +227,24 @@ fn nuclear_norm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(matrix_norm_over(cx, x, Order::Nuclear, dim, keepdim, None)?)
 }
 
+clauses! { linalg_norm {
+    C1 "`dim` names one or two dimensions; where it is left out and an order given, the operand has as many."
+} }
+
 /// `linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 /// Tensor`: without an order the 2-norm over `dim` or everything; else of one dimension the vector norm, of two the
 /// matrix norm.
 ///
-/// (C1) `dim` names one or two dimensions; where it is left out and an order given, the operand has as many. (C2) A
-/// named order goes with matrices.
+/// A named order goes with matrices.
 fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, keepdim, dtype) = (args.tensor("self")?, args.flag("keepdim")?, args.opt_dtype("dtype")?);
     let (order, dim) = (order(cx, args)?, args.opt_ints("dim")?);
     if let Some(dim) = dim {
-        cx.check(matches!(dim.len(), 1 | 2), "linalg_norm.C1", |_| {
+        cx.check(matches!(dim.len(), 1 | 2), linalg_norm::C1, |_| {
             format!("one or two dimensions are to be named, not {}", dim.len())
         })?;
     } else if order.is_some() {
-        cx.check(matches!(x.rank(), 1 | 2), "linalg_norm.C1", |_| {
+        cx.check(matches!(x.rank(), 1 | 2), linalg_norm::C1, |_| {
             format!("without `dim` one or two dimensions are expected, not {}", x.rank())
         })?;
     }
@@ -236,7 +255,7 @@ fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
         _ => None,
     };
     if let Some(p) = vector_order {
-        let dims = cx.dims(dim, x.rank(), true, "linalg_norm.C1")?;
+        let dims = cx.dims(dim, x.rank(), true, linalg_norm::C1)?;
         return one(reduced_norm(cx, x, p, &Reduction { dims, keepdim }, dtype)?);
     }
     let (first, second) = (cx.int(0), cx.int(1));
@@ -247,8 +266,6 @@ fn norm(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
 /// Tensor`: the sum of powers that a [`vector_norm`] of a finite, positive order takes the root of; what other orders
 /// give is not known.
-///
-/// (C1) As [`vector_norm`].
 fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
     let order = number(cx, args.scalar("ord")?)?;
     if order > 0.0 && order.is_finite() {
@@ -257,24 +274,26 @@ fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
             return vector_norm(cx, args);
         };
         let x = args.tensor("self")?;
-        let reduction = cx.reduction(args, x, "linalg_vector_norm.C1")?;
+        let reduction = cx.reduction(args, x, linalg_vector_norm::C1)?;
         return one(cx.reduced(x, &reduction, promote::to_real(dtype)));
     }
     Err(KernelError::Unsupported(format!("a sum of powers of order {order}")))
 }
 
+clauses! { renorm {
+    C1 "At least 2 dimensions; `dim` is in range."
+    C2 "`p` is real and positive, `maxnorm` real and not negative."
+} }
+
 /// `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`: slices along `dim` scaled down to a norm of at
 /// most `maxnorm`.
-///
-/// (C1) At least 2 dimensions; `dim` is in range. (C2) `p` is real and positive, `maxnorm` real and not negative.
-/// (C3) As of [`reduced_norm`].
 fn renorm(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    cx.check(x.rank() >= 2, "renorm.C1", |_| format!("2 dimensions are needed, not {}", x.rank()))?;
-    let dim = cx.dim(args.int("dim")?, x.rank(), "renorm.C1")?;
+    cx.check(x.rank() >= 2, renorm::C1, |_| format!("2 dimensions are needed, not {}", x.rank()))?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), renorm::C1)?;
     let (p, most) = (number(cx, args.scalar("p")?)?, number(cx, args.scalar("maxnorm")?)?);
-    cx.check(p > 0.0, "renorm.C2", |_| format!("the order {p} is not positive"))?;
-    cx.check(most >= 0.0, "renorm.C2", |_| format!("maxnorm is {most}, which is negative"))?;
+    cx.check(p > 0.0, renorm::C2, |_| format!("the order {p} is not positive"))?;
+    cx.check(most >= 0.0, renorm::C2, |_| format!("maxnorm is {most}, which is negative"))?;
     let others = Reduction { dims: (0..x.rank()).map(|at| at != dim).collect(), keepdim: true };
     reduced_norm(cx, x, p, &others, None)?;
     one(cx.contiguous(x.sizes.clone(), x.dtype, &x.device))

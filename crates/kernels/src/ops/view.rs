@@ -1,10 +1,23 @@
 //! Reshaping: views and copies with other sizes and as many elements.
 use crate::error::one;
 use crate::kernel::{Kernel, kernels};
-use crate::promote;
 use crate::tensor::Sizes;
-use crate::{Args, Cx, KernelError, KernelResult, Tensor};
+use crate::{Args, Cx, KernelError, KernelResult, Tensor, promote};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    view::ALL,
+    reshape::ALL,
+    flatten::ALL,
+    unflatten::ALL,
+    view_dtype::ALL,
+    flatten_dense_tensors::ALL,
+    unflatten_dense_tensors::ALL,
+    view_as_real::ALL,
+    view_as_complex::ALL,
+];
 
 /// The kernels of the family.
 pub const KERNELS: &[(&str, Kernel)] = kernels! {
@@ -42,63 +55,66 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
     } => "aten.view_as_complex_copy.default";
 };
 
+clauses! { view {
+    C1 "The sizes multiply up to the number of elements, one of them possibly being inferred."
+    C2 "The strides allow it."
+} }
+
 /// `aten::view(Tensor self, SymInt[] size) -> Tensor`
-///
-/// (C1) The sizes multiply up to the number of elements, one of them possibly being inferred. (C2) The strides allow
-/// it.
 fn view(cx: &mut Cx, args: &Args) -> KernelResult {
     view_to(cx, args.tensor("self")?, args.ints("size")?)
 }
 
-/// (C1) and (C2) of [`view`].
 fn view_to(cx: &mut Cx, x: &Tensor, requested: &[Expr]) -> KernelResult {
     let numel = cx.numel(x);
-    let sizes = cx.inferred_sizes(numel, requested, "view.C1")?;
-    one(cx.view(x, sizes, "view.C2")?)
+    let sizes = cx.inferred_sizes(numel, requested, view::C1)?;
+    one(cx.view(x, sizes, view::C2)?)
 }
 
 /// `aten::reshape(Tensor self, SymInt[] shape) -> Tensor`: a view where the strides allow one, else a contiguous copy.
-///
-/// (C1) The sizes multiply up to the number of elements, one of them possibly being inferred.
 fn reshape(cx: &mut Cx, x: &Tensor, requested: &[Expr]) -> KernelResult {
     let numel = cx.numel(x);
-    let sizes = cx.inferred_sizes(numel, requested, "reshape.C1")?;
+    let sizes = cx.inferred_sizes(numel, requested, reshape::C1)?;
     one(cx.reshaped(x, sizes))
 }
 
 /// `aten::view_copy(Tensor self, SymInt[] size) -> Tensor`: as `reshape`, always a copy.
-///
-/// (C1) As [`reshape`].
 fn reshape_copy(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let numel = cx.numel(x);
-    let sizes = cx.inferred_sizes(numel, args.ints("size")?, "reshape.C1")?;
+    let sizes = cx.inferred_sizes(numel, args.ints("size")?, reshape::C1)?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
+clauses! { reshape {
+    C1 "The sizes multiply up to the number of elements, one of them possibly being inferred."
+    C2 "The sizes multiply up to the number of elements."
+} }
+
 /// `prims::reshape(Tensor a, SymInt[] shape) -> Tensor`: a copy; no size is inferred.
-///
-/// (C1) No size is negative. (C2) The sizes multiply up to the number of elements.
 fn prims_reshape(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, sizes) = (args.tensor("a")?, args.ints("shape")?);
     for &size in sizes {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "reshape.C1", |cx| format!("invalid shape dimension {}", cx.show(size)))?;
+        cx.require(natural, reshape::C1, |cx| format!("invalid shape dimension {}", cx.show(size)))?;
     }
     let (numel, wanted) = (cx.numel(x), cx.product(sizes.iter().copied()));
-    cx.require_eq(numel, wanted, "reshape.C2", "the numbers of elements differ")?;
+    cx.require_eq(numel, wanted, reshape::C2, "the numbers of elements differ")?;
     one(cx.contiguous(sizes, x.dtype, &x.device))
 }
 
-/// `aten::flatten.using_ints(Tensor self, int start_dim, int end_dim) -> Tensor`: the dimensions from one to the
-/// other become one; a 0-dimensional tensor becomes 1-dimensional.
-///
-/// (C1) Both dimensions exist. (C2) The first does not come after the second.
+clauses! { flatten {
+    C1 "Both dimensions exist."
+    C2 "The first does not come after the second."
+} }
+
+/// `aten::flatten.using_ints(Tensor self, int start_dim, int end_dim) -> Tensor`: the dimensions from one to the other
+/// become one; a 0-dimensional tensor becomes 1-dimensional.
 fn flatten(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
-    let start = cx.dim(args.int("start_dim")?, x.rank(), "flatten.C1")?;
-    let end = cx.dim(args.int("end_dim")?, x.rank(), "flatten.C1")?;
-    cx.check(start <= end, "flatten.C2", |_| format!("start_dim {start} comes after end_dim {end}"))?;
+    let start = cx.dim(args.int("start_dim")?, x.rank(), flatten::C1)?;
+    let end = cx.dim(args.int("end_dim")?, x.rank(), flatten::C1)?;
+    cx.check(start <= end, flatten::C2, |_| format!("start_dim {start} comes after end_dim {end}"))?;
     if x.rank() == 0 {
         return one(cx.reshaped(x, [Expr::ONE].as_slice().into()));
     }
@@ -122,27 +138,34 @@ fn ravel(cx: &mut Cx, args: &Args) -> KernelResult {
     one(result)
 }
 
+clauses! { unflatten {
+    C1 "The dimension exists."
+    C2 "There are sizes."
+    C3 "They multiply up to the size of the dimension, one of them possibly being inferred."
+} }
+
 /// `aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor`: one dimension becomes several.
-///
-/// (C1) The dimension exists. (C2) There are sizes. (C3) They multiply up to the size of the dimension, one of them
-/// possibly being inferred.
 fn unflatten(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, into) = (args.tensor("self")?, args.ints("sizes")?);
-    let dim = cx.dim(args.int("dim")?, x.rank(), "unflatten.C1")?;
-    cx.check(x.rank() > 0, "unflatten.C1", |_| "the tensor has no dimensions".to_string())?;
-    cx.check(!into.is_empty(), "unflatten.C2", |_| "sizes are expected".to_string())?;
-    let into = cx.inferred_sizes(x.sizes[dim], into, "unflatten.C3")?;
+    let dim = cx.dim(args.int("dim")?, x.rank(), unflatten::C1)?;
+    cx.check(x.rank() > 0, unflatten::C1, |_| "the tensor has no dimensions".to_string())?;
+    cx.check(!into.is_empty(), unflatten::C2, |_| "sizes are expected".to_string())?;
+    let into = cx.inferred_sizes(x.sizes[dim], into, unflatten::C3)?;
     let mut sizes: Sizes = x.sizes[..dim].into();
     sizes.extend_from_slice(&into);
     sizes.extend_from_slice(&x.sizes[dim + 1..]);
-    one(cx.view(x, sizes, "unflatten.C3")?)
+    one(cx.view(x, sizes, unflatten::C3)?)
 }
 
-/// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last
-/// dimension shrinks or grows by the ratio of the item sizes.
-///
-/// (C1) There is a dimension. (C2) The last one has stride 1. (C3) Where items grow, the last size and the storage offset
-/// are multiples of the ratio. (C4) So are the other strides. All of it only where the item sizes differ.
+clauses! { view_dtype "view.dtype" {
+    C1 "There is a dimension."
+    C2 "The last one has stride 1."
+    C3 "Where items grow, the last size and the storage offset are multiples of the ratio."
+    C4 "So are the other strides. All of it only where the item sizes differ."
+} }
+
+/// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last dimension
+/// shrinks or grows by the ratio of the item sizes.
 fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::KernelError> {
     let x = args.tensor("self")?;
     let dtype = args.opt_dtype("dtype")?.unwrap_or(x.dtype);
@@ -151,12 +174,12 @@ fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::KernelError> {
     if from == to {
         return Ok(result);
     }
-    cx.check(x.rank() > 0, "view.dtype.C1", |_| {
+    cx.check(x.rank() > 0, view_dtype::C1, |_| {
         format!("a tensor without dimensions cannot be viewed as {dtype}")
     })?;
     let last = x.rank() - 1;
     cx.env.need_strides();
-    cx.require_eq(x.strides[last], Expr::ONE, "view.dtype.C2", "the last stride must be 1")?;
+    cx.require_eq(x.strides[last], Expr::ONE, view_dtype::C2, "the last stride must be 1")?;
     if from > to {
         let ratio = cx.int(from / to);
         for stride in &mut result.strides[..last] {
@@ -173,28 +196,31 @@ fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::KernelError> {
         Ok(cx.floor_div(length, ratio))
     };
     let what = "the remainder of the last size by the ratio of item sizes must be 0";
-    result.sizes[last] = shrunk(cx, x.sizes[last], "view.dtype.C3", what)?;
+    result.sizes[last] = shrunk(cx, x.sizes[last], view_dtype::C3, what)?;
     let what = "the remainder of the storage offset by the ratio of item sizes must be 0";
-    result.offset = shrunk(cx, x.offset, "view.dtype.C3", what)?;
+    result.offset = shrunk(cx, x.offset, view_dtype::C3, what)?;
     for i in 0..last {
         let what = "the remainder of each stride by the ratio of item sizes must be 0";
-        result.strides[i] = shrunk(cx, x.strides[i], "view.dtype.C4", what)?;
+        result.strides[i] = shrunk(cx, x.strides[i], view_dtype::C4, what)?;
     }
     Ok(result)
 }
 
+clauses! { flatten_dense_tensors {
+    C1 "There is a tensor."
+    C2 "The dtypes promote."
+} }
+
 /// `aten::flatten_dense_tensors(Tensor[] tensors) -> Tensor`: all elements of all tensors in one dimension.
-///
-/// (C1) There is a tensor. (C2) The dtypes promote.
 fn flatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
-    cx.check(!tensors.is_empty(), "flatten_dense_tensors.C1", |_| "tensors are expected".to_string())?;
+    cx.check(!tensors.is_empty(), flatten_dense_tensors::C1, |_| "tensors are expected".to_string())?;
     let mut dtype = tensors[0].dtype;
     let mut numels = Vec::with_capacity(tensors.len());
     for tensor in &tensors {
         dtype = promote::promote(dtype, tensor.dtype).ok_or_else(|| {
             let message = format!("{dtype} and {} do not promote", tensor.dtype);
-            KernelError::invalid("flatten_dense_tensors.C2", message)
+            KernelError::invalid(flatten_dense_tensors::C2, message)
         })?;
         numels.push(cx.numel(tensor));
     }
@@ -202,13 +228,16 @@ fn flatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.contiguous([total].as_slice(), dtype, &tensors[0].device))
 }
 
-/// `aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]`: consecutive parts of a flat tensor,
-/// shaped like the given ones.
-///
-/// (C1) The flat tensor has 1 dimension. (C2) It is long enough.
+clauses! { unflatten_dense_tensors {
+    C1 "The flat tensor has 1 dimension."
+    C2 "It is long enough."
+} }
+
+/// `aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]`: consecutive parts of a flat tensor, shaped
+/// like the given ones.
 fn unflatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
     let (flat, tensors) = (args.tensor("flat")?, args.tensors("tensors")?);
-    cx.check(flat.rank() == 1, "unflatten_dense_tensors.C1", |_| {
+    cx.check(flat.rank() == 1, unflatten_dense_tensors::C1, |_| {
         format!("the flat tensor has {} dimensions", flat.rank())
     })?;
     let mut parts = Vec::with_capacity(tensors.len());
@@ -222,17 +251,19 @@ fn unflatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
         parts.push(part);
     }
     let enough = cx.le(used, flat.size(0));
-    cx.require(enough, "unflatten_dense_tensors.C2", |cx| {
+    cx.require(enough, unflatten_dense_tensors::C2, |cx| {
         format!("{} elements do not fit into {}", cx.show(used), cx.show(flat.size(0)))
     })?;
     Ok(smallvec::smallvec![crate::value::list(parts)])
 }
 
+clauses! { view_as_real {
+    C1 "The dtype is complex."
+} }
+
 /// `aten::view_as_real(Tensor self) -> Tensor`: the two parts of complex numbers as a last dimension.
-///
-/// (C1) The dtype is complex.
 fn view_as_real(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError> {
-    cx.check(x.dtype.is_complex(), "view_as_real.C1", |_| format!("{} is not complex", x.dtype))?;
+    cx.check(x.dtype.is_complex(), view_as_real::C1, |_| format!("{} is not complex", x.dtype))?;
     let mut result = x.with_dtype(crate::promote::to_real(x.dtype));
     for stride in &mut result.strides {
         *stride = cx.mul(*stride, 2);
@@ -243,23 +274,27 @@ fn view_as_real(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError> {
     Ok(result)
 }
 
+clauses! { view_as_complex {
+    C1 "The dtype is float16, float32 or float64."
+    C2 "The last size is 2."
+    C3 "Its stride is 1."
+    C4 "The other strides and the storage offset are even."
+} }
+
 /// `aten::view_as_complex(Tensor self) -> Tensor`: a last dimension of two parts as complex numbers.
-///
-/// (C1) The dtype is float16, float32 or float64. (C2) The last size is 2. (C3) Its stride is 1. (C4) The other
-/// strides and the storage offset are even.
 fn view_as_complex(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError> {
     use sizewise_ir::dtype::Dtype;
     cx.check(
         matches!(x.dtype, Dtype::Float16 | Dtype::Float32 | Dtype::Float64),
-        "view_as_complex.C1",
+        view_as_complex::C1,
         |_| format!("no complex dtype has parts of {}", x.dtype),
     )?;
-    cx.check(x.rank() > 0, "view_as_complex.C2", |_| "the tensor has no dimensions".to_string())?;
+    cx.check(x.rank() > 0, view_as_complex::C2, |_| "the tensor has no dimensions".to_string())?;
     let last = x.rank() - 1;
     let two = cx.int(2);
-    cx.require_eq(x.sizes[last], two, "view_as_complex.C2", "the last size must be 2")?;
+    cx.require_eq(x.sizes[last], two, view_as_complex::C2, "the last size must be 2")?;
     cx.env.need_strides();
-    cx.require_eq(x.strides[last], Expr::ONE, "view_as_complex.C3", "the last stride must be 1")?;
+    cx.require_eq(x.strides[last], Expr::ONE, view_as_complex::C3, "the last stride must be 1")?;
     let mut result = x.with_dtype(crate::promote::to_complex(x.dtype));
     result.sizes.truncate(last);
     result.strides.truncate(last);
@@ -270,7 +305,7 @@ fn view_as_complex(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError
             continue;
         }
         let rest = cx.modulo(*length, 2);
-        cx.require_eq(rest, Expr::ZERO, "view_as_complex.C4", "strides and storage offset must be even")?;
+        cx.require_eq(rest, Expr::ZERO, view_as_complex::C4, "strides and storage offset must be even")?;
         *length = cx.floor_div(*length, 2);
     }
     Ok(result)

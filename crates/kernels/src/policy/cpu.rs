@@ -7,6 +7,7 @@
 use crate::domain::{Accepted, Domain, Refusal};
 use crate::product::PRODUCTS;
 use crate::{Cx, KernelError, Tensor};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Device, Dtype};
 
@@ -19,7 +20,7 @@ impl Cx<'_> {
         &mut self,
         tensor: &Tensor,
         accepted: Accepted,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         self.require_dtype(tensor.dtype, accepted, &tensor.device, clause)
     }
@@ -33,7 +34,7 @@ impl Cx<'_> {
         tensor: &Tensor,
         accepted: Accepted,
         sizes: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         if accepted.refusal(tensor.dtype, self.cpu_computes(&tensor.device)).is_none() {
             return Ok(());
@@ -56,7 +57,7 @@ impl Cx<'_> {
         dtype: Dtype,
         accepted: Accepted,
         device: &Device,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         match accepted.refusal(dtype, self.cpu_computes(device)) {
             None => Ok(()),
@@ -77,7 +78,7 @@ impl Cx<'_> {
         &mut self,
         dtype: Dtype,
         served: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         self.check(served || !self.on_cpu(), clause, |_| no_kernel(dtype))
     }
@@ -91,7 +92,7 @@ impl Cx<'_> {
         dtype: Dtype,
         domain: Domain,
         trivial: impl FnOnce(&mut Self) -> Expr,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         if domain.contains(dtype) || !self.on_cpu() {
             return Ok(());
@@ -108,7 +109,7 @@ impl Cx<'_> {
         &mut self,
         dtype: Dtype,
         sizes: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         let empty = |cx: &mut Self| {
             let numel = cx.product(sizes.iter().copied());
@@ -128,7 +129,7 @@ impl Cx<'_> {
         [a, b]: [&Tensor; 2],
         batch: &[Expr],
         by_product: Option<bool>,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         let agree = a.dtype == b.dtype;
         if !self.on_cpu() || agree && Domain::SINGLE_DOUBLE.contains(a.dtype) {
@@ -170,7 +171,7 @@ impl Cx<'_> {
 
     /// Whether a tensor is empty, so that the CPU's kernel copies it instead of computing (`pixel_unshuffle_cpu` in
     /// `aten/src/ATen/native/PixelShuffle.cpp`).
-    pub fn returns_empty_as_it_is(&mut self, x: &Tensor, clause: &'static str) -> Branch {
+    pub fn returns_empty_as_it_is(&mut self, x: &Tensor, clause: &'static OpClause) -> Branch {
         if !self.on_cpu() {
             return Branch::No;
         }

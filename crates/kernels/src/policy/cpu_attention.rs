@@ -2,17 +2,17 @@
 //!
 //! Sources: `use_flash_attention_cpp` in `aten/src/ATen/native/transformers/sdp_utils_cpp.cpp`, and
 //! `_scaled_dot_product_flash_attention_cpu` in `aten/src/ATen/native/transformers/attention.cpp`.
-use crate::attention::Attention;
+use crate::attention::{Attention, sdpa};
 use crate::{Cx, KernelError};
 use sizewise_expr::Expr;
 
 impl Attention<'_> {
-    /// The conditions under which the CPU's fused kernel serves the call; `None` when it does not in any case. It
-    /// takes 4 dimensions, the last one contiguous, without dropout, the same batch and last size everywhere, as many
-    /// heads of the key as of the value, each of which stands for one of the query, for all of them, or for a group, no
-    /// length of 0, and a mask that fits query and key.
+    /// The conditions under which the CPU's fused kernel serves the call; `None` when it does not in any case. It takes 4
+    /// dimensions, the last one contiguous, without dropout, the same batch and last size everywhere, as many heads of
+    /// the key as of the value, each of which stands for one of the query, for all of them, or for a group, no length of
+    /// 0, and a mask that fits query and key.
     ///
-    /// (C6) A mask has at least 2 dimensions where the other conditions hold.
+    /// A mask has at least 2 dimensions where the other conditions hold.
     ///
     /// # Errors
     /// [`KernelError::Invalid`] when the mask has too few dimensions for the CPU to ask that.
@@ -36,7 +36,7 @@ impl Attention<'_> {
                 // The kernel's eligibility is asked of the mask's last two sizes, which are not there.
                 let alike = cx.all(&conditions);
                 let other = cx.not(alike);
-                self.require(cx, other, "sdpa.C6", |_| "a mask of at least 2 dimensions is expected".into())?;
+                self.require(cx, other, sdpa::C6, |_| "a mask of at least 2 dimensions is expected".into())?;
                 return Ok(None);
             }
             if !matches!(mask.len(), 2 | 4) {

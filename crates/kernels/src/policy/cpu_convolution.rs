@@ -5,16 +5,13 @@
 //! kernel; `mkldnn_conv_use_channels_last`, `thnn_conv_use_channels_last` and `cudnn_conv_suggest_memory_format` in
 //! `aten/src/ATen/native/ConvUtils.h` choose the memory format.
 use super::Backend;
-use crate::conv::Conv;
+use crate::conv::{Conv, convolution};
 use crate::domain::Domain;
 use crate::{Cx, KernelError, Tensor};
 use sizewise_expr::Expr;
 use sizewise_ir::dtype::{Dtype, MemoryFormat};
 
 impl Conv {
-    /// (C9) of [`Conv::sizes`]: integers of less than 64 bits are only unfolded, and complex numbers are computed
-    /// with part by part, by `composed` operators only.
-    ///
     /// # Errors
     /// [`KernelError::Invalid`] when no CPU kernel computes in the input's dtype.
     pub fn require_cpu_dtype(&self, cx: &mut Cx, x: &Tensor, composed: bool) -> Result<(), KernelError> {
@@ -24,12 +21,9 @@ impl Conv {
             dtype if dtype.is_complex() => composed && Domain::COMPLEX.contains(dtype),
             dtype => Domain::FLOAT.contains(dtype) || (unfolds && Domain::INT.contains(dtype)),
         };
-        cx.require_cpu_kernel(x.dtype, served, "convolution.C9")
+        cx.require_cpu_kernel(x.dtype, served, convolution::C9)
     }
 
-    /// (C9) of [`Conv::sizes`] as to the bias: PyTorch's own CPU kernels copy one of another dtype, except the
-    /// dilated ones and those that are transposed in 3 spatial dimensions; oneDNN does not.
-    ///
     /// # Errors
     /// [`KernelError::Invalid`] when the kernel that is chosen does not copy the bias.
     pub fn require_cpu_bias(
@@ -42,14 +36,14 @@ impl Conv {
         let Some(bias) = bias.filter(|b| b.dtype != x.dtype && cx.on_cpu()) else { return Ok(()) };
         let mut plain = |d: &Expr| {
             let more = cx.sub(*d, 1);
-            cx.is_nothing(more, "convolution.C9")
+            cx.is_nothing(more, convolution::C9)
         };
         let copies = if self.transposed { w.rank() <= 4 } else { self.dilation.iter().all(&mut plain) };
         let message = |_: &Cx| format!("the dtypes differ: {} and {}", x.dtype, bias.dtype);
-        cx.check(copies, "convolution.C9", message)?;
+        cx.check(copies, convolution::C9, message)?;
         let one_dnn = self.by_one_dnn(cx, x, w);
         let copied = cx.not(one_dnn);
-        cx.require(copied, "convolution.C9", message)
+        cx.require(copied, convolution::C9, message)
     }
 
     /// Where oneDNN takes a dilation of 0: in a transposed convolution in 1 or 2 spatial dimensions, for a kernel of

@@ -13,6 +13,7 @@ pub use one_dnn_lstm::one_dnn_lstm;
 
 use super::backend::Backend;
 use super::context::Cx;
+pub(crate) use one_dnn_lstm::CLAUSES;
 use sizewise_ir::dtype::Device;
 
 impl Cx<'_> {

@@ -1,6 +1,7 @@
 //! What onnxruntime infers when it loads a model, and what shape functions ask of that.
 use super::call::{Call, Checked, refused};
 use super::value::{Tensor, Value};
+use sizewise_env::OpClause;
 use sizewise_kernels::{Cx, KernelError};
 
 pub use super::known::{AtLoad, Known};
@@ -140,7 +141,7 @@ impl Checked<'_, '_> {
     pub fn refused_where(
         &self,
         known: Known,
-        clause: &'static str,
+        clause: &'static OpClause,
         message: impl FnOnce() -> String,
     ) -> Result<(), KernelError> {
         let op = self.op();

@@ -3,6 +3,8 @@ use super::dtype::Dtype;
 use super::known::Known;
 use super::schema::{CpuTypes, Occurs, Schema, Types};
 use super::value::{Element, Tensor, Value};
+use crate::shape::schema::signature;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use smallvec::SmallVec;
@@ -93,7 +95,7 @@ pub struct Checked<'c, 'a> {
 /// What a kernel returns: a value for each output, as far as it has them.
 pub type Outcome = Result<Vec<Value>, KernelError>;
 
-pub(super) fn refused(clause: &'static str, message: String) -> KernelError {
+pub(super) fn refused(clause: &'static OpClause, message: String) -> KernelError {
     KernelError::invalid(clause, message)
 }
 
@@ -179,7 +181,7 @@ impl<'c, 'a> Checked<'c, 'a> {
             if !side.takes(count) {
                 let most = side.most.map_or("any number".to_owned(), |most| most.to_string());
                 return Err(refused(
-                    "schema.S1",
+                    signature::S1,
                     format!("{op} takes {} to {most} {what}, not {count}", side.least),
                 ));
             }
@@ -190,7 +192,7 @@ impl<'c, 'a> Checked<'c, 'a> {
         });
         if let Some(at) = skipped {
             return Err(refused(
-                "schema.S1",
+                signature::S1,
                 format!("{op} leaves out its output {at}, which is not optional"),
             ));
         }
@@ -198,7 +200,9 @@ impl<'c, 'a> Checked<'c, 'a> {
             formal.occurs == Occurs::Once && !matches!(self.call.inputs.get(*at), Some(Some(_)))
         });
         match missing {
-            Some((_, formal)) => Err(refused("schema.S1", format!("{op} needs its input `{}`", formal.name))),
+            Some((_, formal)) => {
+                Err(refused(signature::S1, format!("{op} needs its input `{}`", formal.name)))
+            }
             None => Ok(()),
         }
     }
@@ -212,7 +216,7 @@ impl<'c, 'a> Checked<'c, 'a> {
             if !formal.types.allow(value) {
                 let (op, given) = (self.call.op, value.type_name());
                 let message = format!("{op} does not take {given} as its input `{}`", formal.name);
-                return Err(refused("schema.S2", message));
+                return Err(refused(signature::S2, message));
             }
             let Some(constraint) = formal.constraint.filter(|_| formal.occurs != Occurs::Mixed) else {
                 continue;
@@ -222,7 +226,7 @@ impl<'c, 'a> Checked<'c, 'a> {
                     let (given, known) = (value.type_name(), known.type_name());
                     let (op, name) = (self.call.op, formal.name);
                     let message = format!("{op}: input `{name}` is {given}, where another is {known}");
-                    return Err(refused("schema.S2", message));
+                    return Err(refused(signature::S2, message));
                 }
                 Some(_) => {}
                 None => self.bound.push((constraint, value)),
@@ -240,7 +244,7 @@ impl<'c, 'a> Checked<'c, 'a> {
                 if name.starts_with('_') || op == "Constant" && name.starts_with("value") {
                     continue;
                 }
-                return Err(refused("schema.S3", format!("{op} has no attribute `{name}`")));
+                return Err(refused(signature::S3, format!("{op} has no attribute `{name}`")));
             };
             // An empty list does not say of what it is one.
             let is_empty = match value {
@@ -251,14 +255,14 @@ impl<'c, 'a> Checked<'c, 'a> {
             };
             if value.letter() != *kind && !(is_empty && "IFS".contains(*kind)) {
                 return Err(refused(
-                    "schema.S3",
+                    signature::S3,
                     format!("the attribute `{name}` of {op} is of another kind"),
                 ));
             }
         }
         for (name, _, required) in &schema.attributes {
             if *required && self.attribute(name).is_none() && op != "Constant" {
-                return Err(refused("schema.S3", format!("{op} needs its attribute `{name}`")));
+                return Err(refused(signature::S3, format!("{op} needs its attribute `{name}`")));
             }
         }
         Ok(())
@@ -367,7 +371,7 @@ impl<'c, 'a> Checked<'c, 'a> {
     /// # Errors
     /// When it is not.
     pub fn given(&self, at: usize) -> Result<&'a Tensor, KernelError> {
-        let missing = || refused("schema.S1", format!("{} needs a tensor as its input {at}", self.op()));
+        let missing = || refused(signature::S1, format!("{} needs a tensor as its input {at}", self.op()));
         self.tensor(at).ok_or_else(missing)
     }
 
@@ -410,7 +414,7 @@ impl<'c, 'a> Checked<'c, 'a> {
     pub fn check(
         &self,
         holds: bool,
-        clause: &'static str,
+        clause: &'static OpClause,
         message: impl FnOnce() -> String,
     ) -> Result<(), KernelError> {
         if holds { Ok(()) } else { Err(refused(clause, format!("{}: {}", self.op(), message()))) }
@@ -420,7 +424,7 @@ impl<'c, 'a> Checked<'c, 'a> {
     ///
     /// # Errors
     /// When it is out of range.
-    pub fn axis(&self, axis: i64, rank: usize, clause: &'static str) -> Result<usize, KernelError> {
+    pub fn axis(&self, axis: i64, rank: usize, clause: &'static OpClause) -> Result<usize, KernelError> {
         let most = rank as i64;
         self.check((-most..most).contains(&axis), clause, || {
             format!("axis {axis} is not within [-{most}, {most})")
@@ -452,7 +456,7 @@ impl<'c, 'a> Checked<'c, 'a> {
         &self,
         cx: &mut Cx,
         at: usize,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Option<Vec<i64>>, KernelError> {
         let Some(tensor) = self.tensor(at) else { return Ok(None) };
         let count = match tensor.shape.as_deref() {
@@ -476,7 +480,7 @@ impl<'c, 'a> Checked<'c, 'a> {
         cx: &mut Cx,
         name: &str,
         at: usize,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Option<Vec<i64>>, KernelError> {
         match self.ints(name) {
             Some(list) => Ok(Some(list.to_vec())),

@@ -8,11 +8,11 @@ mod at_load;
 mod call;
 mod dtype;
 mod elements;
-mod kernels;
+pub(crate) mod kernels;
 mod known;
 mod op;
 mod run_time;
-mod schema;
+pub(crate) mod schema;
 mod spans;
 #[cfg(test)]
 mod tests;
@@ -24,14 +24,15 @@ pub use dtype::Dtype;
 pub use elements::stacked;
 #[cfg(test)]
 pub use kernels::conditions_on_elements;
-pub use kernels::{is_way, operator};
+pub use kernels::{clauses, conditions, is_way, operator};
 pub use known::{AtLoad, Known};
 pub use op::{Counts, Op, Use};
 pub use run_time::RunTime;
-pub use schema::{Told, condition_text, is_known, operators, told};
+pub use schema::{Told, is_known, operators, told};
 pub use value::{Element, Elements, MAX_ELEMENTS, Origin, Sequence, Tensor, Value};
 pub use work::Work;
 
+use schema::signature;
 use sizewise_expr::{Expr, Pool};
 use sizewise_kernels::{Backend, Cx, KernelError};
 
@@ -42,7 +43,7 @@ const NEWEST: i64 = 26;
 pub fn unsupported_version(version: i64, backend: Backend) -> Option<KernelError> {
     let is_new = version > NEWEST && backend != Backend::Any;
     let message = || format!("onnxruntime 1.31 loads ai.onnx up to version {NEWEST}, not {version}");
-    is_new.then(|| KernelError::invalid("schema.S5", message()))
+    is_new.then(|| KernelError::invalid(signature::S5, message()))
 }
 
 /// (S6) The refusal of a result of which 64 bits do not count the bytes.
@@ -58,7 +59,7 @@ pub fn too_large(pool: &Pool, values: &[Option<Value>]) -> Option<KernelError> {
         // Nothing is large beside a size of 0.
         !fits && tensor.shape.as_ref().is_some_and(|sizes| !sizes.contains(&Expr::ZERO))
     });
-    is_large.then(|| KernelError::invalid("schema.S6", "its result has more bytes than 64 bits count"))
+    is_large.then(|| KernelError::invalid(signature::S6, "its result has more bytes than 64 bits count"))
 }
 
 /// The outputs of a call of which no more is known than their types.
@@ -87,7 +88,7 @@ pub fn untaken(
         .collect();
     if let Some((formal, value)) = known.iter().find(|(formal, value)| !formal.types.allow(value)) {
         let message = format!("{op}-{version} takes no {} as `{}`", value.type_name(), formal.name);
-        return Some(KernelError::invalid("schema.S2", message));
+        return Some(KernelError::invalid(signature::S2, message));
     }
     let made = results.iter().enumerate();
     known.extend(made.filter_map(|(at, value)| Some((schema.outputs.formal(at)?, value))).filter(is_known));
@@ -98,7 +99,7 @@ pub fn untaken(
         })
     });
     let message = || format!("onnxruntime's CPU provider has no kernel of {op} for these types");
-    (!runs && backend == Backend::Cpu).then(|| KernelError::invalid("schema.S4", message()))
+    (!runs && backend == Backend::Cpu).then(|| KernelError::invalid(signature::S4, message()))
 }
 
 /// The values of the outputs of a call; `None` for an output that is not asked for.
@@ -114,14 +115,14 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
     let Some(schema) = schema::find(call.domain, call.op, call.version) else {
         if is_known(call.domain, call.op) {
             let message = format!("version {} of its domain has no {}", call.version, name());
-            return Err(KernelError::invalid("schema.S0", message));
+            return Err(KernelError::invalid(signature::S0, message));
         }
         return Err(KernelError::Unsupported(format!("the operator {} is not known", name())));
     };
     let op = operator(call.domain, call.op);
     if schema.deprecated && op.is_none_or(|op| !op.runs_deprecated) {
         return Err(KernelError::invalid(
-            "schema.S0",
+            signature::S0,
             format!("{} is gone since version {}", name(), schema.since),
         ));
     }
@@ -131,7 +132,7 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
         types.dedup();
         let message =
             format!("onnxruntime's CPU provider has no kernel of {} for {}", name(), types.join(", "));
-        return Err(KernelError::invalid("schema.S4", message));
+        return Err(KernelError::invalid(signature::S4, message));
     }
     let Some(op) = op else {
         return Err(KernelError::Unsupported(format!("there is no shape function for {}", name())));
@@ -146,7 +147,7 @@ pub fn infer(cx: &mut Cx, call: &Call) -> Result<Vec<Option<Value>>, KernelError
         let types: Vec<_> = outputs.iter().map(Value::type_name).collect();
         let message =
             format!("onnxruntime's CPU provider has no kernel of {} that makes {}", name(), types.join(", "));
-        return Err(KernelError::invalid("schema.S4", message));
+        return Err(KernelError::invalid(signature::S4, message));
     }
     // The list of the kernel's results is used for them again.
     let asked = outputs.into_iter().zip(call.outputs).map(|(value, asked)| asked.then_some(value));

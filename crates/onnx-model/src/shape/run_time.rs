@@ -4,6 +4,7 @@ use super::call::Call;
 use super::dtype::Dtype;
 use super::spans::integer;
 use super::value::{Element, Elements, Origin, Tensor, Value};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
 
@@ -13,7 +14,7 @@ pub struct RunTime {
     /// The input.
     pub input: usize,
     /// The clause of the operator.
-    pub clause: &'static str,
+    pub clause: &'static OpClause,
     /// What has to hold, with `{}` for the input and `#` for the size.
     pub says: &'static str,
     /// The size of which it speaks.
@@ -59,28 +60,28 @@ pub enum About {
 /// A condition that an operator puts on elements of an input, as onnxruntime's kernels check it.
 pub struct Rule {
     pub(super) input: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
     about: About,
     says: &'static str,
 }
 
 /// A condition on the elements of an input; `says` has `{}` for the input and `#` for the size of which it speaks.
-pub const fn rule(input: usize, clause: &'static str, about: About, says: &'static str) -> Rule {
+pub const fn rule(input: usize, clause: &'static OpClause, about: About, says: &'static str) -> Rule {
     Rule { input, clause, about, says }
 }
 
 /// As [`rule`], about numbers, sizes of the result or texts.
-pub const fn values(input: usize, clause: &'static str, says: &'static str) -> Rule {
+pub const fn values(input: usize, clause: &'static OpClause, says: &'static str) -> Rule {
     rule(input, clause, About::Values, says)
 }
 
 /// As [`rule`], about indices of one dimension.
-pub const fn within(input: usize, clause: &'static str, about: About) -> Rule {
+pub const fn within(input: usize, clause: &'static OpClause, about: About) -> Rule {
     rule(input, clause, about, "every index in {} lies within a dimension of size #")
 }
 
 /// As [`rule`], about indices of several dimensions.
-pub const fn tuples(input: usize, clause: &'static str) -> Rule {
+pub const fn tuples(input: usize, clause: &'static OpClause) -> Rule {
     rule(input, clause, About::Tuples, TUPLES)
 }
 

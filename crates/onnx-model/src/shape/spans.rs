@@ -5,6 +5,7 @@
 use super::Dtype;
 use super::call::{Attribute, Call};
 use super::value::{Elements, Tensor, Value};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Lookup, Reach, Span};
 
@@ -34,7 +35,7 @@ pub(super) fn inside(
     indices: &Tensor,
     span: Option<&Span>,
     size: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let nothing = match (span, &indices.shape) {
         (Some(_), Some(sizes)) => cx.without_elements(sizes),

@@ -60,7 +60,7 @@ impl Walk<'_> {
     /// data decide is noted there.
     fn leave_to_run_time(&mut self, step: usize, left: Vec<RunTime>, asserted: usize) {
         let asserts = &self.env.runtime_asserts()[asserted..];
-        let is_new = |left: &RunTime| asserts.iter().all(|assert| assert.clause.name() != left.clause);
+        let is_new = |left: &RunTime| asserts.iter().all(|assert| assert.clause != left.clause.into());
         self.run_time.extend(left.into_iter().filter(is_new).map(|condition| (step, condition)));
     }
 

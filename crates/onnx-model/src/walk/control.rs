@@ -1,11 +1,13 @@
 //! Control flow: `If`, and what it shares with loops.
+use super::clauses::If;
 use super::untracked::{are_sizes, mark};
 use super::{Ended, Frame, Scope, Walk};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::names_before;
+use crate::shape::schema::signature;
 use crate::shape::{Element, Elements, Sequence, Tensor, Value, untaken};
 use rustc_hash::FxHashSet;
-use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_env::{OpClause, ShapeEnv, SymbolInfo};
 use sizewise_expr::Expr;
 use sizewise_expr::range::ValueRange;
 use sizewise_kernels::{Backend, Cx, KernelError};
@@ -29,7 +31,7 @@ pub(super) fn place(node: &NodeProto) -> usize {
 }
 
 /// The clause of conditions on sizes that decide which branch runs, and require nothing.
-const WAY: &str = "If.C4";
+pub(super) const WAY: &OpClause = If::C4;
 
 /// Whether some results of two branches are of other ranks.
 fn differ_in_rank(first: &[Value], second: &[Value]) -> bool {
@@ -42,7 +44,7 @@ pub(super) type Results = Result<Vec<Value>, Ended>;
 impl<'m> Walk<'m> {
     pub(super) fn missing(&mut self, node: &NodeProto, what: &str) -> Results {
         let step = self.steps.len() - 1;
-        self.failed(step, KernelError::invalid("schema.S1", format!("{} needs its {what}", node.op_type)))?;
+        self.failed(step, KernelError::invalid(signature::S1, format!("{} needs its {what}", node.op_type)))?;
         Ok(vec![Value::Unknown; node.output.len()])
     }
 
@@ -73,7 +75,7 @@ impl<'m> Walk<'m> {
         if self.model.backend == Backend::Cpu && node.output.iter().any(String::is_empty) {
             let message =
                 format!("{}: onnxruntime plans memory for every output, and one is left out", node.op_type);
-            self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))?;
+            self.failed(self.steps.len() - 1, KernelError::invalid(signature::S1, message))?;
         }
         let is_old_scan =
             node.op_type == "Scan" && self.version("", frame).is_some_and(|version| version < 9);
@@ -92,8 +94,7 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// The branch that the condition takes, or what both have in common. (If.C4) Of branches that make other ranks, it is
-    /// the one that the example takes where sizes decide that.
+    /// The branch that the condition takes, or what both have in common.
     fn branches(
         &mut self,
         node: &'m NodeProto,
@@ -113,7 +114,7 @@ impl<'m> Walk<'m> {
         if self.version("", frame).is_some_and(|version| version < 11) {
             self.expect_merged(node)?;
         }
-        self.expect_single(inputs.first().copied().flatten(), "If.C2", "the condition")?;
+        self.expect_single(inputs.first().copied().flatten(), If::C2, "the condition")?;
         let condition = match inputs.first() {
             Some(Some(Value::Tensor(tensor))) => tensor.single(),
             _ => None,
@@ -178,7 +179,7 @@ impl<'m> Walk<'m> {
         let step = self.steps.len() - 1;
         self.expect_loaded(idle)?;
         let mut results = self.graph(graph, Vec::new(), scope, frame)?;
-        self.expect_stated(step, "If.C1", graph, (0, &results))?;
+        self.expect_stated(step, If::C1, graph, (0, &results))?;
         self.mark_inferred(node, &mut results);
         Ok(results)
     }
@@ -196,7 +197,7 @@ impl<'m> Walk<'m> {
             return self.expect_own_results(node, graph);
         }
         let message = format!("{} has {outputs} outputs, where its graph makes {made}", node.op_type);
-        self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
+        self.failed(self.steps.len() - 1, KernelError::invalid(signature::S1, message))
     }
 
     /// Requires, for onnxruntime, that a subgraph returns no value of an outer scope directly.
@@ -213,14 +214,13 @@ impl<'m> Walk<'m> {
             "{}: its subgraph returns `{}`, a value of an outer scope, directly; put an Identity between them",
             node.op_type, outer.name
         );
-        self.failed(self.steps.len() - 1, KernelError::invalid("schema.S1", message))
+        self.failed(self.steps.len() - 1, KernelError::invalid(signature::S1, message))
     }
 
-    /// (If.C2, Loop.C2) A condition and a number of rounds have exactly one element.
     pub(super) fn expect_single(
         &mut self,
         value: Option<&Value>,
-        clause: &'static str,
+        clause: &'static OpClause,
         what: &str,
     ) -> Result<(), Ended> {
         let Some(tensor) = value.and_then(Value::tensor) else { return Ok(()) };
@@ -248,7 +248,7 @@ impl<'m> Walk<'m> {
         let step = self.steps.len() - 1;
         self.perhaps(condition, "a branch", |walk| {
             let results = walk.graph(graph, Vec::new(), scope, frame)?;
-            walk.expect_stated(step, "If.C1", graph, (0, &results))?;
+            walk.expect_stated(step, If::C1, graph, (0, &results))?;
             Ok(results)
         })
     }

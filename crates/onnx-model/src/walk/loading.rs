@@ -4,9 +4,10 @@ use super::load::has_known_rank;
 use super::{Ended, Failure, Frame, Given, Scope, Walk, declared, inputs, value};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use crate::read::{Loaded, Model};
+use crate::shape::schema::signature;
 use crate::shape::{Dtype, Known, Tensor, Value};
 use rustc_hash::FxHashMap;
-use sizewise_env::{ShapeEnv, SymbolInfo};
+use sizewise_env::{OpClause, ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Value as Number};
 use sizewise_kernels::{Cx, KernelError};
@@ -182,8 +183,10 @@ impl<'m> Walk<'m> {
                 && let Some(found) = &mut self.finding
             {
                 let message = format!("If: one of its branches makes {}, the other {}", a.name(), b.name());
-                found.graphs.insert(address(then), Some(KernelError::invalid("schema.S2", message.clone())));
-                found.graphs.insert(address(other), Some(KernelError::invalid("schema.S2", message)));
+                found
+                    .graphs
+                    .insert(address(then), Some(KernelError::invalid(signature::S2, message.clone())));
+                found.graphs.insert(address(other), Some(KernelError::invalid(signature::S2, message)));
             }
             let rank = rank(&then.output[at], &a).filter(|&known| rank(&other.output[at], &b) == Some(known));
             let mut value = self.either(None, a, b);
@@ -243,7 +246,7 @@ impl<'m> Walk<'m> {
         &mut self,
         input: Option<&ValueInfoProto>,
         value: Option<&Value>,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), Ended> {
         let stated = input.and_then(|input| declared(&input.name, input.r#type.as_ref()).shape);
         let known = value

@@ -1,4 +1,5 @@
 //! `Loop`: round by round where the number of rounds is known, else with sizes that hold after any number.
+use super::clauses::Loop;
 use super::control::Results;
 use super::load::has_known_rank;
 use super::stated::stated_row;
@@ -84,9 +85,9 @@ impl<'m> Walk<'m> {
         }
         self.expect_outputs(node, graph, 1)?;
         for (at, what) in [(0, "the number of rounds"), (1, "the condition")] {
-            self.expect_single(inputs.get(at).copied().flatten(), "Loop.C2", what)?;
+            self.expect_single(inputs.get(at).copied().flatten(), Loop::C2, what)?;
         }
-        self.expect_rank(graph.input.get(1), inputs.get(1).copied().flatten(), "Loop.C2")?;
+        self.expect_rank(graph.input.get(1), inputs.get(1).copied().flatten(), Loop::C2)?;
         let single = |at: usize| match inputs.get(at) {
             Some(Some(Value::Tensor(tensor))) => Some(tensor.single()),
             Some(Some(_)) => Some(None),
@@ -247,8 +248,7 @@ impl<'m> Walk<'m> {
         Ok(carried)
     }
 
-    /// The row of two rounds of a loop. (Loop.C1) The rows that rounds add have one shape. For onnxruntime they have as many
-    /// elements, and the shape is that of the first.
+    /// The row of two rounds of a loop.
     fn same_row(&mut self, step: usize, a: &Value, b: &Value) -> Result<Value, Ended> {
         let shapes = match (a, b) {
             (Value::Tensor(a), Value::Tensor(b)) => a.shape.as_ref().zip(b.shape.as_ref()),
@@ -261,9 +261,9 @@ impl<'m> Walk<'m> {
         let mut cx = Cx::on(&mut self.env, self.model.backend);
         let required = if cx.on_cpu() && x != y {
             let (first, other) = (cx.product(x.clone()), cx.product(y.clone()));
-            cx.require_eq(first, other, "Loop.C1", "the numbers of elements of two rows")
+            cx.require_eq(first, other, Loop::C1, "the numbers of elements of two rows")
         } else {
-            cx.require_same_shape(y, x, "Loop.C1")
+            cx.require_same_shape(y, x, Loop::C1)
         };
         if let Err(error) = required {
             self.failed(step, error)?;

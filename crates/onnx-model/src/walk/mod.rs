@@ -1,5 +1,6 @@
 //! Walks a model's graph with the shape functions: the same code for symbolic and for concrete sizes.
 mod calls;
+mod clauses;
 mod control;
 mod inputs;
 mod large;
@@ -19,6 +20,7 @@ pub use untracked::NOT_FOLLOWED;
 
 use crate::read::message::{GraphProto, NodeProto};
 use crate::read::{Loaded, Model, attribute, domain_of, graphs_of, sparse as sparse_tensor, tensor};
+use crate::shape::schema::signature;
 use crate::shape::{
     Attribute, Call, Dtype, FoundAtLoad, Known, RunTime, Value, operator, unsupported_version,
 };
@@ -29,7 +31,7 @@ use repeats::{Asked, Repeats};
 use scope::{Frame, Scope};
 
 use rustc_hash::FxHashMap;
-use sizewise_env::{Origin, ShapeEnv};
+use sizewise_env::{Clause, OpClause, Origin, ShapeEnv};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Backend, KernelError};
 use std::cell::{Cell, RefCell};
@@ -76,6 +78,16 @@ impl Step<'_> {
             domain => format!("{domain}::{}", self.0.op_type),
         }
     }
+}
+
+/// The conditions of operators that have graphs within.
+pub fn conditions() -> impl Iterator<Item = &'static OpClause> {
+    clauses::CLAUSES.iter().copied().flatten().copied()
+}
+
+/// Whether a condition decides which way a node takes, and requires nothing, as its operator says.
+pub fn is_way(clause: Clause) -> bool {
+    clause == control::WAY.into() || crate::shape::is_way(clause)
 }
 
 /// A node that refuses its inputs.
@@ -324,7 +336,7 @@ impl<'m> Walk<'m> {
         }
         let Some(version) = self.version(domain, frame) else {
             let message = "the model does not import the operators of ai.onnx";
-            self.failed(step, KernelError::invalid("schema.S0", message))?;
+            self.failed(step, KernelError::invalid(signature::S0, message))?;
             return Ok(unknown());
         };
         // What is not known stays so. The first to say it is where that begins: an input, or weights that are not read.

@@ -1,4 +1,5 @@
 //! `Scan` and `SequenceMap`: a graph for each slice of tensors, and for each item of sequences.
+use super::clauses::Scan;
 use super::control::{Results, attribute};
 use super::load::has_ranked_outputs;
 use super::untracked::{are_sizes, marked, without_elements};
@@ -11,7 +12,6 @@ use sizewise_kernels::{Cx, KernelError};
 
 impl<'m> Walk<'m> {
     /// `Scan`: the body for each slice; states stay in shape, and what each round makes is put one behind the other.
-    /// (Scan.C1) All inputs that are scanned have as many slices.
     pub(super) fn scan(
         &mut self,
         (node, graph): (&'m NodeProto, &'m GraphProto),
@@ -53,7 +53,7 @@ impl<'m> Walk<'m> {
         self.note_results(graph, &results);
         let of_states = &results[..states.min(results.len())];
         self.expect_declared_sizes(step, &graph.output, of_states)?;
-        self.expect_stated(step, "Scan.C5", graph, (states, &results))?;
+        self.expect_stated(step, Scan::C5, graph, (states, &results))?;
         self.expect_equal_rows(step, results.get(states..).unwrap_or_default(), known);
         let out_axes = attribute(node, "scan_output_axes").map(|a| a.ints.clone()).unwrap_or_default();
         let mut outputs: Vec<Value> = Vec::with_capacity(results.len());
@@ -108,7 +108,7 @@ impl<'m> Walk<'m> {
             let size = shape.remove(place);
             let mut cx = Cx::on(&mut self.env, self.model.backend);
             if let Some(known) = length
-                && let Err(error) = cx.require_eq(known, size, "Scan.C1", "lengths of scans")
+                && let Err(error) = cx.require_eq(known, size, Scan::C1, "lengths of scans")
             {
                 self.failed(step, error)?;
             }
@@ -123,8 +123,6 @@ impl<'m> Walk<'m> {
         Ok(Some(length.unwrap_or_else(|| self.open_size())))
     }
 
-    /// (Scan.C7) Axes and directions are given of all inputs that are scanned, or of all outputs that are put together, or of
-    /// none; a direction is 0 or 1.
     fn expect_lists(&mut self, node: &NodeProto, scans: usize, rows: usize) -> Result<(), Ended> {
         for (side, count) in [("input", scans), ("output", rows)] {
             let list = |of: &str| attribute(node, &format!("scan_{side}_{of}")).map(|a| a.ints.as_slice());
@@ -133,14 +131,12 @@ impl<'m> Walk<'m> {
             let is_known = directions.unwrap_or_default().iter().all(|direction| (0..=1).contains(direction));
             if !fits || !is_known {
                 let message = format!("axes or directions of its {count} scan {side}s are wrong");
-                self.failed(self.steps.len() - 1, KernelError::invalid("Scan.C7", message))?;
+                self.failed(self.steps.len() - 1, KernelError::invalid(Scan::C7, message))?;
             }
         }
         Ok(())
     }
 
-    /// (Scan.C4) onnxruntime writes scan outputs in place, so that a node of the body has to make each, for one output
-    /// only.
     fn expect_made_rows(&mut self, graph: &GraphProto, states: usize) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());
@@ -152,7 +148,7 @@ impl<'m> Walk<'m> {
         let Some(name) = outputs().skip(states).find(|name| taken[name] > 1) else { return Ok(()) };
         let message =
             format!("Scan: the scan output `{name}` is an input or another output of the body, too");
-        self.failed(self.steps.len() - 1, KernelError::invalid("Scan.C4", message))
+        self.failed(self.steps.len() - 1, KernelError::invalid(Scan::C4, message))
     }
 
     /// What the body makes of any of the slices. Of the elements of states no more is known than whether sizes decide
@@ -182,17 +178,16 @@ impl<'m> Walk<'m> {
         }
     }
 
-    /// (Scan.C3) onnxruntime's scans take at least one slice.
     fn some_slices(&mut self, length: Expr) -> Result<(), KernelError> {
         let mut cx = Cx::on(&mut self.env, self.model.backend);
         if !cx.on_cpu() {
             return Ok(());
         }
         let some = cx.ge(length, 1);
-        cx.require(some, "Scan.C3", |_| "there is nothing to scan".to_owned())
+        cx.require(some, Scan::C3, |_| "there is nothing to scan".to_owned())
     }
 
-    /// A state of a scan, which keeps its shape. (C2) What a round makes of a state has its sizes.
+    /// A state of a scan, which keeps its shape.
     fn state(&mut self, step: usize, initial: Value, after: &Value) -> Result<Value, Ended> {
         self.expect_same_type(step, &initial, after)?;
         let shapes = match (&initial, after) {
@@ -201,7 +196,7 @@ impl<'m> Walk<'m> {
         };
         let Some((before, made)) = shapes else { return Ok(self.widened(&initial, after)) };
         if let Err(error) =
-            Cx::on(&mut self.env, self.model.backend).require_same_shape(&before, &made, "Scan.C2")
+            Cx::on(&mut self.env, self.model.backend).require_same_shape(&before, &made, Scan::C2)
         {
             self.failed(step, error)?;
         }

@@ -1,10 +1,12 @@
 //! The sizes that graphs within nodes declare for what they make, as onnxruntime holds results to them.
+use super::clauses::{If, Scan};
 use super::control::place;
 use super::loading::address;
 use super::{Ended, Given, Walk, declared};
 use crate::read::Row;
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use crate::shape::{Known, Tensor, Value};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -99,12 +101,11 @@ impl Walk<'_> {
     }
 
     /// Requires, for onnxruntime, the sizes that a graph within a node declares for its outputs behind the first ones, as
-    /// far as it holds the results to them. (If.C1) onnxruntime holds a branch to the sizes that it declares, if
-    /// all are numbers when the model loads. (Scan.C5) A scan output is of the size that the body declares as a number.
+    /// far as it holds the results to them.
     pub(super) fn expect_stated(
         &mut self,
         step: usize,
-        clause: &'static str,
+        clause: &'static OpClause,
         graph: &GraphProto,
         (first, results): (usize, &[Value]),
     ) -> Result<(), Ended> {
@@ -124,7 +125,7 @@ impl Walk<'_> {
                         self.at_load().results.get(&address(graph)).and_then(|rows| rows.get(at).cloned())
                     }
                 };
-                let held = held(&stated, inferred.as_ref(), clause == "If.C1");
+                let held = held(&stated, inferred.as_ref(), clause == If::C1);
                 self.expect_held(step, clause, held, tensor.shape.as_deref())?;
             }
         }
@@ -147,7 +148,7 @@ impl Walk<'_> {
                     let message =
                         format!("If: one of its branches makes {}, the other {}", shown(a), shown(b));
                     if is_sure && is_other_sure {
-                        KernelError::invalid("If.C3", message)
+                        KernelError::invalid(If::C3, message)
                     } else {
                         KernelError::Unsupported(format!(
                             "{message}; whether onnxruntime infers that is not known"
@@ -167,8 +168,6 @@ impl Walk<'_> {
         }
     }
 
-    /// (If.C3) Before version 11, onnxruntime merges the sizes of both branches when it loads a model: those that it knows
-    /// are equal, and so are the ranks.
     pub(super) fn expect_merged(&mut self, node: &NodeProto) -> Result<(), Ended> {
         if !Cx::on(&mut self.env, self.model.backend).on_cpu() {
             return Ok(());
@@ -179,8 +178,6 @@ impl Walk<'_> {
         }
     }
 
-    /// (Scan.C6) onnxruntime loads a scan only if the sizes that the body declares of a slice agree with those that it
-    /// infers.
     pub(super) fn expect_slices(
         &mut self,
         node: &NodeProto,
@@ -213,7 +210,7 @@ impl Walk<'_> {
                 Some(row) => {
                     let [a, b] = [row, &stated].map(|row| shown(row));
                     let message = format!("Scan: a slice is {a}, where the body declares {b}");
-                    KernelError::invalid("Scan.C6", message)
+                    KernelError::invalid(Scan::C6, message)
                 }
                 None => {
                     let made = tensor.shape.as_ref().map(|shape| shape.iter().map(|size| size.as_inline()));
@@ -245,7 +242,7 @@ impl Walk<'_> {
     fn expect_held(
         &mut self,
         step: usize,
-        clause: &'static str,
+        clause: &'static OpClause,
         held: Held,
         shape: Option<&[Expr]>,
     ) -> Result<(), Ended> {

@@ -1,8 +1,10 @@
 //! The element types that control flow asks for. onnxruntime compares them when it loads a model.
+use super::clauses::Scan;
 use super::control::body;
 use super::stated::stated_row;
 use super::{Ended, Walk, declared};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
+use crate::shape::schema::signature;
 use crate::shape::{Dtype, Value};
 use sizewise_kernels::{Backend, Cx, KernelError};
 
@@ -50,7 +52,7 @@ impl Walk<'_> {
             _ => None,
         };
         let Some(message) = wrong else { return Ok(true) };
-        self.failed(self.steps.len() - 1, KernelError::invalid("schema.S2", message))?;
+        self.failed(self.steps.len() - 1, KernelError::invalid(signature::S2, message))?;
         Ok(false)
     }
 
@@ -71,11 +73,11 @@ impl Walk<'_> {
         });
         let Some(what) = wrong else { return Ok(()) };
         let message = format!("{}: {what}", self.steps[step].op());
-        self.failed(step, KernelError::invalid("schema.S2", message))
+        self.failed(step, KernelError::invalid(signature::S2, message))
     }
 
-    /// (Scan.C5) onnxruntime makes room for states by the sizes that the body of a scan declares as numbers: these are the
-    /// ones that they have.
+    /// Onnxruntime makes room for states by the sizes that the body of a scan declares as numbers: these are the ones
+    /// that they have.
     pub(super) fn expect_declared_sizes(
         &mut self,
         step: usize,
@@ -93,13 +95,13 @@ impl Walk<'_> {
             if row.len() != sizes.len() {
                 let message =
                     format!("Scan: `{}` has {} dimensions, not {}", stated.name, sizes.len(), row.len());
-                refusal = Some(KernelError::invalid("Scan.C5", message));
+                refusal = Some(KernelError::invalid(Scan::C5, message));
                 break;
             }
             for (number, size) in row.into_iter().zip(sizes) {
                 let Some(number) = number else { continue };
                 let number = cx.int(number);
-                let required = cx.require_eq(size, number, "Scan.C5", "a size that the body declares");
+                let required = cx.require_eq(size, number, Scan::C5, "a size that the body declares");
                 refusal = refusal.or(required.err());
             }
         }
@@ -145,7 +147,7 @@ impl Walk<'_> {
             "If" => format!("If: its branches make {a} and {b}"),
             _ => format!("{op}: a state is {a}, and its graph makes {b} of it"),
         };
-        self.failed(step, KernelError::invalid("schema.S2", message))
+        self.failed(step, KernelError::invalid(signature::S2, message))
     }
 }
 

@@ -42,6 +42,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Func, Int, Symbol};
 use sizewise_kernels::KernelError;
+use sizewise_onnx_model::condition_text;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Walk;
 use sizewise_solve::{Budget, Verdict as Decided, Witness, decide};
@@ -202,6 +203,7 @@ impl Check<'_> {
             node,
             op,
             clause: Some(clause.to_owned()),
+            says: condition_text(clause),
             ..GuardReport::new(expr, ConditionKind::Precondition, GuardVerdict::Unknown)
         }
     }
@@ -457,7 +459,7 @@ impl Check<'_> {
 
 /// The sentence of an operator's condition, to stand within another; its code where it has none.
 fn sentence(clause: &str) -> String {
-    let Some(sentence) = sizewise_onnx_model::shape::condition_text(clause) else { return clause.to_owned() };
+    let Some(sentence) = condition_text(clause) else { return clause.to_owned() };
     let sentence = sentence.trim_end_matches('.').replace('`', "");
     let mut letters = sentence.chars();
     match (letters.next(), letters.next()) {

@@ -207,7 +207,7 @@ fn accepted(allowed: &Allowed, symbolic: &Symbolic, walk: &mut Walk, hints: &Sym
     }
     for guard in walk.env.guards() {
         // Of two sizes that are equal at the example, either may be 1.
-        let is_way = is_branch(guard) || BROADCASTS.contains(&guard.clause.name());
+        let is_way = is_branch(guard) || BROADCASTS.iter().any(|&clause| guard.clause == clause.into());
         let by = if is_way { Enforcement::Path } else { Enforcement::ByStep };
         let node = node_of(walk, guard.origin.0 as usize);
         let says = format!("{node}: {}", guard.clause.name());

@@ -7,7 +7,7 @@ use sizewise_expr::Expr;
 use sizewise_expr::text::print;
 use sizewise_kernels::{Backend, KernelError};
 use sizewise_onnx_model::read::Model;
-use sizewise_onnx_model::shape::{Dtype, Element, Elements, MAX_ELEMENTS, RunTime, Sequence, Tensor, Value};
+use sizewise_onnx_model::shape::{Dtype, Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
 use sizewise_onnx_model::walk::{Branches, Given, Input, Step, Walk, declared, filling, inputs, value};
 use std::sync::Arc;
 
@@ -123,8 +123,7 @@ fn left_open(walk: &Walk) -> Vec<String> {
 fn decides<'m>(sources: &Sources<'m>, at: Step<'m>) -> Option<&'static str> {
     let mut reason = SIZES_DECIDE;
     for input in 0..at.count() {
-        let elements = RunTime { input, clause: "", says: "", size: None };
-        match sources.of_condition(at, &elements) {
+        match sources.of_input(at, input) {
             Decides::Inputs(_) | Decides::Unknown => return None,
             Decides::Chance => reason = CHANCE_DECIDES,
             Decides::Sizes => {}

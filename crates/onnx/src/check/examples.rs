@@ -7,6 +7,7 @@ use sizewise_expr::{Evaluator, Expr, Symbol, Value as Number};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::Value;
+use sizewise_onnx_model::shape::clauses::Broadcast;
 use sizewise_onnx_model::walk::{Failure, Step, Walk};
 use sizewise_solve::{Budget, Verdict, decide};
 
@@ -154,7 +155,7 @@ fn required(walked: &Walked) -> Vec<Required> {
     let of = |failure: &Failure| match &failure.error {
         // The condition of a broadcast is that of the size which is 1 in the example: another one may be as well.
         KernelError::Invalid { clause, condition: Some(condition), .. }
-            if failure.step < certain && clause.name() != "Broadcast.C1" =>
+            if failure.step < certain && *clause != Broadcast::C1.into() =>
         {
             let by_sizes = walk.env.pool.free_symbols(&[*condition]).iter().all(known);
             by_sizes.then_some(Required { step: failure.step, condition: *condition })

@@ -122,7 +122,7 @@ fn not_followed(model: &Model, walk: &Walk, shown: &dyn Fn(Expr) -> String) -> V
             Decides::Chance => CHANCE_DECIDES,
             Decides::Inputs(_) | Decides::Unknown => return None,
         };
-        Some(condition(format!("{sentence} ({reason})"), at, left.clause))
+        Some(condition(format!("{sentence} ({reason})"), at, left.clause.code))
     };
     sentences(walk, shown).into_iter().filter_map(of).collect()
 }

@@ -6,6 +6,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
 use sizewise_kernels::Cx;
 use sizewise_onnx_model::shape::Dtype;
+use sizewise_onnx_model::shape::clauses::Integer;
 use sizewise_onnx_model::walk::Walk;
 use sizewise_solve::{Budget, Verdict as Decided, decide};
 
@@ -16,7 +17,7 @@ const MAX_DECIDED: usize = 100;
 /// Of more conditions it is not asked which follow from others.
 const MAX_COMPARED: usize = 12;
 /// The clause of these conditions.
-pub(super) const CLAUSE: &str = "Integer.C1";
+pub(super) const CLAUSE: &str = Integer::C1.code;
 
 /// A condition that an integer does not wrap around, with the step that computes it.
 #[derive(Clone, Copy)]

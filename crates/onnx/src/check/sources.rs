@@ -56,11 +56,17 @@ impl<'m> Sources<'m> {
 
     /// What decides a condition on elements that a node leaves to run time.
     pub fn of_condition(&self, step: Step<'m>, left: &RunTime) -> Decides {
-        let mut values = vec![step.input(left.input)];
-        if left.is_position() {
-            self.counts(step.input(0), &mut values);
+        if !left.is_position() {
+            return self.of_input(step, left.input);
         }
+        let mut values = vec![step.input(left.input)];
+        self.counts(step.input(0), &mut values);
         self.of(values)
+    }
+
+    /// What decides the elements of an input.
+    pub fn of_input(&self, step: Step<'m>, input: usize) -> Decides {
+        self.of(vec![step.input(input)])
     }
 
     /// Adds the values that decide how many items a sequence has.

@@ -8,5 +8,5 @@ pub(super) const OTHER_WAY: &str =
 
 /// Whether a condition decides the way that a node takes, and requires nothing.
 pub(super) fn is_branch(guard: &Guard) -> bool {
-    sizewise_onnx_model::shape::is_way(guard.clause.name())
+    sizewise_onnx_model::walk::is_way(guard.clause)
 }

@@ -1,5 +1,7 @@
 //! Control flow: graphs within are traced by closures.
 use super::{Kind, Proxy, TraceError, Tracer};
+use sizewise_check::propagate::clauses::{map, scan};
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Graph, Input, Node, Operand, Output, PassedAs, Subgraph, Target, ValueId};
 use sizewise_kernels::{Cx, Tensor, Value};
@@ -83,7 +85,7 @@ impl<'o> Tracer<'o> {
         others: &[Proxy],
         mut body: impl FnMut(&mut Tracer<'o>, &[Proxy]) -> Result<Vec<Proxy>, TraceError>,
     ) -> Result<Vec<Proxy>, TraceError> {
-        let (mut given, length) = self.sliced(mapped, "map")?;
+        let (mut given, length) = self.sliced(mapped, "map", map::C1)?;
         given.extend(self.values_of(others));
         let (body, slices) = self.inner("body_graph", &given, &mut body)?;
         let results = self.stacked(slices, length, "map")?;
@@ -105,7 +107,7 @@ impl<'o> Tracer<'o> {
         mut body: impl FnMut(&mut Tracer<'o>, &[Proxy]) -> Result<Vec<Proxy>, TraceError>,
     ) -> Result<Vec<Proxy>, TraceError> {
         let carry = self.values_of(carried);
-        let (slices, length) = self.sliced(scanned, "scan")?;
+        let (slices, length) = self.sliced(scanned, "scan", scan::C1)?;
         let given: Vec<Value> = carry.iter().cloned().chain(slices).chain(self.values_of(others)).collect();
         let (body, mut results) = self.inner("scan_combine_graph", &given, &mut body)?;
         let kept = results.len().min(carry.len());
@@ -117,7 +119,12 @@ impl<'o> Tracer<'o> {
     }
 
     /// A slice of each tensor along its first dimension, and the size of that dimension.
-    fn sliced(&mut self, tensors: &[Proxy], what: &'static str) -> Result<(Vec<Value>, Expr), TraceError> {
+    fn sliced(
+        &mut self,
+        tensors: &[Proxy],
+        what: &str,
+        clause: &'static OpClause,
+    ) -> Result<(Vec<Value>, Expr), TraceError> {
         let (mut slices, mut length) = (Vec::new(), None);
         for value in self.values_of(tensors) {
             let (Value::Tensor(t), Some(size)) = (&value, first_size(&value)) else {
@@ -126,7 +133,7 @@ impl<'o> Tracer<'o> {
                 )));
             };
             let common = *length.get_or_insert(size);
-            Cx::new(&mut self.env).require_eq(size, common, what, "the first dimensions differ")?;
+            Cx::new(&mut self.env).require_eq(size, common, clause, "the first dimensions differ")?;
             let (sizes, strides) = (t.sizes[1..].into(), t.strides[1..].into());
             slices.push(Tensor { sizes, strides, ..Tensor::clone(t) }.into());
         }

@@ -10,9 +10,13 @@
 //! Source: `flex_attention_fake_impl` and the checks of `torch.nn.attention.flex_attention`.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::{Argument, Dtype, Node};
 use sizewise_kernels::{Cx, Tensor, Value};
+
+/// The conditions of these operators.
+pub(in crate::propagate) const CLAUSES: Clauses = &[flex_attention::ALL];
 
 impl<'p> Interpreter<'p> {
     /// The graphs that change a score and mask it are run on one score and its indices.
@@ -60,6 +64,12 @@ impl<'p> Interpreter<'p> {
     }
 }
 
+clauses! { flex_attention {
+    C1 "Query, key and value have 4 dimensions and one dtype."
+    C2 "Query and key have the same last dimension; key and value have the same length and heads."
+    C3 "The batch of key and value is that of the query, or 1."
+} }
+
 fn attend(
     cx: &mut Cx,
     q: &Tensor,
@@ -67,21 +77,21 @@ fn attend(
     v: &Tensor,
 ) -> Result<Vec<Value>, sizewise_kernels::KernelError> {
     // C1: all three have four dimensions and one dtype.
-    cx.check(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, "flex_attention.C1", |_| {
+    cx.check(q.rank() == 4 && k.rank() == 4 && v.rank() == 4, flex_attention::C1, |_| {
         "query, key and value have four dimensions".into()
     })?;
-    cx.check(q.dtype == k.dtype && q.dtype == v.dtype, "flex_attention.C1", |_| {
+    cx.check(q.dtype == k.dtype && q.dtype == v.dtype, flex_attention::C1, |_| {
         "query, key and value have one dtype".into()
     })?;
     // C2: keys have the length of queries; there are as many keys as values.
-    cx.require_eq(q.sizes[3], k.sizes[3], "flex_attention.C2", "query and key have other last dimensions")?;
-    cx.require_eq(k.sizes[2], v.sizes[2], "flex_attention.C2", "there are other keys than values")?;
-    cx.require_eq(k.sizes[1], v.sizes[1], "flex_attention.C2", "key and value have other heads")?;
+    cx.require_eq(q.sizes[3], k.sizes[3], flex_attention::C2, "query and key have other last dimensions")?;
+    cx.require_eq(k.sizes[2], v.sizes[2], flex_attention::C2, "there are other keys than values")?;
+    cx.require_eq(k.sizes[1], v.sizes[1], flex_attention::C2, "key and value have other heads")?;
     // C3: the batch is that of the queries or 1.
     for t in [k, v] {
         let (same, one) = (cx.eq(t.sizes[0], q.sizes[0]), cx.eq(t.sizes[0], 1));
         let either = cx.any(&[same, one]);
-        cx.require(either, "flex_attention.C3", |cx| {
+        cx.require(either, flex_attention::C3, |cx| {
             format!("a batch of {} fits no batch of {}", cx.show(t.sizes[0]), cx.show(q.sizes[0]))
         })?;
     }

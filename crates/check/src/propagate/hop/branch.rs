@@ -1,6 +1,7 @@
 //! Branches: graphs of which one is taken, and the join of their results.
 use super::super::interpreter::{CallError, Interpreter, Mode, Stop};
 use rustc_hash::FxHashMap;
+use sizewise_env::OpClause;
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int};
 use sizewise_ir::Subgraph;
@@ -42,7 +43,7 @@ impl<'p> Interpreter<'p> {
     pub(super) fn join(
         &mut self,
         branches: Vec<Branch>,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Vec<Value>, CallError> {
         let (mut known, mut lists) = (FxHashMap::default(), Vec::with_capacity(branches.len()));
         let mut stopped = None;
@@ -77,7 +78,7 @@ impl<'p> Interpreter<'p> {
         first: &Value,
         others: &[&Value],
         known: &FxHashMap<Expr, (Option<Int>, Option<Int>)>,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Value, CallError> {
         match first {
             Value::Tensor(x) => {
@@ -152,7 +153,7 @@ impl<'p> Interpreter<'p> {
         joined
     }
 
-    fn unlike(&self, index: usize, a: &Value, b: &Value, clause: &'static str) -> CallError {
+    fn unlike(&self, index: usize, a: &Value, b: &Value, clause: &'static OpClause) -> CallError {
         let message = format!(
             "the branches return different things: value {index} is {} in one, {} in another",
             self.form(a),

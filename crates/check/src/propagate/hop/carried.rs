@@ -1,5 +1,6 @@
 //! Loop-carried values keep their form: equally many values of the same ranks, dtypes and sizes.
 use super::super::interpreter::{CallError, Interpreter};
+use sizewise_env::OpClause;
 use sizewise_kernels::{Cx, Tensor, Value};
 
 impl<'p> Interpreter<'p> {
@@ -9,7 +10,7 @@ impl<'p> Interpreter<'p> {
         &mut self,
         before: &[Value],
         after: &[Value],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), CallError> {
         if before.len() != after.len() {
             let message = format!("{} values are carried, but a turn returns {}", before.len(), after.len());
@@ -37,7 +38,7 @@ impl<'p> Interpreter<'p> {
         index: usize,
         before: &Tensor,
         after: &Tensor,
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), CallError> {
         if before.rank() != after.rank() || before.dtype != after.dtype {
             let message = format!(

@@ -3,9 +3,22 @@
 //! a guard; for a data-dependent one the results of all branches are joined.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::{Expr, Int};
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::{Cx, Value};
+
+/// The conditions of these operators.
+pub(in crate::propagate) const CLAUSES: Clauses = &[cond::ALL, switch::ALL];
+
+clauses! { cond {
+    C1 "The operand is a matrix or a batch of matrices."
+} }
+
+clauses! { switch {
+    C1 "The index names a branch."
+    C2 "All branches return results of one form."
+} }
 
 impl<'p> Interpreter<'p> {
     /// `cond`.
@@ -27,7 +40,7 @@ impl<'p> Interpreter<'p> {
         let falsehood = truth.map(|e| self.run.env.pool.not(e));
         let first = self.run_branch(truth, then, operands.clone());
         let second = self.run_branch(falsehood, otherwise, operands);
-        self.join(vec![first, second], "cond.C1")
+        self.join(vec![first, second], cond::C1)
     }
 
     /// `switch`.
@@ -48,12 +61,12 @@ impl<'p> Interpreter<'p> {
         let Value::Int(index) = chosen else {
             let branches =
                 graphs.iter().map(|graph| self.run_branch(None, graph, operands.clone())).collect();
-            return self.join(branches, "switch.C2");
+            return self.join(branches, switch::C2);
         };
         let mut cx = Cx::new(&mut self.run.env);
         let (low, high) = (cx.ge(index, Expr::ZERO), cx.lt(index, Expr::from(graphs.len() as i32)));
         let inside = cx.all(&[low, high]);
-        let there = cx.require(inside, "switch.C1", |cx| {
+        let there = cx.require(inside, switch::C1, |cx| {
             format!("there are {} graphs, none has the index {}", graphs.len(), cx.show(index))
         });
         self.returned(there)?;
@@ -67,6 +80,6 @@ impl<'p> Interpreter<'p> {
                 None => branches.push(self.run_branch(Some(taken), graph, operands.clone())),
             }
         }
-        self.join(branches, "switch.C2")
+        self.join(branches, switch::C2)
     }
 }

@@ -5,7 +5,7 @@ mod carried;
 mod cond;
 mod dual;
 mod functionalized;
-mod scan;
+pub(super) mod scan;
 #[cfg(test)]
 mod tests;
 mod vmap;
@@ -15,8 +15,13 @@ mod wrap;
 use super::frame::Frame;
 use super::interpreter::{CallError, Interpreter};
 pub(super) use dual::complete_dual;
+use sizewise_env::Clauses;
 use sizewise_ir::{Argument, Node};
 use sizewise_kernels::Value;
+
+/// The conditions of higher-order operators.
+pub(super) const CLAUSES: [Clauses; 5] =
+    [attention::CLAUSES, cond::CLAUSES, scan::CLAUSES, vmap::CLAUSES, while_loop::CLAUSES];
 
 impl<'p> Interpreter<'p> {
     /// Calls the higher-order operator `name`.

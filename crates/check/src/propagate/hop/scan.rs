@@ -2,15 +2,31 @@
 //! graph for each slice along the first dimension.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::Node;
 use sizewise_kernels::{Cx, Sizes, Tensor, Value};
 
+/// The conditions of these operators.
+pub(in crate::propagate) const CLAUSES: Clauses = &[map::ALL, scan::ALL, associative_scan::ALL];
+
+clauses! { map {
+    C1 "The tensors that are mapped over have the same first dimension."
+    C2 "The first dimension is not 0: torch stacks the results of the graph and cannot stack an empty list."
+} }
+
+clauses! { scan {
+    C1 "The tensors that are scanned have the same first dimension."
+    C2 "The next carry has the form of the carry."
+} }
+
+clauses! { associative_scan {
+    C1 "The tensors that are scanned have the same first dimension."
+    C2 "The results of the graph have the form of a slice."
+} }
+
 impl<'p> Interpreter<'p> {
     /// `map_impl`: results are stacked along a new first dimension.
-    ///
-    /// (C1) What is mapped over has one first size. (C2) It is not 0: torch stacks the results of
-    /// the graph and cannot stack an empty list.
     pub(super) fn call_map(&mut self, frame: &Frame, node: &'p Node) -> Result<Vec<Value>, CallError> {
         let graphs = node.subgraphs();
         let [graph] = graphs.as_slice() else { return Err(self.malformed("map needs one graph")) };
@@ -18,10 +34,10 @@ impl<'p> Interpreter<'p> {
         let Some((xs, rest)) = lists.split_first() else {
             return Err(self.malformed("map needs something to map over"));
         };
-        let (slices, length) = self.slices(xs, "map.C1")?;
+        let (slices, length) = self.slices(xs, map::C1)?;
         let some = self.run.env.pool.ge(length, Expr::ONE);
         let result = Cx::new(&mut self.run.env)
-            .require(some, "map.C2", |_| "there is nothing to map over: a first dimension of 0".into());
+            .require(some, map::C2, |_| "there is nothing to map over: a first dimension of 0".into());
         self.returned(result)?;
         let inputs = slices.into_iter().chain(rest.iter().flatten().cloned()).collect();
         let results = self.run_subgraph(graph, inputs)?;
@@ -36,7 +52,7 @@ impl<'p> Interpreter<'p> {
         let [init, xs, rest @ ..] = lists.as_slice() else {
             return Err(self.malformed("scan needs initial values and something to scan"));
         };
-        let (slices, length) = self.slices(xs, "scan.C1")?;
+        let (slices, length) = self.slices(xs, scan::C1)?;
         let inputs = init.iter().cloned().chain(slices).chain(rest.iter().flatten().cloned()).collect();
         let some = self.run.env.pool.ge(length, Expr::ONE);
         let results = self.run_subgraph_where(Some(some), graph, inputs)?;
@@ -44,7 +60,7 @@ impl<'p> Interpreter<'p> {
             let message = format!("scan carries {} values, its graph returns {}", init.len(), results.len());
             return Err(self.malformed(message));
         }
-        self.keep_form(init, &results[..init.len()], "scan.C2")?;
+        self.keep_form(init, &results[..init.len()], scan::C2)?;
         let mut returned = Vec::with_capacity(results.len());
         for (i, value) in results.into_iter().enumerate() {
             returned.push(if i < init.len() { value } else { self.stacked(value, length) });
@@ -67,12 +83,12 @@ impl<'p> Interpreter<'p> {
         let Some((xs, rest)) = lists.split_first() else {
             return Err(self.malformed("associative_scan needs something to scan"));
         };
-        let (slices, length) = self.slices(xs, "associative_scan.C1")?;
+        let (slices, length) = self.slices(xs, associative_scan::C1)?;
         let pairs = slices.iter().chain(&slices).chain(rest.iter().flatten());
         let inputs = pairs.cloned().collect();
         let several = self.run.env.pool.gt(length, Expr::ONE);
         let results = self.run_subgraph_where(Some(several), graph, inputs)?;
-        self.keep_form(&slices, &results, "associative_scan.C2")?;
+        self.keep_form(&slices, &results, associative_scan::C2)?;
         Ok(slices.into_iter().map(|slice| self.stacked(slice, length)).collect())
     }
 
@@ -82,7 +98,7 @@ impl<'p> Interpreter<'p> {
     }
 
     /// One slice of each tensor along its first dimension, and that dimension's common size.
-    fn slices(&mut self, xs: &[Value], clause: &'static str) -> Result<(Vec<Value>, Expr), CallError> {
+    fn slices(&mut self, xs: &[Value], clause: &'static OpClause) -> Result<(Vec<Value>, Expr), CallError> {
         let mut length = None;
         let mut slices = Vec::with_capacity(xs.len());
         for value in xs {

@@ -2,10 +2,20 @@
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
 use rustc_hash::FxHashSet;
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_ir::schema::{Overload, SchemaTable, Tags, Type};
 use sizewise_ir::{Argument, Graph, Meta, Node, Operand, TargetKind, ValueId};
 use sizewise_kernels::{Cx, Sizes, Value};
+
+/// The conditions of these operators.
+pub(in crate::propagate) const CLAUSES: Clauses = &[vmap::ALL];
+
+clauses! { vmap {
+    C1 "The dimension that is mapped over exists."
+    C2 "The dimension of the result that holds the calls exists."
+    C3 "The dimension that is mapped over is not empty, where the calls might fail then."
+} }
 
 impl<'p> Interpreter<'p> {
     /// A call of `torch._functorch.predispatch`; `None` if `function` is unknown.
@@ -21,7 +31,7 @@ impl<'p> Interpreter<'p> {
             }
             // _add_batch_dim(x, dim, level)
             ("_add_batch_dim", [Value::Tensor(x), Value::Int(dim), ..]) => {
-                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank(), "vmap.C1");
+                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank(), vmap::C1);
                 self.returned(at).and_then(|at| {
                     if at >= x.rank() {
                         return Err(CallError::Unsupported("vmap over a 0-dimensional tensor".into()));
@@ -35,7 +45,7 @@ impl<'p> Interpreter<'p> {
             }
             // _remove_batch_dim(x, level, batch_size, out_dim)
             ("_remove_batch_dim", [Value::Tensor(x), _, Value::Int(size), Value::Int(dim)]) => {
-                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank() + 1, "vmap.C2");
+                let at = Cx::new(&mut self.run.env).dim(*dim, x.rank() + 1, vmap::C2);
                 self.returned(at).map(|at| {
                     let mut sizes: Sizes = x.sizes.clone();
                     sizes.insert(at, *size);
@@ -60,7 +70,7 @@ impl<'p> Interpreter<'p> {
             _ => {}
         }
         let result =
-            Cx::new(&mut self.run.env).require(some, "vmap.C3", |_| "vmap over an empty dimension".into());
+            Cx::new(&mut self.run.env).require(some, vmap::C3, |_| "vmap over an empty dimension".into());
         self.returned(result)
     }
 }

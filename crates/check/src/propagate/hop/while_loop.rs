@@ -2,9 +2,18 @@
 //! every iteration.
 use super::super::frame::Frame;
 use super::super::interpreter::{CallError, Interpreter};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::range::ValueRange;
 use sizewise_ir::{Dtype, Node};
 use sizewise_kernels::Value;
+
+/// The conditions of these operators.
+pub(in crate::propagate) const CLAUSES: Clauses = &[while_loop::ALL];
+
+clauses! { while_loop {
+    C1 "The body returns tensors of the shapes that it was given."
+    C2 "The condition returns one truth value."
+} }
 
 impl<'p> Interpreter<'p> {
     /// Both graphs run once on what is carried, integers being unknown as they change with each iteration.
@@ -38,13 +47,13 @@ impl<'p> Interpreter<'p> {
                 let forms: Vec<String> = other.iter().map(|value| self.form(value)).collect();
                 let message =
                     format!("the condition of a loop is one truth value, not ({})", forms.join(", "));
-                return Err(self.invalid("while_loop.C2", message));
+                return Err(self.invalid(while_loop::C2, message));
             }
         };
         let outside = self.run.env.enter(truth);
         let turned = self.run_subgraph_where(truth, body, inputs);
         let kept = turned.map_err(CallError::from).and_then(|next| {
-            self.keep_form(&carried, &next, "while_loop.C1")?;
+            self.keep_form(&carried, &next, while_loop::C1)?;
             Ok(next)
         });
         self.run.env.leave(outside);

@@ -1,4 +1,5 @@
 //! Attention.
+use super::attention_mask::{AttentionMask, added_bias, padding};
 use super::meeting::exactly;
 use super::{Family, gather, policy, products};
 use crate::shape::call::{Checked, Outcome};
@@ -6,18 +7,23 @@ use crate::shape::op::{Op, Reads, op};
 use crate::shape::run_time::{About, LENGTHS, NATURAL, Rule, rule, values};
 use crate::shape::value::{Tensor, Value};
 use crate::shape::{Dtype, at_load};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 const LENGTHS_OF_KEYS: Rule =
-    values(6, "Attention.C4", "no length in {} is negative or exceeds that of the keys and values");
+    values(6, Attention::C4, "no length in {} is negative or exceeds that of the keys and values");
 const ATTENTION: Op = op("Attention", attention).multiplies(products::attention).reads(Reads::Behind(6));
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[Attention::ALL, FusedAttention::ALL, QAttention::ALL, heads::ALL, GroupQueryAttention::ALL];
+
 pub(super) const KERNELS: Family = &[ATTENTION.infers(at_load::rank).at_run(&[LENGTHS_OF_KEYS])];
 
 pub(super) const CONTRIB: Family = &[
-    op("Attention", packed_attention).at_run(&[rule(3, "AttentionMask.C2", About::Lengths, NATURAL)]),
-    op("GroupQueryAttention", group_query).at_run(&[values(5, "GroupQueryAttention.C5", LENGTHS)]),
-    op("QAttention", quantized_attention).at_run(&[rule(3, "AttentionMask.C2", About::Lengths, NATURAL)]),
+    op("Attention", packed_attention).at_run(&[rule(3, AttentionMask::C2, About::Lengths, NATURAL)]),
+    op("GroupQueryAttention", group_query).at_run(&[values(5, GroupQueryAttention::C5, LENGTHS)]),
+    op("QAttention", quantized_attention).at_run(&[rule(3, AttentionMask::C2, About::Lengths, NATURAL)]),
 ];
 
 /// Queries, keys or values as `[batch, heads, length, size]`.
@@ -40,33 +46,38 @@ pub(super) fn heads(
             let stated = call.int(count, 0);
             if stated > 0 {
                 let stated = cx.int(stated);
-                cx.require_eq(stated, heads, "Attention.C1", count)?;
+                cx.require_eq(stated, heads, Attention::C1, count)?;
             }
             Ok(Heads { batch, heads, length, size })
         }
         &[batch, length, hidden] => {
             let heads = call.int(count, 0);
-            call.check(heads > 0, "Attention.C1", || format!("{count} is {heads}"))?;
+            call.check(heads > 0, Attention::C1, || format!("{count} is {heads}"))?;
             let heads = cx.int(heads);
-            let size = exactly(cx, hidden, heads, "Attention.C1")?;
+            let size = exactly(cx, hidden, heads, Attention::C1)?;
             Ok(Heads { batch, heads, length, size })
         }
         sizes => Err(KernelError::invalid(
-            "Attention.C1",
+            Attention::C1,
             format!("an operand has 3 or 4 dimensions, not {}", sizes.len()),
         )),
     }
 }
 
+clauses! { Attention {
+    C1 "Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads."
+    C2 "Batches agree, keys and values in heads and length, queries and keys in size."
+    C3 "The heads of queries are a multiple of those of keys."
+    C4 "Caches come together and fit, and onnxruntime returns them."
+    C5 "The mask broadcasts to the products."
+    C6 "For onnxruntime nothing is empty."
+} }
+
 /// `softmax(Q K' + mask) V`, the extended caches, and the products of queries and keys.
-///
-/// (C1) Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads. (C2) Batches agree, keys and
-/// values in heads and length, queries and keys in size. (C3) The heads of queries are a multiple of those of keys.
-/// (C4) Caches come together and fit, and onnxruntime returns them. (C5) The mask broadcasts to the products. (C6) For onnxruntime nothing is empty.
 fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
     for at in [1, 2] {
-        call.check(call.shape(at)?.len() == rank, "Attention.C1", || "ranks differ".to_owned())?;
+        call.check(call.shape(at)?.len() == rank, Attention::C1, || "ranks differ".to_owned())?;
     }
     let q = heads(cx, call, 0, "q_num_heads")?;
     let k = heads(cx, call, 1, "kv_num_heads")?;
@@ -78,25 +89,25 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
         (k.length, v.length, "lengths of keys and values"),
         (q.size, k.size, "sizes of queries and keys"),
     ] {
-        cx.require_eq(a, b, "Attention.C2", what)?;
+        cx.require_eq(a, b, Attention::C2, what)?;
     }
     known_to_onnxruntime(cx, call)?;
     let operands = [q.batch, q.heads, q.length, q.size, k.heads, k.length, v.size];
-    policy::not_empty(cx, &operands, "Attention.C6")?;
+    policy::not_empty(cx, &operands, Attention::C6)?;
     let remainder = cx.modulo(q.heads, k.heads);
-    cx.require_eq(remainder, Expr::ZERO, "Attention.C3", "heads of queries that are left over")?;
+    cx.require_eq(remainder, Expr::ZERO, Attention::C3, "heads of queries that are left over")?;
     let mut total = k.length;
-    call.check(call.has(4) == call.has(5), "Attention.C4", || "one of two caches is given".to_owned())?;
+    call.check(call.has(4) == call.has(5), Attention::C4, || "one of two caches is given".to_owned())?;
     if call.has(4) {
         let (key, value) = (call.shape(4)?.to_vec(), call.shape(5)?.to_vec());
-        call.check(key.len() == 4 && value.len() == 4, "Attention.C4", || {
+        call.check(key.len() == 4 && value.len() == 4, Attention::C4, || {
             "a cache has 4 dimensions".to_owned()
         })?;
-        cx.require_same_shape(&key, &[k.batch, k.heads, key[2], k.size], "Attention.C4")?;
-        cx.require_same_shape(&value, &[v.batch, v.heads, key[2], v.size], "Attention.C4")?;
+        cx.require_same_shape(&key, &[k.batch, k.heads, key[2], k.size], Attention::C4)?;
+        cx.require_same_shape(&value, &[v.batch, v.heads, key[2], v.size], Attention::C4)?;
         total = cx.add(total, key[2]);
         let returned = call.wants(1) && call.wants(2);
-        policy::onnxruntime_checks(cx, returned, "Attention.C4", || {
+        policy::onnxruntime_checks(cx, returned, Attention::C4, || {
             "a cache is given and not returned".to_owned()
         })?;
     }
@@ -104,10 +115,10 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
         mask(cx, call, &[q.batch, q.heads, q.length, total])?;
     }
     if call.has(6) {
-        cx.require_same_shape(call.shape(6)?, &[q.batch], "Attention.C4")?;
+        cx.require_same_shape(call.shape(6)?, &[q.batch], Attention::C4)?;
         let bound = cx.add(total, 1);
-        gather::inside(cx, call.given(6)?, bound, "Attention.C4")?;
-        gather::not_negative(call, 6, "Attention.C4")?;
+        gather::inside(cx, call.given(6)?, bound, Attention::C4)?;
+        gather::not_negative(call, 6, Attention::C4)?;
     }
     let result = match rank {
         4 => vec![q.batch, q.heads, q.length, v.size],
@@ -128,23 +139,21 @@ fn attention(cx: &mut Cx, call: &Checked) -> Outcome {
 /// The element types by number in which the body of attention takes a softmax: `float`, `float16`, `double`, `bfloat16`.
 const BODIES: [i64; 4] = [1, 10, 11, 16];
 
-/// (C6) of [`attention`]: onnxruntime has no window, a positive scale, and four ways to give the products. It has
-/// kernels for `float` and `float16` with a mask of that type or of truth values, and runs the body for others.
 fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     for name in ["left_window_size", "right_window_size"] {
-        policy::onnxruntime_checks(cx, call.attribute(name).is_none(), "Attention.C6", || {
+        policy::onnxruntime_checks(cx, call.attribute(name).is_none(), Attention::C6, || {
             format!("onnxruntime has no {name}")
         })?;
     }
     let scale = call.float("scale");
-    policy::onnxruntime_checks(cx, scale.is_none_or(|scale| scale > 0.0), "Attention.C6", || {
+    policy::onnxruntime_checks(cx, scale.is_none_or(|scale| scale > 0.0), Attention::C6, || {
         "scale is to be positive".to_owned()
     })?;
     let mode = call.int("qk_matmul_output_mode", 0);
-    policy::onnxruntime_checks(cx, (0..4).contains(&mode), "Attention.C6", || format!("the mode is {mode}"))?;
+    policy::onnxruntime_checks(cx, (0..4).contains(&mode), Attention::C6, || format!("the mode is {mode}"))?;
     let (own, values) = (call.given(0)?.dtype, call.given(2)?.dtype);
     let refusal = || "onnxruntime has no attention of these types".to_owned();
-    policy::onnxruntime_checks(cx, own != Dtype::BF16 && values == own, "Attention.C6", refusal)?;
+    policy::onnxruntime_checks(cx, own != Dtype::BF16 && values == own, Attention::C6, refusal)?;
     let mask = call.tensor(3).map_or(Dtype::Bool, |mask| mask.dtype);
     let kernel = [Dtype::F16, Dtype::F32].contains(&own);
     if kernel && (mask == Dtype::Bool || mask == own) {
@@ -158,42 +167,45 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
         true => precision != 16 && (!is_added || matches!(mask, Dtype::Bool | Dtype::F32)),
         false => kernel && matches!(mask, Dtype::F16 | Dtype::F32),
     };
-    policy::onnxruntime_checks(cx, runs, "Attention.C6", refusal)
+    policy::onnxruntime_checks(cx, runs, Attention::C6, refusal)
 }
 
-/// Its last size may be shorter than that of the products. (C5) of [`attention`].
+/// Its last size may be shorter than that of the products.
 fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelError> {
     let mask = call.shape(3)?.to_vec();
     let rank = mask.len();
-    call.check((1..=4).contains(&rank), "Attention.C5", || format!("the mask has rank {rank}"))?;
-    policy::onnxruntime_checks(cx, rank >= 2, "Attention.C6", || "the mask has rank 1".to_owned())?;
+    call.check((1..=4).contains(&rank), Attention::C5, || format!("the mask has rank {rank}"))?;
+    policy::onnxruntime_checks(cx, rank >= 2, Attention::C6, || "the mask has rank 1".to_owned())?;
     let ends: Vec<Expr> =
         mask.iter().rev().zip(products.iter().rev()).take(2).map(|(&size, &of)| cx.eq(size, of)).collect();
     let whole = cx.all(&ends);
-    policy::onnxruntime(cx, whole, "Attention.C6", |cx| {
+    policy::onnxruntime(cx, whole, Attention::C6, |cx| {
         format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(products))
     })?;
     let (rest, last) = mask.split_at(mask.len() - 1);
-    cx.require_expandable(rest, &products[..3], "Attention.C5")?;
+    cx.require_expandable(rest, &products[..3], Attention::C5)?;
     if call.since() < 24 {
-        return cx.require_expandable(last, &products[3..], "Attention.C5");
+        return cx.require_expandable(last, &products[3..], Attention::C5);
     }
     let fits = cx.le(last[0], products[3]);
-    cx.require(fits, "Attention.C5", |cx| {
+    cx.require(fits, Attention::C5, |cx| {
         format!("the mask is {} wide for {}", cx.show(last[0]), cx.show(products[3]))
     })
 }
 
+clauses! { FusedAttention {
+    C1 "The input has 3 dimensions, the weights 2."
+    C2 "Sizes agree: weights have a row for each of the last size, the bias an element for each column."
+    C3 "The cache is `[2, batch, heads, past, size]`."
+    C4 "A cache comes with the extended one."
+    C5 "onnxruntime's kernel takes no bias beside a cache."
+} }
+
 /// `[batch, length, hidden of values]` of `input [batch, length, in]` and `weights [in, 3 hidden]`, and the extended
 /// cache.
-///
-/// (FusedAttention.C1) The input has 3 dimensions, the weights 2. (FusedAttention.C2) Sizes agree: weights have a row for
-/// each of the last size, the bias an element for each column. (FusedAttention.C3) The cache is `[2, batch, heads, past,
-/// size]`. (FusedAttention.C4) A cache comes with the extended one. (FusedAttention.C5) onnxruntime's kernel takes no bias
-/// beside a cache.
 fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let outputs = packed(cx, call, 3, 4)?;
-    policy::onnxruntime_checks(cx, !call.has(4) || call.wants(1), "FusedAttention.C4", || {
+    policy::onnxruntime_checks(cx, !call.has(4) || call.wants(1), FusedAttention::C4, || {
         "the cache is not extended".to_owned()
     })?;
     if call.has(5) {
@@ -202,7 +214,7 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
         let Some([_, _, count, total, _]) = outputs[1].tensor().and_then(|t| t.shape.as_deref()) else {
             return Ok(outputs);
         };
-        policy::onnxruntime_checks(cx, !call.has(4), "FusedAttention.C5", || {
+        policy::onnxruntime_checks(cx, !call.has(4), FusedAttention::C5, || {
             "with a cache there is no bias of the products".to_owned()
         })?;
         added_bias(cx, call, 5, &[batch, *count, length, *total])?;
@@ -210,23 +222,11 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(outputs)
 }
 
-/// (AttentionBias.C1) What is added to the products `[batch, heads, length, total]` has their last two sizes; the first two may be 1.
-pub(super) fn added_bias(
-    cx: &mut Cx,
-    call: &Checked,
-    at: usize,
-    products: &[Expr; 4],
-) -> Result<(), KernelError> {
-    let bias = call.shape(at)?.to_vec();
-    call.check(bias.len() == 4, "AttentionBias.C1", || {
-        format!("a bias has 4 dimensions, not {}", bias.len())
-    })?;
-    cx.require_expandable(&bias[..2], &products[..2], "AttentionBias.C1")?;
-    cx.require_same_shape(&bias[2..], &products[2..], "AttentionBias.C1")
-}
+clauses! { QAttention {
+    C1 "Scales and zero points of the input are single, those of the weights may be one for each column."
+} }
 
-/// [`packed_attention`] with scales. (QAttention.C1) Scales and zero points of the input are single, those of the weights
-/// may be one for each column.
+/// [`packed_attention`] with scales.
 fn quantized_attention(cx: &mut Cx, call: &Checked) -> Outcome {
     let outputs = packed(cx, call, 5, 8)?;
     let columns = call.shape(1)?[1];
@@ -235,41 +235,39 @@ fn quantized_attention(cx: &mut Cx, call: &Checked) -> Outcome {
             continue;
         }
         let shape = call.shape(at)?.to_vec();
-        call.check(shape.len() <= 1, "QAttention.C1", || format!("input {at} is of rank {}", shape.len()))?;
+        call.check(shape.len() <= 1, QAttention::C1, || format!("input {at} is of rank {}", shape.len()))?;
         let count = cx.product(shape);
         let one = cx.eq(count, 1);
         let each = columns.map(|columns| cx.eq(count, columns));
         let fine = each.map_or(one, |each| cx.any(&[one, each]));
-        cx.require(fine, "QAttention.C1", |cx| format!("there are {} scales", cx.show(count)))?;
+        cx.require(fine, QAttention::C1, |cx| format!("there are {} scales", cx.show(count)))?;
     }
-    call.check(!call.has(8) || call.wants(1), "FusedAttention.C4", || {
-        "the cache is not extended".to_owned()
-    })?;
+    call.check(!call.has(8) || call.wants(1), FusedAttention::C4, || "the cache is not extended".to_owned())?;
     Ok(outputs)
 }
 
 /// The outputs of [`packed_attention`] with a mask and a cache.
 fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
     let (input, weights) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(input.len() == 3 && weights.len() == 2, "FusedAttention.C1", || {
+    call.check(input.len() == 3 && weights.len() == 2, FusedAttention::C1, || {
         format!("ranks {} and {} are to be 3 and 2", input.len(), weights.len())
     })?;
-    cx.require_eq(input[2], weights[0], "FusedAttention.C2", "the input and the weights")?;
+    cx.require_eq(input[2], weights[0], FusedAttention::C2, "the input and the weights")?;
     if call.has(2) {
-        cx.require_same_shape(call.shape(2)?, &[weights[1]], "FusedAttention.C2")?;
+        cx.require_same_shape(call.shape(2)?, &[weights[1]], FusedAttention::C2)?;
     }
     let (_, value) = hidden_sizes(cx, call, weights[1])?;
     let count = cx.int(call.int("num_heads", 0));
-    let size = exactly(cx, value, count, "Heads.C1")?;
+    let size = exactly(cx, value, count, heads::C1)?;
     let mut outputs: Vec<Value> = vec![call.output(0, vec![input[0], input[1], value])?.into()];
     let two = cx.int(2);
     let mut total = input[1];
     if call.has(cache) {
         let past = call.shape(cache)?.to_vec();
-        call.check(past.len() == 5, "FusedAttention.C3", || {
+        call.check(past.len() == 5, FusedAttention::C3, || {
             format!("a cache has 5 dimensions, not {}", past.len())
         })?;
-        cx.require_same_shape(&past, &[two, input[0], count, past[3], size], "FusedAttention.C3")?;
+        cx.require_same_shape(&past, &[two, input[0], count, past[3], size], FusedAttention::C3)?;
         total = cx.add(total, past[3]);
     }
     outputs.push(call.output(1, vec![two, input[0], count, total, size])?.into());
@@ -279,124 +277,96 @@ fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
     Ok(outputs)
 }
 
-/// The hidden sizes of queries and of values, for so many columns of weights. (Heads.C1) Hidden sizes divide by the heads;
-/// those of queries and of values are as stated, or equal with keys.
+clauses! { heads "Heads" {
+    C1 "Hidden sizes divide by the heads; those of queries and of values are as stated, or equal with keys."
+} }
+
+/// The hidden sizes of queries and of values, for so many columns of weights.
 pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result<(Expr, Expr), KernelError> {
     let count = call.int("num_heads", 0);
-    call.check(count > 0, "Heads.C1", || format!("there are {count} heads"))?;
+    call.check(count > 0, heads::C1, || format!("there are {count} heads"))?;
     let count = cx.int(count);
     let (query, value) = match call.ints("qkv_hidden_sizes") {
         Some(sizes) if !sizes.is_empty() => {
-            call.check(sizes.len() == 3, "Heads.C1", || format!("there are {} hidden sizes", sizes.len()))?;
-            call.check(sizes[0] == sizes[1], "Heads.C1", || "queries and keys differ in size".to_owned())?;
+            call.check(sizes.len() == 3, heads::C1, || format!("there are {} hidden sizes", sizes.len()))?;
+            call.check(sizes[0] == sizes[1], heads::C1, || "queries and keys differ in size".to_owned())?;
             let sum = cx.int(sizes.iter().sum());
-            cx.require_eq(columns, sum, "Heads.C1", "the weights and the hidden sizes")?;
+            cx.require_eq(columns, sum, heads::C1, "the weights and the hidden sizes")?;
             (cx.int(sizes[0]), cx.int(sizes[2]))
         }
         _ => {
             let three = cx.int(3);
-            let each = exactly(cx, columns, three, "Heads.C1")?;
+            let each = exactly(cx, columns, three, heads::C1)?;
             (each, each)
         }
     };
-    exactly(cx, query, count, "Heads.C1")?;
-    exactly(cx, value, count, "Heads.C1")?;
+    exactly(cx, query, count, heads::C1)?;
+    exactly(cx, value, count, heads::C1)?;
     Ok((query, value))
 }
 
-/// (AttentionMask.C1) A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]`, `[batch, 1]`, `[1, 1]` or
-/// `[batch, length, total]`. (AttentionMask.C2) No length in it is negative.
-fn padding(
-    cx: &mut Cx,
-    call: &Checked,
-    at: usize,
-    batch: Expr,
-    length: Expr,
-    total: Expr,
-) -> Result<(), KernelError> {
-    let mask = call.shape(at)?.to_vec();
-    match mask.len() {
-        1 => {
-            gather::not_negative(call, at, "AttentionMask.C2")?;
-            let (two, three) = (cx.mul(batch, 2), cx.mul(batch, 3));
-            let three = cx.add(three, 2);
-            let conditions: Vec<Expr> =
-                [batch, two, three].into_iter().map(|size| cx.eq(mask[0], size)).collect();
-            let fine = cx.any(&conditions);
-            cx.require(fine, "AttentionMask.C1", |cx| format!("the mask has {} elements", cx.show(mask[0])))
-        }
-        2 => {
-            let (each, whole) = (cx.eq(mask[0], batch), cx.eq(mask[1], total));
-            let (shared, single) = (cx.eq(mask[0], 1), cx.eq(mask[1], 1));
-            let rows = cx.any(&[each, shared]);
-            let cases = [cx.all(&[each, whole]), cx.all(&[rows, single])];
-            let fine = cx.any(&cases);
-            cx.require(fine, "AttentionMask.C1", |cx| {
-                format!("the mask is {} for {}", cx.show_all(&mask), cx.show_all(&[batch, total]))
-            })
-        }
-        3 => cx.require_same_shape(&mask, &[batch, length, total], "AttentionMask.C1"),
-        rank => call.check(false, "AttentionMask.C1", || format!("the mask is of rank {rank}")),
-    }
-}
+clauses! { GroupQueryAttention {
+    C1 "Queries have 3 dimensions, and heads divide."
+    C2 "Keys and values are `[batch, length, kv heads * size]`."
+    C3 "Caches are `[batch, kv heads, past, size]`."
+    C4 "There is a length for each batch, and one total length."
+    C5 "The total length is that of the prompt, or has room for one more; lengths are places in the cache \
+       that is returned, and but in a prompt not before the queries."
+    C6 "onnxruntime takes sizes of heads that are multiples of 8, or of 16 with rotation."
+    C7 "Tables of cosines and sines have the same shape, a row for each position of the total length, and a \
+       multiple of 8 columns, at most half the size of a head."
+} }
 
 /// `[batch, length, heads * size]` and caches as long as the total length.
-///
-/// (C1) Queries have 3 dimensions, and heads divide. (C2) Keys and values are `[batch, length, kv heads * size]`. (C3)
-/// Caches are `[batch, kv heads, past, size]`. (C4) There is a length for each batch, and one total length. (C5) The
-/// total length is that of the prompt, or has room for one more; lengths are places in the cache that is returned, and
-/// but in a prompt not before the queries. (C6) onnxruntime takes sizes of heads that are
-/// multiples of 8, or of 16 with rotation. (C7) Tables of cosines and sines have the same shape, a row for each position
-/// of the total length, and a multiple of 8 columns, at most half the size of a head.
 fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
     let query = call.shape(0)?.to_vec();
-    call.check(query.len() == 3, "GroupQueryAttention.C1", || {
+    call.check(query.len() == 3, GroupQueryAttention::C1, || {
         format!("queries have 3 dimensions, not {}", query.len())
     })?;
     let (count, kv) = (call.int("num_heads", 0), call.int("kv_num_heads", 0));
-    call.check(count > 0 && kv > 0 && count % kv == 0, "GroupQueryAttention.C1", || {
+    call.check(count > 0 && kv > 0 && count % kv == 0, GroupQueryAttention::C1, || {
         format!("{count} and {kv} heads")
     })?;
     let (all, kv_heads) = (cx.int(count), cx.int(kv));
     let packed = !call.has(1);
-    call.check(call.has(1) == call.has(2), "GroupQueryAttention.C2", || {
+    call.check(call.has(1) == call.has(2), GroupQueryAttention::C2, || {
         "keys and values come together".to_owned()
     })?;
     let size = if packed {
         let heads = cx.int(count.saturating_add(kv.saturating_mul(2)));
-        exactly(cx, query[2], heads, "GroupQueryAttention.C1")?
+        exactly(cx, query[2], heads, GroupQueryAttention::C1)?
     } else {
-        exactly(cx, query[2], all, "GroupQueryAttention.C1")?
+        exactly(cx, query[2], all, GroupQueryAttention::C1)?
     };
     if !packed {
         let hidden = cx.mul(kv_heads, size);
         for at in [1, 2] {
-            cx.require_same_shape(call.shape(at)?, &[query[0], query[1], hidden], "GroupQueryAttention.C2")?;
+            cx.require_same_shape(call.shape(at)?, &[query[0], query[1], hidden], GroupQueryAttention::C2)?;
         }
     }
     let mut past = Expr::ZERO;
-    call.check(call.has(3) == call.has(4), "GroupQueryAttention.C3", || {
+    call.check(call.has(3) == call.has(4), GroupQueryAttention::C3, || {
         "one of two caches is given".to_owned()
     })?;
     if call.has(3) {
         let key = call.shape(3)?.to_vec();
-        call.check(key.len() == 4, "GroupQueryAttention.C3", || {
+        call.check(key.len() == 4, GroupQueryAttention::C3, || {
             format!("a cache has 4 dimensions, not {}", key.len())
         })?;
         let expected = [query[0], kv_heads, key[2], size];
-        cx.require_same_shape(&key, &expected, "GroupQueryAttention.C3")?;
-        cx.require_same_shape(call.shape(4)?, &expected, "GroupQueryAttention.C3")?;
+        cx.require_same_shape(&key, &expected, GroupQueryAttention::C3)?;
+        cx.require_same_shape(call.shape(4)?, &expected, GroupQueryAttention::C3)?;
         past = key[2];
     }
     let (of_lengths, of_totals) = (call.shape(5)?.len(), call.shape(6)?.len());
     let fine = of_lengths >= 1 && of_totals <= 1;
-    policy::onnxruntime_checks(cx, fine, "GroupQueryAttention.C4", || {
+    policy::onnxruntime_checks(cx, fine, GroupQueryAttention::C4, || {
         format!("lengths are of rank {of_lengths}, the total one of rank {of_totals}")
     })?;
     let lengths = cx.product(call.shape(5)?.to_vec());
-    cx.require_eq(lengths, query[0], "GroupQueryAttention.C4", "lengths and batches")?;
+    cx.require_eq(lengths, query[0], GroupQueryAttention::C4, "lengths and batches")?;
     let totals = cx.product(call.shape(6)?.to_vec());
-    cx.require_eq(totals, Expr::ONE, "GroupQueryAttention.C4", "the number of total lengths")?;
+    cx.require_eq(totals, Expr::ONE, GroupQueryAttention::C4, "the number of total lengths")?;
     let total = match call.given(6)?.single().and_then(|total| total.int()) {
         Some(total) => total,
         None => cx.unbacked_size(0, None),
@@ -404,7 +374,7 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
     let multiple = if call.int("do_rotary", 0) != 0 { 16 } else { 8 };
     let remainder = cx.modulo(size, multiple);
     let fine = cx.eq(remainder, 0);
-    policy::onnxruntime(cx, fine, "GroupQueryAttention.C6", |cx| {
+    policy::onnxruntime(cx, fine, GroupQueryAttention::C6, |cx| {
         format!("a head of {} is no multiple of {multiple}", cx.show(size))
     })?;
     if call.given(6)?.elements.is_some() {
@@ -424,9 +394,8 @@ fn group_query(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
-/// (C7) of [`group_query`].
 fn rotary_caches(cx: &mut Cx, call: &Checked, size: Expr, total: Expr) -> Result<(), KernelError> {
-    const CLAUSE: &str = "GroupQueryAttention.C7";
+    const CLAUSE: &OpClause = GroupQueryAttention::C7;
     if !call.has(7) && !call.has(8) {
         let rotates = call.int("do_rotary", 0) != 0;
         return policy::onnxruntime_checks(cx, !rotates, CLAUSE, || {
@@ -449,7 +418,7 @@ pub(super) fn table_fits(
     [rows, columns]: [Expr; 2],
     head: Expr,
     total: Option<Expr>,
-    clauses: [&'static str; 2],
+    clauses: [&'static OpClause; 2],
 ) -> Result<(), KernelError> {
     if let Some(total) = total {
         let enough = cx.ge(rows, total);
@@ -465,7 +434,6 @@ pub(super) fn table_fits(
     })
 }
 
-/// (C5) of [`group_query`].
 fn total_length(
     cx: &mut Cx,
     call: &Checked,
@@ -482,17 +450,17 @@ fn total_length(
     let (prompt, one, single) = (cx.eq(total, length), cx.eq(length, 1), cx.eq(query[0], 1));
     let step = cx.any(&[prompt, one, single]);
     let fine = cx.all(&[positive, room, cached, step]);
-    policy::onnxruntime(cx, fine, "GroupQueryAttention.C5", |cx| {
+    policy::onnxruntime(cx, fine, GroupQueryAttention::C5, |cx| {
         format!("a total length of {} for {} and {}", cx.show(total), cx.show(past), cx.show(length))
     })?;
     let present = cx.max(past, total);
-    gather::inside(cx, call.given(5)?, present, "GroupQueryAttention.C5")?;
-    gather::not_negative(call, 5, "GroupQueryAttention.C5")?;
+    gather::inside(cx, call.given(5)?, present, GroupQueryAttention::C5)?;
+    gather::not_negative(call, 5, GroupQueryAttention::C5)?;
     for last in call.given(5)?.ints().unwrap_or_default() {
         let tokens = cx.add(last, 1);
         let enough = cx.ge(tokens, length);
         let fine = cx.any(&[prompt, enough]);
-        policy::onnxruntime(cx, fine, "GroupQueryAttention.C5", |cx| {
+        policy::onnxruntime(cx, fine, GroupQueryAttention::C5, |cx| {
             format!("{} tokens for queries of {}", cx.show(tokens), cx.show(length))
         })?;
     }

@@ -2,8 +2,12 @@
 use super::{Family, policy};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Branches::ALL, HyperConnectionPostMix::ALL, ScaledSiLU::ALL];
 
 pub(super) const CONTRIB: Family = &[
     op("BranchwiseRMSNorm", norm).passes(),
@@ -21,23 +25,23 @@ struct Streams {
 }
 
 impl Streams {
-    /// Reads the first input. (C1) There are branches, and they have elements.
+    /// Reads the first input.
     fn read(cx: &mut Cx, call: &Checked) -> Result<Streams, KernelError> {
         let sizes = call.shape(0)?;
         let stated = call.int("num_branches", 0);
         let fine = stated >= 0 && sizes.len() >= if stated == 0 { 2 } else { 1 };
-        call.check(fine, "Branches.C1", || format!("rank {} with {stated} branches", sizes.len()))?;
+        call.check(fine, Branches::C1, || format!("rank {} with {stated} branches", sizes.len()))?;
         let (rows, branches, hidden) = if stated == 0 {
             let (rows, last) = sizes.split_at(sizes.len() - 2);
             (rows, last[0], last[1])
         } else {
             let (rows, last) = sizes.split_at(sizes.len() - 1);
             let stated = cx.int(stated);
-            (rows, stated, super::meeting::exactly(cx, last[0], stated, "Branches.C1")?)
+            (rows, stated, super::meeting::exactly(cx, last[0], stated, Branches::C1)?)
         };
         for size in [branches, hidden] {
             let some = cx.ge(size, 1);
-            cx.require(some, "Branches.C1", |_| "there are no branches, or they are empty".to_owned())?;
+            cx.require(some, Branches::C1, |_| "there are no branches, or they are empty".to_owned())?;
         }
         Ok(Streams { rows: rows.to_vec(), branches, hidden, flat: stated != 0 })
     }
@@ -49,7 +53,7 @@ impl Streams {
         call: &Checked,
         at: usize,
         last: &[&[Expr]],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<(), KernelError> {
         let given = call.shape(at)?.to_vec();
         let rank = self.rows.len();
@@ -71,21 +75,19 @@ impl Streams {
     }
 }
 
-/// The streams, each branch divided by its norm. (C2) The scale is `[hidden]`, `[branches * hidden]` or `[branches,
-/// hidden]`.
+/// The streams, each branch divided by its norm.
 fn norm(cx: &mut Cx, call: &Checked) -> Outcome {
     let Streams { branches, hidden, flat, .. } = Streams::read(cx, call)?;
     let sizes = call.shape(0)?.to_vec();
     if call.has(1) {
         let all = if flat { sizes[sizes.len() - 1] } else { cx.mul(branches, hidden) };
         let whole = Streams { rows: Vec::new(), branches, hidden, flat };
-        whole.require(cx, call, 1, &[&[hidden], &[all], &[branches, hidden]], "Branches.C2")?;
+        whole.require(cx, call, 1, &[&[hidden], &[all], &[branches, hidden]], Branches::C2)?;
     }
     call.one(sizes)
 }
 
-/// `[.., hidden]`: the sum of the branches, each times its gate. (C3) The gate is `[.., branches]`, `[.., branches,
-/// 1]` or `[.., branches, hidden]`; it may be `[.., branches * hidden]` where the streams are.
+/// `[.., hidden]`: the sum of the branches, each times its gate.
 fn pre_mix(cx: &mut Cx, call: &Checked) -> Outcome {
     let streams = Streams::read(cx, call)?;
     let (branches, hidden) = (streams.branches, streams.hidden);
@@ -96,32 +98,47 @@ fn pre_mix(cx: &mut Cx, call: &Checked) -> Outcome {
     if streams.flat {
         ways.push(&flat);
     }
-    streams.require(cx, call, 1, &ways, "Branches.C3")?;
+    streams.require(cx, call, 1, &ways, Branches::C3)?;
     call.one([streams.rows, vec![hidden]].concat())
 }
 
-/// The streams, or what the mix of streams makes of them, and the output of the block times the gate of each
-/// branch. (C1) The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`. (C4) The output of
-/// the block is `[.., hidden]`. (C5) The mix of streams is `[.., branches, branches]`.
+clauses! { Branches {
+    C1 "There are branches, and they have elements."
+    C2 "The scale is `[hidden]`, `[branches * hidden]` or `[branches, hidden]`."
+    C3 "The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`; it may be `[.., \
+       branches * hidden]` where the streams are."
+    C4 "The output of the block is `[.., hidden]`."
+    C5 "The mix of streams is `[.., branches, branches]`."
+} }
+
+clauses! { HyperConnectionPostMix {
+    C1 "The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`."
+} }
+
+/// The streams, or what the mix of streams makes of them, and the output of the block times the gate of each branch.
 fn post_mix(cx: &mut Cx, call: &Checked) -> Outcome {
     let streams = Streams::read(cx, call)?;
     let (branches, hidden) = (streams.branches, streams.hidden);
-    streams.require(cx, call, 1, &[&[hidden]], "Branches.C4")?;
+    streams.require(cx, call, 1, &[&[hidden]], Branches::C4)?;
     let gates: &[&[Expr]] = &[&[branches], &[branches, Expr::ONE], &[branches, hidden]];
-    streams.require(cx, call, 2, gates, "HyperConnectionPostMix.C1")?;
+    streams.require(cx, call, 2, gates, HyperConnectionPostMix::C1)?;
     if call.has(3) {
-        streams.require(cx, call, 3, &[&[branches, branches]], "Branches.C5")?;
+        streams.require(cx, call, 3, &[&[branches, branches]], Branches::C5)?;
     }
     call.one(call.shape(0)?.to_vec())
 }
 
-/// `z * sigmoid(z)` of `z = scale * x`. (C1) The scale is a scalar.
+clauses! { ScaledSiLU {
+    C1 "The scale is a scalar."
+} }
+
+/// `z * sigmoid(z)` of `z = scale * x`.
 fn scaled_silu(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(1) {
         let rank = call.shape(1)?.len();
-        policy::onnxruntime_checks(cx, rank == 0, "ScaledSiLU.C1", || format!("the scale has rank {rank}"))?;
+        policy::onnxruntime_checks(cx, rank == 0, ScaledSiLU::C1, || format!("the scale has rank {rank}"))?;
         let count = cx.product(call.shape(1)?.to_vec());
-        cx.require_eq(count, Expr::ONE, "ScaledSiLU.C1", "the number of scales")?;
+        cx.require_eq(count, Expr::ONE, ScaledSiLU::C1, "the number of scales")?;
     }
     call.one(call.shape(0)?.to_vec())
 }

@@ -1,14 +1,36 @@
 //! onnxruntime's own operators, but for attention and quantization.
 use super::linear::{is_flat, product, stacked_product};
 use super::normalization::vector;
-use super::{Family, creation, elementwise, gather, image, layout, linear, policy, products, slicing};
+use super::{Family, creation, elementwise, gather, layout, linear, policy, products, slicing};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
+use crate::shape::kernels::creation::Range;
+use crate::shape::kernels::gather::GatherND;
+use crate::shape::kernels::linear::MatMul;
+use crate::shape::kernels::slicing::Pad;
+use crate::shape::kernels::sorting::Unique;
 use crate::shape::op::op;
 use crate::shape::run_time::{About, tuples, values, within};
 use crate::shape::value::{Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    Bias::ALL,
+    FastGelu::ALL,
+    IsAllFinite::ALL,
+    GatedAdd::ALL,
+    CDist::ALL,
+    CropAndResize::ALL,
+    ExpandDims::ALL,
+    FusedGemm::ALL,
+    UnfoldTensor::ALL,
+    Inverse::ALL,
+    MoE::ALL,
+    SkipLayerNormalization::ALL,
+];
 
 pub(super) const KERNELS: Family = &[
     op("BiasAdd", bias).free(),
@@ -17,22 +39,17 @@ pub(super) const KERNELS: Family = &[
     op("CausalConvWithState", super::convolution::causal_conv),
     op("ComplexMul", elementwise::binary).free(),
     op("ComplexMulConj", elementwise::binary).free(),
-    op("ConvTransposeWithDynamicPads", super::convolution::padded_conv_transpose),
-    op("CropAndResize", crop_and_resize).at_run(&[within(2, "CropAndResize.C1", About::Dimension(0, 0))]),
-    op("EmbedLayerNormalization", embed).free().makes_of(1, 7).at_run(&[
-        within(0, "EmbedLayerNormalization.C2", About::Dimension(2, 0)),
-        within(1, "EmbedLayerNormalization.C2", About::Dimension(4, 0)),
-        within(8, "EmbedLayerNormalization.C2", About::Dimension(3, 0)),
-    ]),
+    op("ConvTransposeWithDynamicPads", super::transposed_convolution::padded_conv_transpose),
+    op("CropAndResize", crop_and_resize).at_run(&[within(2, CropAndResize::C1, About::Dimension(0, 0))]),
     op("ExpandDims", expand_dims).free(),
     op("FastGelu", fast_gelu).free().passes(),
     op("FusedConv", super::convolution::fused_conv).multiplies(products::convolution),
     op("FusedGemm", fused_gemm).multiplies(products::turned),
     op("FusedMatMul", fused_matmul).multiplies(products::turned).passes(),
     op("GatedAdd", gated_add).free(),
-    op("GatherND", gather::gather_nd).free().at_run(&[tuples(1, "GatherND.C3")]),
+    op("GatherND", gather::gather_nd).free().at_run(&[tuples(1, GatherND::C3)]),
     op("Gelu", elementwise::unary).free().passes(),
-    op("GridSample", image::grid_sample).free(),
+    op("GridSample", super::sampling::grid_sample).free(),
     op("Inverse", inverse),
     op("IsAllFinite", is_all_finite).free(),
     op("MatMulInteger16", integer_matmul),
@@ -40,233 +57,134 @@ pub(super) const KERNELS: Family = &[
     op("MurmurHash3", hash).free(),
     op("Pad", slicing::pad).free().at_run(&[values(
         1,
-        "Pad.C4",
+        Pad::C4,
         "the pads in {} leave no negative size and suit the mode",
     )]),
-    op("QEmbedLayerNormalization", quantized_embed).at_run(&[
-        within(0, "EmbedLayerNormalization.C2", About::Dimension(2, 0)),
-        within(1, "EmbedLayerNormalization.C2", About::Dimension(4, 0)),
-    ]),
     op("QuickGelu", elementwise::unary).free().passes(),
     op("SampleOp", elementwise::unary).free(),
-    op("Range", creation::range).free().at_run(&[values(2, "Range.C2", "{} is not 0")]),
+    op("Range", creation::range).free().at_run(&[values(2, Range::C2, "{} is not 0")]),
     op("SkipLayerNormalization", skip_norm).free().passes(),
     op("SkipSimplifiedLayerNormalization", skip_norm).free().passes(),
     op("TransposeMatMul", fused_matmul).multiplies(products::turned),
     op("Trilu", layout::trilu).free(),
     op("UnfoldTensor", unfold).free(),
     op("Unique", unique).free(),
-    op("WordConvEmbedding", word_embedding).at_run(&[within(
-        0,
-        "WordConvEmbedding.C3",
-        About::Dimension(3, 0),
-    )]),
 ];
 
-/// (C1) The bias has an element for each of the last size.
+clauses! { Bias {
+    C1 "The bias has an element for each of the last size."
+} }
+
 fn bias(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let Some(&last) = sizes.last() else {
-        return Err(KernelError::invalid("Bias.C1", "the input is a scalar"));
+        return Err(KernelError::invalid(Bias::C1, "the input is a scalar"));
     };
-    vector(cx, call, 1, last, "Bias.C1")?;
+    vector(cx, call, 1, last, Bias::C1)?;
     call.one(sizes)
 }
 
-/// (C1) as for [`bias`]. (C2) onnxruntime takes no scalar.
+clauses! { FastGelu {
+    C2 "onnxruntime takes no scalar."
+} }
+
 fn fast_gelu(cx: &mut Cx, call: &Checked) -> Outcome {
     let is_scalar = call.shape(0)?.is_empty();
-    policy::onnxruntime_checks(cx, !is_scalar, "FastGelu.C2", || "the input is a scalar".to_owned())?;
+    policy::onnxruntime_checks(cx, !is_scalar, FastGelu::C2, || "the input is a scalar".to_owned())?;
     if call.has(1) { bias(cx, call) } else { call.one(call.shape(0)?.to_vec()) }
 }
 
-/// (C1) Only one of two flags is set. (C2) The operands have one type.
+clauses! { IsAllFinite {
+    C1 "Only one of two flags is set."
+    C2 "The operands have one type."
+} }
+
 fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
     let both = call.int("isinf_only", 0) != 0 && call.int("isnan_only", 0) != 0;
-    call.check(!both, "IsAllFinite.C1", || "two flags exclude each other".to_owned())?;
+    call.check(!both, IsAllFinite::C1, || "two flags exclude each other".to_owned())?;
     let first = call.given(0)?.dtype;
     let one = (1..call.count()).all(|at| call.tensor(at).is_none_or(|tensor| tensor.dtype == first));
-    call.check(one, "IsAllFinite.C2", || "operands are of several types".to_owned())?;
+    call.check(one, IsAllFinite::C2, || "operands are of several types".to_owned())?;
     Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::Bool), Vec::new()).into()])
 }
 
-/// (C1) The first two have one shape, with elements along the last dimension. (C2) The gate has it too, but for a last
-/// size of 1.
+clauses! { GatedAdd {
+    C1 "The first two have one shape, with elements along the last dimension."
+    C2 "The gate has it too, but for a last size of 1."
+} }
+
 fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    cx.require_same_shape(&sizes, call.shape(1)?, "GatedAdd.C1")?;
+    cx.require_same_shape(&sizes, call.shape(1)?, GatedAdd::C1)?;
     let Some((&last, leading)) = sizes.split_last() else {
-        return Err(KernelError::invalid("GatedAdd.C1", "the input is a scalar"));
+        return Err(KernelError::invalid(GatedAdd::C1, "the input is a scalar"));
     };
     let some = cx.ge(last, 1);
-    cx.require(some, "GatedAdd.C1", |_| "the last dimension is empty".to_owned())?;
+    cx.require(some, GatedAdd::C1, |_| "the last dimension is empty".to_owned())?;
     let gate = [leading, &[Expr::ONE]].concat();
-    cx.require_same_shape(call.shape(2)?, &gate, "GatedAdd.C2")?;
+    cx.require_same_shape(call.shape(2)?, &gate, GatedAdd::C2)?;
     call.one(sizes)
 }
 
-/// (C1) Both are matrices with rows of one length. (C2) For onnxruntime these are not empty.
+clauses! { CDist {
+    C1 "Both are matrices with rows of one length."
+    C2 "For onnxruntime these are not empty."
+} }
+
 fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(a.len() == 2 && b.len() == 2, "CDist.C1", || "operands have 2 dimensions".to_owned())?;
-    cx.require_eq(a[1], b[1], "CDist.C1", "lengths of rows")?;
-    policy::not_empty(cx, &a[1..], "CDist.C2")?;
+    call.check(a.len() == 2 && b.len() == 2, CDist::C1, || "operands have 2 dimensions".to_owned())?;
+    cx.require_eq(a[1], b[1], CDist::C1, "lengths of rows")?;
+    policy::not_empty(cx, &a[1..], CDist::C2)?;
     call.one(vec![a[0], b[0]])
 }
 
-/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the
-/// size has two numbers.
-/// (CropAndResize.C2) The mode is bilinear or nearest.
+clauses! { CropAndResize {
+    C1 "The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the size has two numbers."
+    C2 "The mode is bilinear or nearest."
+} }
+
+/// `[regions, c, height, width]`.
 fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions, batches) =
         (call.shape(0)?.to_vec(), call.shape(1)?.to_vec(), call.shape(2)?.to_vec());
-    call.check(sizes.len() == 4 && regions.len() == 2 && batches.len() == 1, "CropAndResize.C1", || {
+    call.check(sizes.len() == 4 && regions.len() == 2 && batches.len() == 1, CropAndResize::C1, || {
         format!("ranks {}, {} and {}", sizes.len(), regions.len(), batches.len())
     })?;
     let mode = call.text("mode", "bilinear");
-    call.check(matches!(mode, "bilinear" | "nearest"), "CropAndResize.C2", || {
+    call.check(matches!(mode, "bilinear" | "nearest"), CropAndResize::C2, || {
         format!("no mode is named {mode}")
     })?;
     let (four, two) = (cx.int(4), cx.int(2));
-    cx.require_eq(regions[1], four, "CropAndResize.C1", "the numbers of a region")?;
-    cx.require_eq(regions[0], batches[0], "CropAndResize.C1", "regions and batch indices")?;
-    gather::inside(cx, call.given(2)?, sizes[0], "CropAndResize.C1")?;
-    gather::not_negative(call, 2, "CropAndResize.C1")?;
-    cx.require_same_shape(call.shape(3)?, &[two], "CropAndResize.C1")?;
-    let crop = layout::sizes_of(cx, call, 3, "CropAndResize.C1")?;
+    cx.require_eq(regions[1], four, CropAndResize::C1, "the numbers of a region")?;
+    cx.require_eq(regions[0], batches[0], CropAndResize::C1, "regions and batch indices")?;
+    gather::inside(cx, call.given(2)?, sizes[0], CropAndResize::C1)?;
+    gather::not_negative(call, 2, CropAndResize::C1)?;
+    cx.require_same_shape(call.shape(3)?, &[two], CropAndResize::C1)?;
+    let crop = layout::sizes_of(cx, call, 3, CropAndResize::C1)?;
     for &size in &crop {
         let positive = cx.ge(size, 1);
-        cx.require(positive, "CropAndResize.C1", |cx| format!("a size is {}", cx.show(size)))?;
+        cx.require(positive, CropAndResize::C1, |cx| format!("a size is {}", cx.show(size)))?;
     }
     call.one(vec![regions[0], sizes[1], crop[0], crop[1]])
 }
 
-/// `[batch, length, hidden]` and a length for each batch. (C1) Ids are `[batch, length]`. (C2) Embeddings are `[n,
-/// hidden]`. (C3) Gamma and beta have the hidden size. (C4) Segments, mask and positions fit. (C6) The
-/// table of positions has a row for each place, where positions are not given.
-fn embed(cx: &mut Cx, call: &Checked) -> Outcome {
-    let ids = call.shape(0)?.to_vec();
-    call.check(ids.len() == 2, "EmbedLayerNormalization.C1", || {
-        format!("ids have 2 dimensions, not {}", ids.len())
-    })?;
-    let words = call.shape(2)?.to_vec();
-    call.check(words.len() == 2, "EmbedLayerNormalization.C2", || {
-        format!("embeddings have rank {}", words.len())
-    })?;
-    let hidden = words[1];
-    // onnxruntime takes no notice of embeddings of segments without ids.
-    let is_paired = if call.has(1) { call.has(4) } else { !call.has(4) || cx.on_cpu() };
-    call.check(is_paired, "EmbedLayerNormalization.C4", || "segments come with embeddings".to_owned())?;
-    for at in [3, 4] {
-        if call.has(at) {
-            let table = call.shape(at)?.to_vec();
-            call.check(table.len() == 2, "EmbedLayerNormalization.C2", || {
-                format!("embeddings have rank {}", table.len())
-            })?;
-            cx.require_eq(table[1], hidden, "EmbedLayerNormalization.C2", "hidden sizes")?;
-        }
-    }
-    for at in [5, 6] {
-        vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
-        // The inference of shapes refuses vectors of which it does not know the length.
-        let message = "gamma and beta are to be initializers";
-        policy::known_at_load(cx, call, call.sizes_at_load(at), "EmbedLayerNormalization.C3", message)?;
-    }
-    policy::not_empty(cx, &[hidden], "EmbedLayerNormalization.C3")?;
-    for at in [1, 7] {
-        if call.has(at) {
-            cx.require_same_shape(&ids, call.shape(at)?, "EmbedLayerNormalization.C4")?;
-        }
-    }
-    if call.has(8) {
-        let positions = call.shape(8)?.to_vec();
-        // onnxruntime reads the first elements of positions with more dimensions.
-        let is_taken = positions.len() == 2 || positions.len() > 2 && cx.on_cpu();
-        call.check(is_taken, "EmbedLayerNormalization.C4", || "positions have 2 dimensions".to_owned())?;
-        for &size in &positions[2..] {
-            let some = cx.ge(size, 1);
-            cx.require(some, "EmbedLayerNormalization.C4", |_| "there are no positions".to_owned())?;
-        }
-        cx.require_expandable(&positions[..2], &ids, "EmbedLayerNormalization.C4")?;
-        cx.require_eq(positions[1], ids[1], "EmbedLayerNormalization.C4", "lengths")?;
-    } else {
-        positions_fit(cx, call, &ids)?;
-    }
-    let shape = vec![ids[0], ids[1], hidden];
-    let dtype = call.given(2)?.dtype;
-    Ok(vec![
-        Tensor::new(dtype, shape.clone()).into(),
-        Tensor::new(Dtype::I32, vec![ids[0]]).into(),
-        Tensor::new(dtype, shape).into(),
-    ])
-}
+clauses! { ExpandDims {
+    C1 "The axis is within the rank of the result, a scalar or a list of one."
+} }
 
-/// (C6) of [`embed`].
-fn positions_fit(cx: &mut Cx, call: &Checked, ids: &[Expr]) -> Result<(), KernelError> {
-    if !call.has(3) {
-        return Ok(());
-    }
-    let rows = call.shape(3)?[0];
-    let (nothing, fits) = (cx.eq(ids[0], 0), cx.le(ids[1], rows));
-    let fine = cx.any(&[nothing, fits]);
-    cx.require(fine, "EmbedLayerNormalization.C6", |cx| {
-        format!("{} positions, and a table of {} rows", cx.show(ids[1]), cx.show(rows))
-    })
-}
-
-/// As [`embed`], of quantized embeddings. (C5) Scales and zero points are single.
-fn quantized_embed(cx: &mut Cx, call: &Checked) -> Outcome {
-    let ids = call.shape(0)?.to_vec();
-    let words = call.shape(2)?.to_vec();
-    call.check(ids.len() == 2 && words.len() == 2, "EmbedLayerNormalization.C1", || {
-        format!("ids of rank {}, embeddings of rank {}", ids.len(), words.len())
-    })?;
-    let message = "the inference of shapes needs the sizes of embeddings";
-    policy::known_at_load(cx, call, call.sizes_at_load(2), "EmbedLayerNormalization.C2", message)?;
-    let hidden = words[1];
-    for at in [3, 4] {
-        if call.has(at) {
-            let table = call.shape(at)?.to_vec();
-            cx.require_same_shape(
-                &table,
-                &[table.first().copied().unwrap_or(Expr::ONE), hidden],
-                "EmbedLayerNormalization.C2",
-            )?;
-        }
-    }
-    for at in [5, 6] {
-        vector(cx, call, at, hidden, "EmbedLayerNormalization.C3")?;
-    }
-    for at in [1, 7] {
-        if call.has(at) {
-            cx.require_same_shape(&ids, call.shape(at)?, "EmbedLayerNormalization.C4")?;
-        }
-    }
-    positions_fit(cx, call, &ids)?;
-    for at in 8..call.count() {
-        if call.has(at) {
-            let count = cx.product(call.shape(at)?.to_vec());
-            cx.require_eq(count, Expr::ONE, "EmbedLayerNormalization.C5", "the number of scales")?;
-        }
-    }
-    let shape = vec![ids[0], ids[1], hidden];
-    Ok(vec![Tensor::new(call.given(8)?.dtype, shape).into(), Tensor::new(Dtype::I32, vec![ids[0]]).into()])
-}
-
-/// (C1) The axis is within the rank of the result, a scalar or a list of one.
 fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(1)?.len();
-    call.check(rank <= 1, "ExpandDims.C1", || format!("the axis is of rank {rank}"))?;
+    call.check(rank <= 1, ExpandDims::C1, || format!("the axis is of rank {rank}"))?;
     let mut shape = call.shape(0)?.to_vec();
-    let axes = call.input_ints(cx, 1, "ExpandDims.C1")?.unwrap_or_default();
-    call.check(axes.len() == 1, "ExpandDims.C1", || format!("there are {} axes", axes.len()))?;
-    let at = call.axis(axes[0], shape.len() + 1, "ExpandDims.C1")?;
+    let axes = call.input_ints(cx, 1, ExpandDims::C1)?.unwrap_or_default();
+    call.check(axes.len() == 1, ExpandDims::C1, || format!("there are {} axes", axes.len()))?;
+    let at = call.axis(axes[0], shape.len() + 1, ExpandDims::C1)?;
     shape.insert(at, Expr::ONE);
     call.one(shape)
 }
 
-/// A matrix product of operands whose last two dimensions, or batches, may change places. (C1) to (C4) as for matrices.
-/// (C5) Where batches change places, both operands have one rank, at least 3.
+/// A matrix product of operands whose last two dimensions, or batches, may change places.
 pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let side = |at: usize, transposed: &str, batch: &str| -> Result<Vec<Expr>, KernelError> {
         let mut sizes = call.shape(at)?.to_vec();
@@ -284,7 +202,7 @@ pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (side(0, "transA", "transBatchA")?, side(1, "transB", "transBatchB")?);
     let moves = |name: &str| call.int(name, 0) != 0;
     let batches_move = moves("transBatchA") || moves("transBatchB");
-    call.check(!batches_move || a.len() == b.len() && a.len() > 2, "MatMul.C5", || {
+    call.check(!batches_move || a.len() == b.len() && a.len() > 2, MatMul::C5, || {
         format!("batches change places in operands of ranks {} and {}", a.len(), b.len())
     })?;
     // Only matrices that lie as they are stacked are taken as one.
@@ -293,7 +211,11 @@ pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A product, a sum and an activation. (C4) The activation is known and has its parameters.
+clauses! { FusedGemm {
+    C4 "The activation is known and has its parameters."
+} }
+
+/// A product, a sum and an activation.
 fn fused_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let activation = call.text("activation", "");
     let (known, needs): (bool, &[&str]) = match activation {
@@ -305,32 +227,39 @@ fn fused_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
         "Selu" => (true, &["activation_alpha", "activation_gamma"]),
         _ => (false, &[]),
     };
-    call.check(known && needs.iter().all(|name| call.attribute(name).is_some()), "FusedGemm.C4", || {
+    call.check(known && needs.iter().all(|name| call.attribute(name).is_some()), FusedGemm::C4, || {
         format!("the activation {activation} is not known or has no parameters")
     })?;
     linear::gemm(cx, call)
 }
 
-/// Windows of a size along a dimension, as a last dimension. (C1) The dimension is within the rank. (C2) Size and step
-/// are positive, and a window fits.
+clauses! { UnfoldTensor {
+    C1 "The dimension is within the rank."
+    C2 "Size and step are positive, and a window fits."
+} }
+
+/// Windows of a size along a dimension, as a last dimension.
 fn unfold(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
-    let at = call.axis(call.int("dim", -1), shape.len(), "UnfoldTensor.C1")?;
+    let at = call.axis(call.int("dim", -1), shape.len(), UnfoldTensor::C1)?;
     let (size, step) = (call.int("size", 0), call.int("step", 1));
-    call.check(size > 0 && step > 0, "UnfoldTensor.C2", || format!("size {size}, step {step}"))?;
+    call.check(size > 0 && step > 0, UnfoldTensor::C2, || format!("size {size}, step {step}"))?;
     let (size, step) = (cx.int(size), cx.int(step));
     let fits = cx.ge(shape[at], size);
-    cx.require(fits, "UnfoldTensor.C2", |cx| format!("a window of {} does not fit", cx.show(size)))?;
+    cx.require(fits, UnfoldTensor::C2, |cx| format!("a window of {} does not fit", cx.show(size)))?;
     shape[at] = sizewise_kernels::windows(cx, shape[at], size, step, Expr::ONE);
     shape.push(size);
     call.one(shape)
 }
 
-/// (C1) The last two sizes are equal.
+clauses! { Inverse {
+    C1 "The last two sizes are equal."
+} }
+
 fn inverse(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() >= 2, "Inverse.C1", || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
-    cx.require_eq(sizes[sizes.len() - 1], sizes[sizes.len() - 2], "Inverse.C1", "rows and columns")?;
+    call.check(sizes.len() >= 2, Inverse::C1, || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+    cx.require_eq(sizes[sizes.len() - 1], sizes[sizes.len() - 2], Inverse::C1, "rows and columns")?;
     call.one(sizes)
 }
 
@@ -340,21 +269,26 @@ fn integer_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(if signed { Dtype::I32 } else { Dtype::U32 }, shape).into()])
 }
 
-/// The input's shape. (C1) The input is `[.., hidden]`, the router `[rows, experts]`. (C2) The weights are `[experts,
-/// inner, hidden]` and `[experts, hidden, inner]`, or both with the last two sizes changed. (C3) A second bias is
-/// `[experts, hidden]`.
+clauses! { MoE {
+    C1 "The input is `[.., hidden]`, the router `[rows, experts]`."
+    C2 "The weights are `[experts, inner, hidden]` and `[experts, hidden, inner]`, or both with the last two \
+       sizes changed."
+    C3 "A second bias is `[experts, hidden]`."
+} }
+
+/// The input's shape.
 fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, router) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(matches!(sizes.len(), 2 | 3) && router.len() == 2, "MoE.C1", || {
+    call.check(matches!(sizes.len(), 2 | 3) && router.len() == 2, MoE::C1, || {
         format!("ranks {} and {}", sizes.len(), router.len())
     })?;
     let rows = cx.product(sizes[..sizes.len() - 1].to_vec());
-    cx.require_eq(rows, router[0], "MoE.C1", "rows of the input and of the router")?;
+    cx.require_eq(rows, router[0], MoE::C1, "rows of the input and of the router")?;
     let hidden = sizes[sizes.len() - 1];
     let (first, second) = (call.shape(2)?.to_vec(), call.shape(4)?.to_vec());
-    call.check(first.len() == 3 && second.len() == 3, "MoE.C2", || "weights have 3 dimensions".to_owned())?;
+    call.check(first.len() == 3 && second.len() == 3, MoE::C2, || "weights have 3 dimensions".to_owned())?;
     let gated = call.text("activation_type", "relu") == "swiglu";
-    cx.require_same_shape(&[first[0], second[0]], &[router[1], router[1]], "MoE.C2")?;
+    cx.require_same_shape(&[first[0], second[0]], &[router[1], router[1]], MoE::C2)?;
     let mut layouts = Vec::new();
     for (row, column) in [(2, 1), (1, 2)] {
         let width = if gated { cx.mul(second[row], 2) } else { second[row] };
@@ -362,17 +296,17 @@ fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
         layouts.push(cx.all(&fits));
     }
     let fine = cx.any(&layouts);
-    cx.require(fine, "MoE.C2", |cx| {
+    cx.require(fine, MoE::C2, |cx| {
         format!("weights {} and {} for {}", cx.show_all(&first), cx.show_all(&second), cx.show(hidden))
     })?;
     if call.has(5) {
-        cx.require_same_shape(call.shape(5)?, &[router[1], hidden], "MoE.C3")?;
+        cx.require_same_shape(call.shape(5)?, &[router[1], hidden], MoE::C3)?;
     }
     let k = call.int("k", 1);
     let chosen = cx.int(k);
     let enough = cx.le(chosen, router[1]);
-    call.check(k > 0, "MoE.C1", || format!("k is {k}"))?;
-    cx.require(enough, "MoE.C1", |cx| format!("{k} of {} experts", cx.show(router[1])))?;
+    call.check(k > 0, MoE::C1, || format!("k is {k}"))?;
+    cx.require(enough, MoE::C1, |cx| format!("{k} of {} experts", cx.show(router[1])))?;
     call.one(sizes)
 }
 
@@ -382,16 +316,21 @@ fn hash(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(dtype, call.shape(0)?.to_vec()).into()])
 }
 
-/// The normalized sum of input, skip and bias, and the sum. (C1) The skip has the input's shape, or broadcasts over its
-/// batch. (C2) Vectors have the last size. (C3) Epsilon is not negative.
+clauses! { SkipLayerNormalization {
+    C1 "The skip has the input's shape, or broadcasts over its batch."
+    C2 "Vectors have the last size."
+    C3 "Epsilon is not negative."
+} }
+
+/// The normalized sum of input, skip and bias, and the sum.
 fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(matches!(sizes.len(), 2 | 3), "SkipLayerNormalization.C1", || {
+    call.check(matches!(sizes.len(), 2 | 3), SkipLayerNormalization::C1, || {
         format!("the input has rank {}", sizes.len())
     })?;
     let skip = call.shape(1)?.to_vec();
     let fine = matches!(skip.len(), 2 | 3) && (skip.len() == sizes.len() || skip.len() + 1 == sizes.len());
-    call.check(fine, "SkipLayerNormalization.C1", || format!("the skip has rank {}", skip.len()))?;
+    call.check(fine, SkipLayerNormalization::C1, || format!("the skip has rank {}", skip.len()))?;
     let shift = sizes.len() - skip.len();
     for (dim, &size) in skip.iter().enumerate() {
         let own = sizes[shift + dim];
@@ -400,18 +339,18 @@ fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
             if cx.on_cpu() {
                 continue;
             }
-            cx.require_expandable(&[size], &[own], "SkipLayerNormalization.C1")?;
+            cx.require_expandable(&[size], &[own], SkipLayerNormalization::C1)?;
         } else {
-            cx.require_eq(size, own, "SkipLayerNormalization.C1", "the input and the skip")?;
+            cx.require_eq(size, own, SkipLayerNormalization::C1, "the input and the skip")?;
         }
     }
     let last = sizes[sizes.len() - 1];
     let epsilon = call.float("epsilon").unwrap_or(0.0);
-    call.check(epsilon >= 0.0, "SkipLayerNormalization.C3", || format!("epsilon is {epsilon}"))?;
-    policy::not_empty(cx, &[last], "SkipLayerNormalization.C2")?;
+    call.check(epsilon >= 0.0, SkipLayerNormalization::C3, || format!("epsilon is {epsilon}"))?;
+    policy::not_empty(cx, &[last], SkipLayerNormalization::C2)?;
     for at in 2..call.count() {
         if call.has(at) {
-            vector(cx, call, at, last, "SkipLayerNormalization.C2")?;
+            vector(cx, call, at, last, SkipLayerNormalization::C2)?;
         }
     }
     let dtype = call.given(0)?.dtype;
@@ -424,35 +363,10 @@ fn skip_norm(cx: &mut Cx, call: &Checked) -> Outcome {
 
 fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
-    call.check(rank == 1, "Unique.C1", || format!("the input has 1 dimension, not {rank}"))?;
+    call.check(rank == 1, Unique::C1, || format!("the input has 1 dimension, not {rank}"))?;
     let along = call.shape(0)?[0];
     let least = cx.min(along, 1).as_inline().unwrap_or(0);
     let count = cx.unbacked_size(least, Some(along));
     let indices = |size: Expr| Tensor::new(Dtype::I64, vec![size]).into();
     Ok(vec![call.output(0, vec![count])?.into(), indices(along), indices(count)])
-}
-
-/// `[words, embedding]`. (C1) Words are `[words, letters, ..]`, the weight `[embedding, 1, window, letter size, ..]`,
-/// letters `[n, letter size, ..]`, and the bias `[embedding]`. (C2) The attributes repeat sizes. (C3) A window fits a
-/// word.
-fn word_embedding(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (words, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    let letters = call.shape(3)?.to_vec();
-    call.check(words.len() >= 2 && weight.len() >= 4 && letters.len() >= 2, "WordConvEmbedding.C1", || {
-        format!("ranks {}, {} and {}", words.len(), weight.len(), letters.len())
-    })?;
-    vector(cx, call, 2, weight[0], "WordConvEmbedding.C1")?;
-    cx.require_eq(weight[3], letters[1], "WordConvEmbedding.C1", "letter sizes")?;
-    for (name, size) in
-        [("embedding_size", weight[0]), ("conv_window_size", weight[2]), ("char_embedding_size", letters[1])]
-    {
-        let stated = call.int(name, -1);
-        if stated != -1 {
-            let stated = cx.int(stated);
-            cx.require_eq(stated, size, "WordConvEmbedding.C2", name)?;
-        }
-    }
-    let fits = cx.ge(words[1], weight[2]);
-    cx.require(fits, "WordConvEmbedding.C3", |_| "a window does not fit a word".to_owned())?;
-    call.one(vec![words[0], weight[0]])
 }

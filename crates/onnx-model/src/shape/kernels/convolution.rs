@@ -1,16 +1,27 @@
 //! Convolutions.
-use super::{Family, output_shape, policy, products};
+use super::{Family, policy, products};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::value::Tensor;
 use crate::shape::{Dtype, at_load};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    spatial::ALL,
+    Conv::ALL,
+    FusedConv::ALL,
+    ConvInteger::ALL,
+    QLinearConv::ALL,
+    DeformConv::ALL,
+    CausalConv::ALL,
+];
 
 pub(super) const KERNELS: Family = &[
     op("Conv", conv).multiplies(products::convolution).passes().infers(at_load::rank),
     op("ConvInteger", conv_integer).free().passes().infers(at_load::rank),
-    op("ConvTranspose", conv_transpose).multiplies(products::transposed).passes().infers(at_load::transposed),
     op("DeformConv", deform_conv).infers(at_load::rank),
     op("QLinearConv", quantized_conv).free().passes().infers(at_load::rank),
     op("CausalConvWithState", causal_conv).infers(at_load::rank),
@@ -38,17 +49,21 @@ pub(super) enum AutoPad {
 /// A list of positive numbers, one for each spatial dimension.
 fn positive(call: &Checked, name: &str, count: usize) -> Result<Vec<i64>, KernelError> {
     let list = call.ints(name).map_or_else(|| vec![1; count], <[i64]>::to_vec);
-    call.check(list.len() == count, "Spatial.C1", || {
+    call.check(list.len() == count, spatial::C1, || {
         format!("{name} has {} entries for {count} dimensions", list.len())
     })?;
-    call.check(list.iter().all(|&n| n > 0), "Spatial.C2", || format!("{name} is to be positive"))?;
+    call.check(list.iter().all(|&n| n > 0), spatial::C2, || format!("{name} is to be positive"))?;
     Ok(list)
 }
 
+clauses! { spatial "Spatial" {
+    C1 "Lists have an entry for each spatial dimension (pads two)."
+    C2 "Strides and dilations are positive, pads not negative."
+    C3 "The padding is named rightly; with a name of its own it is not given as well."
+} }
+
 impl Spatial {
-    /// Reads strides, dilations and padding for a kernel. (C1) Lists have an entry for each spatial dimension (pads
-    /// two). (C2) Strides and dilations are positive, pads not negative. (C3) The padding is named rightly; with a name
-    /// of its own it is not given as well.
+    /// Reads strides, dilations and padding for a kernel.
     pub(super) fn read(call: &Checked, kernel: Vec<Expr>) -> Result<Spatial, KernelError> {
         let count = kernel.len();
         let (strides, dilations) = (positive(call, "strides", count)?, positive(call, "dilations", count)?);
@@ -59,17 +74,17 @@ impl Spatial {
             "SAME_LOWER" => AutoPad::SameLower,
             other => {
                 return Err(KernelError::invalid(
-                    "Spatial.C3",
+                    spatial::C3,
                     format!("{}: no padding is named {other}", call.op()),
                 ));
             }
         };
         let given = call.ints("pads");
         if let Some(pads) = given {
-            call.check(pads.len() == 2 * count, "Spatial.C1", || {
+            call.check(pads.len() == 2 * count, spatial::C1, || {
                 format!("pads have {} entries for {count} dimensions", pads.len())
             })?;
-            call.check(pads.iter().all(|&pad| pad >= 0), "Spatial.C2", || "a pad is negative".to_owned())?;
+            call.check(pads.iter().all(|&pad| pad >= 0), spatial::C2, || "a pad is negative".to_owned())?;
         }
         let pads = match given.filter(|_| auto_pad == AutoPad::Given) {
             None => vec![(0, 0); count],
@@ -78,14 +93,11 @@ impl Spatial {
         Ok(Spatial { kernel, strides, dilations, pads, auto_pad })
     }
 
-    /// (C3) of [`Spatial::read`] for convolutions. Pooling takes no notice of pads beside a name.
-    fn padded_once(&self, call: &Checked) -> Result<(), KernelError> {
+    pub(super) fn padded_once(&self, call: &Checked) -> Result<(), KernelError> {
         let once = self.auto_pad == AutoPad::Given || call.ints("pads").is_none();
-        call.check(once, "Spatial.C3", || "both auto_pad and pads are given".to_owned())
+        call.check(once, spatial::C3, || "both auto_pad and pads are given".to_owned())
     }
 
-    /// (C8) onnxruntime multiplies matrices without elements where the kernel has none. It does so, and does not loop
-    /// for ever, where nothing is computed, and for a kernel as large as the image, of at most 2 dimensions.
     fn multiplies(&self, cx: &mut Cx, sizes: &[Expr], channels: Expr) -> Result<(), KernelError> {
         let area = cx.product(self.kernel.clone());
         let some = cx.ge(area, 1);
@@ -100,18 +112,17 @@ impl Spatial {
             ways.push(cx.all(&same));
         }
         let fine = cx.any(&ways);
-        cx.require(fine, "Conv.C8", |_| "the kernel is empty".to_owned())
+        cx.require(fine, Conv::C8, |_| "the kernel is empty".to_owned())
     }
 
-    /// As [`Spatial::counts`]. (C4) The kernel fits into the padded input; with `auto_pad`, onnxruntime keeps no size of 0, and none
-    /// with dilations.
+    /// As [`Spatial::counts`].
     fn counts_of_images(&self, cx: &mut Cx, sizes: &[Expr]) -> Result<Vec<Expr>, KernelError> {
-        let mut counts = self.counts(cx, sizes, "Conv.C4")?;
+        let mut counts = self.counts(cx, sizes, Conv::C4)?;
         if !cx.on_cpu() || !matches!(self.auto_pad, AutoPad::SameUpper | AutoPad::SameLower) {
             return Ok(counts);
         }
         let is_plain = cx.env.pool.bool(self.dilations.iter().all(|&dilation| dilation == 1));
-        cx.require(is_plain, "Conv.C4", |_| "windows with dilations cannot keep a size".to_owned())?;
+        cx.require(is_plain, Conv::C4, |_| "windows with dilations cannot keep a size".to_owned())?;
         for (i, &size) in sizes.iter().enumerate() {
             if self.kernel[i] == Expr::ZERO {
                 // No padding takes anything away.
@@ -121,18 +132,18 @@ impl Spatial {
             }
             let (some, filled) = (cx.ge(size, 1), cx.ge(self.kernel[i], 1));
             for fine in [filled, some] {
-                cx.require(fine, "Conv.C4", |cx| format!("a size of {} cannot be kept", cx.show(size)))?;
+                cx.require(fine, Conv::C4, |cx| format!("a size of {} cannot be kept", cx.show(size)))?;
             }
         }
         Ok(counts)
     }
 
-    /// The number of windows along each dimension. (C4) The kernel has elements, and fits into what is padded.
+    /// The number of windows along each dimension. The kernel has elements, and fits into what is padded.
     pub(super) fn counts(
         &self,
         cx: &mut Cx,
         sizes: &[Expr],
-        clause: &'static str,
+        clause: &'static OpClause,
     ) -> Result<Vec<Expr>, KernelError> {
         let mut counts = Vec::with_capacity(sizes.len());
         for (i, &size) in sizes.iter().enumerate() {
@@ -157,26 +168,36 @@ impl Spatial {
     }
 }
 
-/// The spatial sizes of a kernel: its shape behind the first two sizes, which `kernel_shape` repeats. (C5) of [`convolved`].
+/// The spatial sizes of a kernel: its shape behind the first two sizes, which `kernel_shape` repeats.
 pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Result<Vec<Expr>, KernelError> {
     let sizes = weight[2..].to_vec();
     if let Some(stated) = call.ints("kernel_shape") {
-        call.check(stated.len() == sizes.len(), "Conv.C5", || {
+        call.check(stated.len() == sizes.len(), Conv::C5, || {
             format!("kernel_shape has {} entries for {} dimensions", stated.len(), sizes.len())
         })?;
         for (&stated, &size) in stated.iter().zip(&sizes) {
             let stated = cx.int(stated);
-            cx.require_eq(stated, size, "Conv.C5", "kernel_shape and the size of the kernel")?;
+            cx.require_eq(stated, size, Conv::C5, "kernel_shape and the size of the kernel")?;
         }
     }
     Ok(sizes)
 }
 
+clauses! { Conv {
+    C1 "Both have the same rank, at least 3."
+    C2 "Groups are positive, `c` is the weight's channels times groups, and `out` divides by groups."
+    C3 "The bias has one dimension, with an element for each channel."
+    C4 "The kernel fits into the padded input; with `auto_pad`, onnxruntime keeps no size of 0, and none \
+       with dilations."
+    C5 "A stated kernel shape is the weight's."
+    C6 "A summand has the shape of the result."
+    C8 "onnxruntime multiplies matrices without elements where the kernel has none. It does so, and does not \
+       loop for ever, where nothing is computed, and for a kernel as large as the image, of at most 2 \
+       dimensions."
+    C9 "The kernel has elements where onnxruntime knows its sizes at load."
+} }
+
 /// `[n, out, windows..]` of an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`.
-///
-/// (C1) Both have the same rank, at least 3. (C2) Groups are positive, `c` is the weight's channels times groups, and
-/// `out` divides by groups. (C3) The bias has one dimension, with an element for each channel. (C4) A window fits. (C5)
-/// A stated kernel shape is the weight's. (C9) The kernel has elements where onnxruntime knows its sizes at load.
 pub(super) fn convolved(
     cx: &mut Cx,
     call: &Checked,
@@ -184,26 +205,26 @@ pub(super) fn convolved(
     bias: Option<usize>,
 ) -> Result<Vec<Expr>, KernelError> {
     let weight = call.shape(weight_at)?.to_vec();
-    call.check(sizes.len() == weight.len() && sizes.len() >= 3, "Conv.C1", || {
+    call.check(sizes.len() == weight.len() && sizes.len() >= 3, Conv::C1, || {
         format!("ranks {} and {} are to agree and to be at least 3", sizes.len(), weight.len())
     })?;
     let groups = call.int("group", 1);
-    call.check(groups > 0, "Conv.C2", || format!("there are {groups} groups"))?;
+    call.check(groups > 0, Conv::C2, || format!("there are {groups} groups"))?;
     let groups = cx.int(groups);
     let channels = cx.mul(weight[1], groups);
-    cx.require_eq(sizes[1], channels, "Conv.C2", "the channels of the input and of the kernel")?;
+    cx.require_eq(sizes[1], channels, Conv::C2, "the channels of the input and of the kernel")?;
     let remainder = cx.modulo(weight[0], groups);
-    cx.require_eq(remainder, Expr::ZERO, "Conv.C2", "output channels that are left over")?;
+    cx.require_eq(remainder, Expr::ZERO, Conv::C2, "output channels that are left over")?;
     if let Some(at) = bias.filter(|&at| call.has(at)) {
         let bias = call.shape(at)?.to_vec();
-        call.check(bias.len() == 1, "Conv.C3", || format!("the bias has 1 dimension, not {}", bias.len()))?;
-        cx.require_eq(bias[0], weight[0], "Conv.C3", "the bias and the channels")?;
+        call.check(bias.len() == 1, Conv::C3, || format!("the bias has 1 dimension, not {}", bias.len()))?;
+        cx.require_eq(bias[0], weight[0], Conv::C3, "the bias and the channels")?;
     }
     let kernel = kernel_sizes(cx, call, &weight)?;
     // onnx infers no shape for a kernel without elements, if it knows its size; onnxruntime runs it.
     for (dim, _) in weight.iter().enumerate().skip(2).filter(|(_, size)| **size == Expr::ZERO) {
         let known = call.size_at_load(weight_at, dim);
-        call.refused_where(known, "Conv.C9", || "the kernel is empty".to_owned())?;
+        call.refused_where(known, Conv::C9, || "the kernel is empty".to_owned())?;
     }
     let spatial = Spatial::read(call, kernel)?;
     spatial.padded_once(call)?;
@@ -219,27 +240,34 @@ pub(super) fn conv(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A convolution, a summand and an activation. (C6) The summand has the shape of the result. (C7) The activation is
-/// known.
+clauses! { FusedConv {
+    C6 "The summand has the shape of the result."
+    C7 "The activation is known."
+} }
+
+/// A convolution, a summand and an activation.
 pub(super) fn fused_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = convolved(cx, call, (call.shape(0)?, 1), Some(2))?;
     if call.has(3) {
-        cx.require_same_shape(call.shape(3)?, &shape, "FusedConv.C6")?;
+        cx.require_same_shape(call.shape(3)?, &shape, FusedConv::C6)?;
     }
     let activation = call.text("activation", "");
     let known = matches!(activation, "" | "Relu" | "Tanh" | "Sigmoid" | "LeakyRelu" | "Clip" | "HardSigmoid");
-    call.check(known, "FusedConv.C7", || format!("no activation is named {activation}"))?;
+    call.check(known, FusedConv::C7, || format!("no activation is named {activation}"))?;
     call.one(shape)
 }
 
-/// (C6) Zero points are scalars or lists of one; the weight's may have one for each output channel, but not for
-/// onnxruntime.
+clauses! { ConvInteger {
+    C6 "Zero points are scalars or lists of one; the weight's may have one for each output channel, but not \
+       for onnxruntime."
+} }
+
 fn conv_integer(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = convolved(cx, call, (call.shape(0)?, 1), None)?;
     for at in [2, 3] {
         if call.has(at) {
             let channels = (at == 3 && !cx.on_cpu()).then_some(shape[1]);
-            one_or_each(cx, call, at, channels, "ConvInteger.C6")?;
+            one_or_each(cx, call, at, channels, ConvInteger::C6)?;
         }
     }
     call.one(shape)
@@ -251,7 +279,7 @@ fn one_or_each(
     call: &Checked,
     at: usize,
     channels: Option<Expr>,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let shape = call.shape(at)?.to_vec();
     call.check(shape.len() <= 1, clause, || format!("input {at} is of rank {}", shape.len()))?;
@@ -264,8 +292,11 @@ fn one_or_each(
     cx.require(fine, clause, |cx| format!("input {at} has {} elements", cx.show(count)))
 }
 
-/// (C6) Scales and zero points are scalars, or the weight's have one for each output channel. onnxruntime's own
-/// operator takes the channels as the last dimension, too.
+clauses! { QLinearConv {
+    C6 "Scales and zero points are scalars, or the weight's have one for each output channel. onnxruntime's \
+       own operator takes the channels as the last dimension, too."
+} }
+
 pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sizes = call.shape(0)?.to_vec();
     let is_last = call.int("channels_last", 0) != 0;
@@ -276,7 +307,7 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in [1, 2, 4, 5, 6, 7] {
         if call.has(at) {
             let channels = matches!(at, 4 | 5).then_some(shape[1]);
-            one_or_each(cx, call, at, channels, "QLinearConv.C6")?;
+            one_or_each(cx, call, at, channels, QLinearConv::C6)?;
         }
     }
     if is_last {
@@ -285,211 +316,71 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `stride (n - 1) + output_padding + dilation (kernel - 1) + 1 - pads` along each dimension, or `output_shape`.
-///
-/// (C1) Both have the same rank, at least 3. (C2) The channels are the weight's first size and divide by groups. (C3)
-/// The bias has an element for each channel. (C4) The result is not empty. (C6) Output padding is below stride or
-/// dilation. (C7) For onnxruntime output padding is below the stride, and a stated size is one that padding can make.
-fn conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (shape, spatial) = transposed(cx, call, 2)?;
-    let sizes = call.shape(0)?[2..].to_vec();
-    let image = transposed_sizes(cx, call, &spatial, &sizes, &[])?;
-    output_shape::left_out(cx, call, &sizes);
-    call.one([shape, image].concat())
-}
+clauses! { DeformConv {
+    C1 "Input and weight have 4 dimensions, like offsets and mask."
+    C2 "Channels fit groups."
+    C7 "There are two offsets, and a mask, for each place, element of the kernel and offset group."
+    C8 "onnxruntime makes at least one channel."
+} }
 
-/// [`conv_transpose`] with pads that an input holds. (C8) Pads have one dimension, with two for each spatial one.
-pub(super) fn padded_conv_transpose(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (shape, spatial) = transposed(cx, call, 3)?;
-    let sizes = call.shape(0)?[2..].to_vec();
-    let pads = match call.has(2) {
-        true => super::layout::sizes_of(cx, call, 2, "ConvTranspose.C8")?,
-        false => {
-            policy::onnxruntime_checks(cx, false, "ConvTranspose.C8", || "pads are to be given".to_owned())?;
-            vec![Expr::ZERO; 2 * sizes.len()]
-        }
-    };
-    for &pad in &pads {
-        let natural = cx.ge(pad, 0);
-        cx.require(natural, "ConvTranspose.C8", |cx| format!("a pad is {}", cx.show(pad)))?;
-    }
-    for &size in &spatial.kernel {
-        let some = cx.ge(size, 1);
-        cx.require(some, "ConvTranspose.C8", |_| "the kernel is empty".to_owned())?;
-    }
-    call.check(pads.len() == 2 * sizes.len(), "ConvTranspose.C8", || {
-        format!("there are {} pads for {} dimensions", pads.len(), sizes.len())
-    })?;
-    let image = transposed_sizes(cx, call, &spatial, &sizes, &pads)?;
-    call.one([shape, image].concat())
-}
-
-/// The batch and the channels of [`conv_transpose`], and how windows lie. The bias is an input.
-fn transposed(cx: &mut Cx, call: &Checked, bias: usize) -> Result<(Vec<Expr>, Spatial), KernelError> {
-    let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() == weight.len() && sizes.len() >= 3, "ConvTranspose.C1", || {
-        format!("ranks {} and {} are to agree and to be at least 3", sizes.len(), weight.len())
-    })?;
-    let groups = call.int("group", 1);
-    call.check(groups > 0, "ConvTranspose.C2", || format!("there are {groups} groups"))?;
-    let groups = cx.int(groups);
-    cx.require_eq(sizes[1], weight[0], "ConvTranspose.C2", "the channels of the input and of the kernel")?;
-    let remainder = cx.modulo(sizes[1], groups);
-    cx.require_eq(remainder, Expr::ZERO, "ConvTranspose.C2", "channels that are left over")?;
-    let channels = cx.mul(weight[1], groups);
-    if call.has(bias) {
-        let bias = call.shape(bias)?.to_vec();
-        call.check(bias.len() == 1, "ConvTranspose.C3", || {
-            format!("the bias has 1 dimension, not {}", bias.len())
-        })?;
-        cx.require_eq(bias[0], channels, "ConvTranspose.C3", "the bias and the channels")?;
-    }
-    let kernel = kernel_sizes(cx, call, &weight)?;
-    let spatial = Spatial::read(call, kernel)?;
-    spatial.padded_once(call)?;
-    Ok((vec![sizes[0], channels], spatial))
-}
-
-/// (C6) and (C7) of [`conv_transpose`] for output padding; `size` is what it is added to, if the padding decides the
-/// size of the result.
-fn extra_fits(
-    cx: &mut Cx,
-    call: &Checked,
-    (stride, dilation): (i64, i64),
-    extra: i64,
-    size: Option<Expr>,
-) -> Result<(), KernelError> {
-    let most = stride.max(dilation);
-    call.check((0..most).contains(&extra), "ConvTranspose.C6", || {
-        format!("output_padding of {extra} is not less than {most}")
-    })?;
-    // onnxruntime counts the windows over the result: there are as many as elements of the input.
-    policy::onnxruntime_checks(cx, extra < stride, "ConvTranspose.C7", || {
-        format!("output_padding of {extra} is not less than the stride {stride}")
-    })?;
-    let Some(size) = size.filter(|_| extra > 0) else { return Ok(()) };
-    // What is added to nothing makes a window.
-    let some = cx.ge(size, 1);
-    policy::onnxruntime(cx, some, "ConvTranspose.C7", |_| "nothing is padded".to_owned())
-}
-
-/// The spatial sizes of [`conv_transpose`]; with pads that an input holds, if these are not empty.
-pub(super) fn transposed_sizes(
-    cx: &mut Cx,
-    call: &Checked,
-    spatial: &Spatial,
-    sizes: &[Expr],
-    pads: &[Expr],
-) -> Result<Vec<Expr>, KernelError> {
-    let count = sizes.len();
-    let extra = call.ints("output_padding").map_or_else(|| vec![0; count], <[i64]>::to_vec);
-    call.check(extra.len() == count, "ConvTranspose.C6", || {
-        format!("output_padding has {} entries", extra.len())
-    })?;
-    let stated = output_shape::output_shape(cx, call, count)?;
-    let mut shape = Vec::with_capacity(count);
-    for i in 0..count {
-        let (stride, dilation) = (cx.int(spatial.strides[i]), cx.int(spatial.dilations[i]));
-        let is_same = matches!(spatial.auto_pad, AutoPad::SameUpper | AutoPad::SameLower);
-        let padded = Some(sizes[i]).filter(|_| stated.is_none() && !is_same);
-        extra_fits(cx, call, (spatial.strides[i], spatial.dilations[i]), extra[i], padded)?;
-        let steps = cx.sub(sizes[i], 1);
-        let steps = cx.mul(stride, steps);
-        let reach = cx.sub(spatial.kernel[i], 1);
-        let reach = cx.mul(dilation, reach);
-        let rest = cx.int(extra[i].saturating_add(1));
-        let unpadded = cx.sum([steps, reach, rest]);
-        let (before, after) = spatial.pads[i];
-        let size = match (stated, pads) {
-            (Some(stated), _) => {
-                let size = cx.int(stated[i]);
-                let last = cx.mul(sizes[i], stride);
-                let most = cx.add(last, reach);
-                let reached = cx.le(size, most);
-                policy::onnxruntime(cx, reached, "ConvTranspose.C7", |cx| {
-                    format!("a size of {} is more than {}", cx.show(size), cx.show(most))
-                })?;
-                size
-            }
-            // Padding is not negative: what is short of the size stays so.
-            (None, _) if is_same => {
-                let size = cx.mul(sizes[i], stride);
-                let fits = cx.le(size, unpadded);
-                if cx.surely(fits) { size } else { cx.min(size, unpadded) }
-            }
-            (None, []) => unpadded,
-            (None, pads) => {
-                let both = cx.add(pads[i], pads[count + i]);
-                cx.sub(unpadded, both)
-            }
-        };
-        let size = if stated.is_none() && !is_same {
-            let both = cx.int(before.saturating_add(after));
-            cx.sub(size, both)
-        } else {
-            size
-        };
-        let some = cx.ge(size, i32::from(cx.on_cpu()));
-        cx.require(some, "ConvTranspose.C4", |cx| format!("a size becomes {}", cx.show(size)))?;
-        shape.push(size);
-    }
-    Ok(shape)
-}
-
-/// A convolution at places that offsets shift. (C1) Input and weight have 4 dimensions, like offsets and mask. (C2)
-/// Channels fit groups. (C7) There are two offsets, and a mask, for each place, element of the kernel and offset group.
-/// (C8) onnxruntime makes at least one channel.
+/// A convolution at places that offsets shift.
 fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = convolved(cx, call, (call.shape(0)?, 1), Some(3))?;
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    policy::not_empty(cx, &weight[..1], "DeformConv.C8")?;
-    call.check(sizes.len() == 4, "DeformConv.C1", || {
+    policy::not_empty(cx, &weight[..1], DeformConv::C8)?;
+    call.check(sizes.len() == 4, DeformConv::C1, || {
         format!("the input has 4 dimensions, not {}", sizes.len())
     })?;
     let groups = call.int("offset_group", 1);
-    call.check(groups > 0, "DeformConv.C2", || format!("there are {groups} offset groups"))?;
+    call.check(groups > 0, DeformConv::C2, || format!("there are {groups} offset groups"))?;
     let groups = cx.int(groups);
     let remainder = cx.modulo(sizes[1], groups);
-    cx.require_eq(remainder, Expr::ZERO, "DeformConv.C2", "channels that are left over")?;
+    cx.require_eq(remainder, Expr::ZERO, DeformConv::C2, "channels that are left over")?;
     let area = cx.mul(weight[2], weight[3]);
     let each = cx.mul(area, groups);
     for (at, factor) in [(2, 2), (4, 1)] {
         if call.has(at) {
             let given = call.shape(at)?.to_vec();
             let channels = cx.mul(each, factor);
-            cx.require_same_shape(&given, &[shape[0], channels, shape[2], shape[3]], "DeformConv.C7")?;
+            cx.require_same_shape(&given, &[shape[0], channels, shape[2], shape[3]], DeformConv::C7)?;
         }
     }
     call.one(shape)
 }
 
-/// A causal convolution along the last dimension and its state. (C1) The input has 3 dimensions, the weight too. (C2)
-/// The channels agree. (C3) Bias and state fit. (C4) Attributes are possible.
+clauses! { CausalConv {
+    C1 "The input has 3 dimensions, the weight too."
+    C2 "The channels agree."
+    C3 "Bias and state fit."
+    C4 "Attributes are possible."
+} }
+
+/// A causal convolution along the last dimension and its state.
 pub(super) fn causal_conv(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, weight) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() == 3 && weight.len() == 3, "CausalConv.C1", || {
+    call.check(sizes.len() == 3 && weight.len() == 3, CausalConv::C1, || {
         "operands have 3 dimensions".to_owned()
     })?;
-    cx.require_eq(sizes[1], weight[0], "CausalConv.C2", "channels")?;
-    cx.require_eq(weight[1], Expr::ONE, "CausalConv.C2", "the kernel's second size")?;
+    cx.require_eq(sizes[1], weight[0], CausalConv::C2, "channels")?;
+    cx.require_eq(weight[1], Expr::ONE, CausalConv::C2, "the kernel's second size")?;
     let activation = call.text("activation", "none");
-    call.check(matches!(activation, "none" | "silu" | "swish"), "CausalConv.C4", || {
+    call.check(matches!(activation, "none" | "silu" | "swish"), CausalConv::C4, || {
         format!("no activation is named {activation}")
     })?;
     let (dilation, window) = (call.int("dilation", 1), call.int("state_window", 0));
-    call.check(dilation >= 1 && call.int("ndim", 1) == 1, "CausalConv.C4", || {
+    call.check(dilation >= 1 && call.int("ndim", 1) == 1, CausalConv::C4, || {
         "the dilation is positive, along one dimension".to_owned()
     })?;
-    policy::onnxruntime_checks(cx, window == 0, "CausalConv.C4", || "the state has no window".to_owned())?;
+    policy::onnxruntime_checks(cx, window == 0, CausalConv::C4, || "the state has no window".to_owned())?;
     let dilation = cx.int(dilation);
     let kept = cx.sub(weight[2], 1);
     let kept = cx.mul(kept, dilation);
     let state = vec![sizes[0], sizes[1], kept];
     if call.has(2) {
-        cx.require_same_shape(call.shape(2)?, &[sizes[1]], "CausalConv.C3")?;
+        cx.require_same_shape(call.shape(2)?, &[sizes[1]], CausalConv::C3)?;
     }
     if call.has(3) {
-        cx.require_same_shape(call.shape(3)?, &state, "CausalConv.C3")?;
+        cx.require_same_shape(call.shape(3)?, &state, CausalConv::C3)?;
     }
     let dtype = call.output_type(0).unwrap_or(Dtype::F32);
     Ok(vec![Tensor::new(dtype, sizes).into(), Tensor::new(dtype, state).into()])

@@ -1,22 +1,26 @@
 //! Tensors made of nothing: constants, ranges, random numbers.
-use super::Family;
 use super::elementwise::named;
 use super::layout::sizes_of;
-use super::numbers;
+use super::{Family, numbers};
 use crate::shape::Dtype;
 use crate::shape::at_load::{self, AtLoad};
 use crate::shape::call::{Attribute, Call, Checked, Outcome, open};
 use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{NATURAL, values};
 use crate::shape::value::{Element, MAX_ELEMENTS, Origin, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Span};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[Constant::ALL, ConstantOfShape::ALL, EyeLike::ALL, Random::ALL, Multinomial::ALL, Range::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("Constant", constant).fills().infers(|_, _| AtLoad::IN_FILE),
     op("ConstantOfShape", constant_of_shape).fills().infers(filled_at_load).at_run(&[values(
         0,
-        "ConstantOfShape.C2",
+        ConstantOfShape::C2,
         NATURAL,
     )]),
     op("EyeLike", eye_like).infers(at_load::rank),
@@ -28,7 +32,7 @@ pub(super) const KERNELS: Family = &free([
     op("Range", range)
         .infers(at_load::read_all)
         .span(range_span)
-        .at_run(&[values(2, "Range.C2", "{} is not 0")])
+        .at_run(&[values(2, Range::C2, "{} is not 0")])
         .follows(|call| steps_to_size([0, 1, 2].map(|at| call.tensor(at)?.single())).is_some()),
 ]);
 
@@ -36,7 +40,11 @@ fn length(count: usize) -> Expr {
     Expr::from(i32::try_from(count).unwrap_or(i32::MAX))
 }
 
-/// The value of the only attribute. (C1) There is exactly one.
+clauses! { Constant {
+    C1 "There is exactly one."
+} }
+
+/// The value of the only attribute.
 fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
     const NAMES: [&str; 8] = [
         "value",
@@ -50,7 +58,7 @@ fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
     ];
     let given: Vec<(&str, &Attribute)> =
         NAMES.into_iter().filter_map(|name| Some((name, call.attribute(name)?))).collect();
-    call.check(given.len() == 1, "Constant.C1", || format!("{} values are given, not one", given.len()))?;
+    call.check(given.len() == 1, Constant::C1, || format!("{} values are given, not one", given.len()))?;
     let (name, value) = given[0];
     let many = |dtype: Dtype, elements: Vec<Element>| {
         let tensor = Tensor::new(dtype, vec![length(elements.len())]);
@@ -74,22 +82,27 @@ fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor { origin: Origin::Constant, ..tensor }.into()])
 }
 
-/// A tensor of a shape with one value everywhere, the float 0 if none is given. (C1) A shape has one dimension, (C2)
-/// and no negative size. (C3) There is one value.
+clauses! { ConstantOfShape {
+    C1 "A shape has one dimension."
+    C2 "And no negative size."
+    C3 "There is one value."
+} }
+
+/// A tensor of a shape with one value everywhere, the float 0 if none is given.
 fn constant_of_shape(cx: &mut Cx, call: &Checked) -> Outcome {
-    let shape = sizes_of(cx, call, 0, "ConstantOfShape.C1")?;
+    let shape = sizes_of(cx, call, 0, ConstantOfShape::C1)?;
     for &size in &shape {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "ConstantOfShape.C2", |cx| format!("a size is {}", cx.show(size)))?;
+        cx.require(natural, ConstantOfShape::C2, |cx| format!("a size is {}", cx.show(size)))?;
     }
     let (dtype, element) = match call.attribute("value") {
         Some(Attribute::Tensor(value)) => {
-            call.check(value.count() == Some(1), "ConstantOfShape.C3", || {
+            call.check(value.count() == Some(1), ConstantOfShape::C3, || {
                 "there is to be one value".to_owned()
             })?;
             let formal = call.schema.outputs.formal(0);
             let allowed = formal.is_some_and(|formal| formal.types.allow_tensor(value.dtype));
-            call.check(allowed, "ConstantOfShape.C3", || {
+            call.check(allowed, ConstantOfShape::C3, || {
                 format!("{} is no type of its output", value.dtype.name())
             })?;
             (value.dtype, value.single().unwrap_or(Element::Open))
@@ -99,21 +112,29 @@ fn constant_of_shape(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Tensor::new(dtype, shape).filled(element).into()])
 }
 
-/// A matrix with ones in a diagonal. (C1) The input has 2 dimensions.
+clauses! { EyeLike {
+    C1 "The input has 2 dimensions."
+} }
+
+/// A matrix with ones in a diagonal.
 fn eye_like(_: &mut Cx, call: &Checked) -> Outcome {
     let shape = call.shape(0)?.to_vec();
-    call.check(shape.len() == 2, "EyeLike.C1", || format!("a matrix has 2 dimensions, not {}", shape.len()))?;
+    call.check(shape.len() == 2, EyeLike::C1, || format!("a matrix has 2 dimensions, not {}", shape.len()))?;
     random_type(call, shape)
 }
 
-/// A result of the type `dtype`, or the input's. (C2) Random numbers lie between a lower and a higher one, or have a scale
-/// that is not negative.
+clauses! { Random {
+    C1 "No size is negative."
+    C2 "Random numbers lie between a lower and a higher one, or have a scale that is not negative."
+} }
+
+/// A result of the type `dtype`, or the input's.
 fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
     let (low, high) = (call.float("low").unwrap_or(0.0), call.float("high").unwrap_or(1.0));
     let is_uniform = call.op().starts_with("RandomUniform");
-    call.check(!is_uniform || low <= high, "Random.C2", || format!("nothing lies between {low} and {high}"))?;
+    call.check(!is_uniform || low <= high, Random::C2, || format!("nothing lies between {low} and {high}"))?;
     let scale = call.float("scale").unwrap_or(1.0);
-    call.check(is_uniform || scale >= 0.0, "Random.C2", || format!("a scale of {scale}"))?;
+    call.check(is_uniform || scale >= 0.0, Random::C2, || format!("a scale of {scale}"))?;
     let dtype = match call.attribute("dtype") {
         Some(Attribute::Int(number)) => named(call, *number)?,
         _ => match call.tensor(0) {
@@ -124,10 +145,9 @@ fn random_type(call: &Checked, shape: Vec<Expr>) -> Outcome {
     Ok(vec![Tensor::new(dtype, shape).into()])
 }
 
-/// (C1) No size is negative.
 fn random(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = call.ints("shape").unwrap_or_default();
-    call.check(shape.iter().all(|&size| size >= 0), "Random.C1", || "a size is negative".to_owned())?;
+    call.check(shape.iter().all(|&size| size >= 0), Random::C1, || "a size is negative".to_owned())?;
     let shape = shape.iter().map(|&size| cx.int(size)).collect();
     random_type(call, shape)
 }
@@ -136,16 +156,22 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
     random_type(call, call.shape(0)?.to_vec())
 }
 
-/// `[batch, samples]`. (C1) The input has 2 dimensions; onnxruntime takes more where it does not know the rank. (C2) There is a sample. (C3) There are a batch and a class.
+clauses! { Multinomial {
+    C1 "The input has 2 dimensions; onnxruntime takes more where it does not know the rank."
+    C2 "There is a sample."
+    C3 "There are a batch and a class."
+} }
+
+/// `[batch, samples]`.
 fn multinomial(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let is_taken = sizes.len() == 2 || sizes.len() > 2 && cx.on_cpu() && !call.infers_rank(0)?;
-    call.check(is_taken, "Multinomial.C1", || format!("the input has 2 dimensions, not {}", sizes.len()))?;
+    call.check(is_taken, Multinomial::C1, || format!("the input has 2 dimensions, not {}", sizes.len()))?;
     let some: Vec<Expr> = sizes.iter().map(|&size| cx.gt(size, 0)).collect();
     let filled = cx.all(&some);
-    cx.require(filled, "Multinomial.C3", |cx| format!("of {} nothing is drawn", cx.show_all(&sizes)))?;
+    cx.require(filled, Multinomial::C3, |cx| format!("of {} nothing is drawn", cx.show_all(&sizes)))?;
     let samples = call.int("sample_size", 1);
-    call.check(samples > 0, "Multinomial.C2", || format!("{samples} samples"))?;
+    call.check(samples > 0, Multinomial::C2, || format!("{samples} samples"))?;
     let dtype = match call.attribute("dtype") {
         Some(Attribute::Int(number)) => named(call, *number)?,
         _ => Dtype::I32,
@@ -186,10 +212,10 @@ fn float_steps(
     dtype: Dtype,
 ) -> Result<Expr, KernelError> {
     if let [Some(start), Some(limit), Some(delta)] = operands.each_ref().map(|e| e.as_ref()?.number()) {
-        call.check(delta != 0.0, "Range.C2", || "delta is 0".to_owned())?;
+        call.check(delta != 0.0, Range::C2, || "delta is 0".to_owned())?;
         // onnxruntime computes the quotient in doubles.
         let count = ((limit - start) / delta).ceil().max(0.0);
-        call.check(count.is_finite() && count < 1e15, "Range.C2", || "there is no end".to_owned())?;
+        call.check(count.is_finite() && count < 1e15, Range::C2, || "there is no end".to_owned())?;
         return Ok(cx.int(count as i64));
     }
     match steps_to_size(operands) {
@@ -204,7 +230,12 @@ fn float_steps(
     }
 }
 
-/// `max(ceil((limit - start) / delta), 0)` numbers. (C1) All three are scalars. (C2) `delta` is not 0.
+clauses! { Range {
+    C1 "All three are scalars."
+    C2 "`delta` is not 0."
+} }
+
+/// `max(ceil((limit - start) / delta), 0)` numbers.
 pub(super) fn range(cx: &mut Cx, call: &Checked) -> Outcome {
     // The inference of shapes reads operands that the file has: these have no dimension.
     let is_read = cx.on_cpu() && (0..call.count()).all(|at| !call.has(at) || call.is_in_file(at));
@@ -214,7 +245,7 @@ pub(super) fn range(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         let shape = call.shape(at)?.to_vec();
         let fine = shape.is_empty() || shape == [Expr::ONE] && !is_read;
-        call.check(fine, "Range.C1", || "its operands are to be scalars".to_owned())?;
+        call.check(fine, Range::C1, || "its operands are to be scalars".to_owned())?;
     }
     let item = |at: usize| call.tensor(at).and_then(Tensor::single);
     let delta = if call.has(2) { item(2) } else { Some(Element::Int(Expr::ONE)) };
@@ -222,7 +253,7 @@ pub(super) fn range(cx: &mut Cx, call: &Checked) -> Outcome {
     let (count, elements) = match (item(0), item(1), delta) {
         (Some(Element::Int(start)), Some(Element::Int(limit)), Some(Element::Int(delta))) => {
             let nonzero = cx.ne(delta, 0);
-            cx.require(nonzero, "Range.C2", |_| "delta is 0".to_owned())?;
+            cx.require(nonzero, Range::C2, |_| "delta is 0".to_owned())?;
             let Some(step) = delta.as_inline() else {
                 return call.one(vec![cx.unbacked_size(0, None)]);
             };

@@ -6,69 +6,77 @@ use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::run_time::values;
 use crate::shape::value::{Tensor, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[DecoderMaskedAttention::ALL, SparseAttention::ALL];
 
 pub(super) const CONTRIB: Family = &[
     op("DecoderMaskedMultiHeadAttention", of_one_token).at_run(&[
         values(
             7,
-            "DecoderMaskedAttention.C3",
+            DecoderMaskedAttention::C3,
             "the length {} is not negative and less than that of the caches",
         ),
-        values(8, "DecoderMaskedAttention.C5", "{} is the number of beams"),
+        values(8, DecoderMaskedAttention::C5, "{} is the number of beams"),
     ]),
     op("SparseAttention", to_blocks).at_run(&[
-        values(3, "SparseAttention.C3", "the cache that is returned takes the memory of {}"),
-        values(5, "SparseAttention.C8", "each row of {} rises from 0 to at most the number of entries"),
-        values(6, "SparseAttention.C8", "every entry of {} is a block"),
-        values(7, "SparseAttention.C5", "the caches and the blocks have room for the length {}"),
+        values(3, SparseAttention::C3, "the cache that is returned takes the memory of {}"),
+        values(5, SparseAttention::C8, "each row of {} rises from 0 to at most the number of entries"),
+        values(6, SparseAttention::C8, "every entry of {} is a block"),
+        values(7, SparseAttention::C5, "the caches and the blocks have room for the length {}"),
         values(
             8,
-            "SparseAttention.C9",
+            SparseAttention::C9,
             "every length in {} is from that of the queries, or 1 in a prompt, to the total one",
         ),
     ]),
 ];
 
+clauses! { DecoderMaskedAttention {
+    C1 "Queries are `[batch, 1, heads * size]`; without keys they hold keys and values as well."
+    C2 "Keys and values are `[batch, 1, heads * size]` with caches, and without them of other inputs, \
+       `[batch, heads, total, size]`; a bias has `3 * heads * size` elements."
+    C3 "Caches are `[batch, heads, most, size]`, they come together and are returned, and have room for one \
+       more than the past is long."
+    C4 "A mask is `[batch, total]`, an addition to the products broadcasts to them over batches and heads."
+    C5 "Of several beams it is told from which each position is: `[batch / beams, beams, most]`."
+    C6 "The products are asked for by an attribute as well; onnxruntime's CPU kernel takes no packed \
+       queries, and shares caches."
+} }
+
 /// `[batch, 1, hidden]`, the caches, and the products of queries and keys `[batch, heads, 1, total]`.
-///
-/// (C1) Queries are `[batch, 1, heads * size]`; without keys they hold keys and values as well. (C2) Keys and
-/// values are `[batch, 1, heads * size]` with caches, and without them of other inputs, `[batch, heads, total,
-/// size]`; a bias has `3 * heads * size` elements. (C3) Caches are `[batch, heads, most, size]`, they come together
-/// and are returned, and have room for one more than the past is long. (C4) A mask is `[batch, total]`, an addition
-/// to the products broadcasts to them over batches and heads. (C5) Of several beams it is told from which each
-/// position is: `[batch / beams, beams, most]`. (C6) The products are asked for by an attribute as well;
-/// onnxruntime's CPU kernel takes no packed queries, and shares caches.
 fn of_one_token(cx: &mut Cx, call: &Checked) -> Outcome {
     let query = call.shape(0)?.to_vec();
     let count = call.int("num_heads", 0);
-    call.check(count > 0, "DecoderMaskedAttention.C1", || format!("there are {count} heads"))?;
-    call.check(call.has(1) == call.has(2), "DecoderMaskedAttention.C2", || {
+    call.check(count > 0, DecoderMaskedAttention::C1, || format!("there are {count} heads"))?;
+    call.check(call.has(1) == call.has(2), DecoderMaskedAttention::C2, || {
         "keys and values come together".to_owned()
     })?;
     let is_packed = !call.has(1);
-    policy::onnxruntime_checks(cx, !is_packed, "DecoderMaskedAttention.C6", || {
+    policy::onnxruntime_checks(cx, !is_packed, DecoderMaskedAttention::C6, || {
         "queries hold keys and values".to_owned()
     })?;
     if query.len() == 5 {
         return Err(KernelError::Unsupported(format!("{}: queries of 5 dimensions", call.op())));
     }
-    call.check(query.len() == 3, "DecoderMaskedAttention.C1", || {
+    call.check(query.len() == 3, DecoderMaskedAttention::C1, || {
         format!("queries have 3 dimensions, not {}", query.len())
     })?;
-    cx.require_eq(query[1], Expr::ONE, "DecoderMaskedAttention.C1", "the number of tokens")?;
+    cx.require_eq(query[1], Expr::ONE, DecoderMaskedAttention::C1, "the number of tokens")?;
     let heads = cx.int(count);
     let (hidden, size) = hidden_and_head(cx, query[2], heads, is_packed)?;
     let batch = query[0];
     if call.has(10) {
         let all = cx.mul(hidden, 3);
-        cx.require_same_shape(call.shape(10)?, &[all], "DecoderMaskedAttention.C2")?;
+        cx.require_same_shape(call.shape(10)?, &[all], DecoderMaskedAttention::C2)?;
     }
     let is_cached = call.has(5);
-    call.check(is_cached == call.has(6), "DecoderMaskedAttention.C3", || "caches come together".to_owned())?;
+    call.check(is_cached == call.has(6), DecoderMaskedAttention::C3, || "caches come together".to_owned())?;
     let asked = call.int("output_qk", 0) != 0 || !call.wants(3);
-    call.check(asked, "DecoderMaskedAttention.C6", || {
+    call.check(asked, DecoderMaskedAttention::C6, || {
         "output_qk is 0, and its output is asked for".to_owned()
     })?;
     let result = call.output(0, vec![batch, Expr::ONE, hidden])?;
@@ -79,32 +87,32 @@ fn of_one_token(cx: &mut Cx, call: &Checked) -> Outcome {
         if call.int("past_present_share_buffer", 0) != 0 {
             // The keys have to fit into a cache, which has no room.
             let none = cx.eq(total, 0);
-            policy::onnxruntime(cx, none, "DecoderMaskedAttention.C6", |_| {
+            policy::onnxruntime(cx, none, DecoderMaskedAttention::C6, |_| {
                 "there are no caches to share".to_owned()
             })?;
         }
         return Ok(vec![result.into(), Value::Unknown, Value::Unknown, products(total)]);
     }
     let shared = call.int("past_present_share_buffer", 0) != 0;
-    policy::onnxruntime_checks(cx, shared, "DecoderMaskedAttention.C6", || {
+    policy::onnxruntime_checks(cx, shared, DecoderMaskedAttention::C6, || {
         "caches are not shared".to_owned()
     })?;
     let returned = call.wants(1) && call.wants(2);
-    policy::onnxruntime_checks(cx, returned, "DecoderMaskedAttention.C6", || {
+    policy::onnxruntime_checks(cx, returned, DecoderMaskedAttention::C6, || {
         "caches are not returned".to_owned()
     })?;
     if !is_packed {
         for at in [1, 2] {
-            cx.require_same_shape(call.shape(at)?, &[batch, Expr::ONE, hidden], "DecoderMaskedAttention.C2")?;
+            cx.require_same_shape(call.shape(at)?, &[batch, Expr::ONE, hidden], DecoderMaskedAttention::C2)?;
         }
     }
     let key = call.shape(5)?.to_vec();
-    call.check(key.len() == 4, "DecoderMaskedAttention.C3", || {
+    call.check(key.len() == 4, DecoderMaskedAttention::C3, || {
         format!("a cache has 4 dimensions, not {}", key.len())
     })?;
     let cache = [batch, heads, key[2], size];
-    cx.require_same_shape(&key, &cache, "DecoderMaskedAttention.C3")?;
-    cx.require_same_shape(call.shape(6)?, &cache, "DecoderMaskedAttention.C3")?;
+    cx.require_same_shape(&key, &cache, DecoderMaskedAttention::C3)?;
+    cx.require_same_shape(call.shape(6)?, &cache, DecoderMaskedAttention::C3)?;
     let total = total_length(cx, call, shared, key[2])?;
     masks(cx, call, &[batch, heads, Expr::ONE, total])?;
     beams(cx, call, batch, key[2])?;
@@ -116,7 +124,7 @@ fn of_one_token(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into(), present.clone().into(), present.into(), products(total)])
 }
 
-/// The sizes of all heads and of one, (C1) of [`of_one_token`].
+/// The sizes of all heads and of one.
 fn hidden_and_head(
     cx: &mut Cx,
     last: Expr,
@@ -124,14 +132,14 @@ fn hidden_and_head(
     is_packed: bool,
 ) -> Result<(Expr, Expr), KernelError> {
     let three = cx.int(3);
-    let hidden = if is_packed { exactly(cx, last, three, "DecoderMaskedAttention.C1")? } else { last };
-    Ok((hidden, exactly(cx, hidden, heads, "DecoderMaskedAttention.C1")?))
+    let hidden = if is_packed { exactly(cx, last, three, DecoderMaskedAttention::C1)? } else { last };
+    Ok((hidden, exactly(cx, hidden, heads, DecoderMaskedAttention::C1)?))
 }
 
-/// The length of keys and values of other inputs, (C2) of [`of_one_token`].
+/// The length of keys and values of other inputs.
 fn others(cx: &mut Cx, call: &Checked, of: &[Expr; 3], hidden: Expr) -> Result<Expr, KernelError> {
-    call.check(call.has(1), "DecoderMaskedAttention.C2", || "there are neither keys nor caches".to_owned())?;
-    call.check(!call.wants(1) && !call.wants(2), "DecoderMaskedAttention.C3", || {
+    call.check(call.has(1), DecoderMaskedAttention::C2, || "there are neither keys nor caches".to_owned())?;
+    call.check(!call.wants(1) && !call.wants(2), DecoderMaskedAttention::C3, || {
         "there are no caches to return".to_owned()
     })?;
     let key = call.shape(1)?.to_vec();
@@ -141,31 +149,31 @@ fn others(cx: &mut Cx, call: &Checked, of: &[Expr; 3], hidden: Expr) -> Result<E
         // onnxruntime does not look at the layout of the elements.
         3 if cx.on_cpu() => key[1],
         rank => {
-            return Err(KernelError::invalid("DecoderMaskedAttention.C2", format!("keys have rank {rank}")));
+            return Err(KernelError::invalid(DecoderMaskedAttention::C2, format!("keys have rank {rank}")));
         }
     };
     let expected =
         if key.len() == 4 { vec![batch, heads, length, size] } else { vec![batch, length, hidden] };
     for at in [1, 2] {
-        cx.require_same_shape(call.shape(at)?, &expected, "DecoderMaskedAttention.C2")?;
+        cx.require_same_shape(call.shape(at)?, &expected, DecoderMaskedAttention::C2)?;
     }
-    policy::onnxruntime_checks(cx, !call.has(4), "DecoderMaskedAttention.C6", || {
+    policy::onnxruntime_checks(cx, !call.has(4), DecoderMaskedAttention::C6, || {
         "products of other inputs are added to".to_owned()
     })?;
     masks(cx, call, &[batch, heads, Expr::ONE, length])?;
     Ok(length)
 }
 
-/// How many keys there are: those of the past, and one; (C3) of [`of_one_token`].
+/// How many keys there are: those of the past, and one.
 fn total_length(cx: &mut Cx, call: &Checked, shared: bool, most: Expr) -> Result<Expr, KernelError> {
     if !shared {
         return Ok(cx.add(most, 1));
     }
-    call.check(call.has(7), "DecoderMaskedAttention.C3", || "the length of the past is missing".to_owned())?;
+    call.check(call.has(7), DecoderMaskedAttention::C3, || "the length of the past is missing".to_owned())?;
     let count = cx.product(call.shape(7)?.to_vec());
-    cx.require_eq(count, Expr::ONE, "DecoderMaskedAttention.C3", "the number of lengths of the past")?;
+    cx.require_eq(count, Expr::ONE, DecoderMaskedAttention::C3, "the number of lengths of the past")?;
     let rank = call.shape(7)?.len();
-    policy::onnxruntime_checks(cx, rank <= 1, "DecoderMaskedAttention.C3", || {
+    policy::onnxruntime_checks(cx, rank <= 1, DecoderMaskedAttention::C3, || {
         format!("the length of the past has rank {rank}")
     })?;
     let Some(past) = call.given(7)?.single().and_then(|past| past.int()) else {
@@ -177,29 +185,27 @@ fn total_length(cx: &mut Cx, call: &Checked, shared: bool, most: Expr) -> Result
     };
     let (natural, room) = (cx.ge(past, 0), cx.lt(past, most));
     let fits = cx.all(&[natural, room]);
-    cx.require(fits, "DecoderMaskedAttention.C3", |cx| {
+    cx.require(fits, DecoderMaskedAttention::C3, |cx| {
         format!("a past of {} in caches of {}", cx.show(past), cx.show(most))
     })?;
     Ok(cx.add(past, 1))
 }
 
-/// (C4) of [`of_one_token`].
 fn masks(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelError> {
     if call.has(3) {
-        cx.require_same_shape(call.shape(3)?, &[products[0], products[3]], "DecoderMaskedAttention.C4")?;
+        cx.require_same_shape(call.shape(3)?, &[products[0], products[3]], DecoderMaskedAttention::C4)?;
     }
     if call.has(4) {
         let added = call.shape(4)?.to_vec();
-        call.check(added.len() == 4, "DecoderMaskedAttention.C4", || {
+        call.check(added.len() == 4, DecoderMaskedAttention::C4, || {
             format!("an addition has rank {}", added.len())
         })?;
-        cx.require_same_shape(&added[2..], &products[2..], "DecoderMaskedAttention.C4")?;
-        cx.require_expandable(&added[..2], &products[..2], "DecoderMaskedAttention.C4")?;
+        cx.require_same_shape(&added[2..], &products[2..], DecoderMaskedAttention::C4)?;
+        cx.require_expandable(&added[..2], &products[..2], DecoderMaskedAttention::C4)?;
     }
     Ok(())
 }
 
-/// (C5) of [`of_one_token`].
 fn beams(cx: &mut Cx, call: &Checked, batch: Expr, most: Expr) -> Result<(), KernelError> {
     let width = match call.tensor(8) {
         Some(width) => width.single().and_then(|width| width.int()),
@@ -208,48 +214,54 @@ fn beams(cx: &mut Cx, call: &Checked, batch: Expr, most: Expr) -> Result<(), Ker
     if call.has(8) {
         let count = cx.product(call.shape(8)?.to_vec());
         let some = cx.ge(count, 1);
-        cx.require(some, "DecoderMaskedAttention.C5", |_| "the number of beams is missing".to_owned())?;
+        cx.require(some, DecoderMaskedAttention::C5, |_| "the number of beams is missing".to_owned())?;
     }
     if !call.has(9) {
         let Some(width) = width else { return Ok(()) };
         let single = cx.le(width, 1);
-        return cx.require(single, "DecoderMaskedAttention.C5", |cx| {
+        return cx.require(single, DecoderMaskedAttention::C5, |cx| {
             format!("{} beams are not told apart", cx.show(width))
         });
     }
     let told = call.shape(9)?.to_vec();
-    call.check(told.len() == 3, "DecoderMaskedAttention.C5", || {
+    call.check(told.len() == 3, DecoderMaskedAttention::C5, || {
         format!("positions of beams have rank {}", told.len())
     })?;
     let rows = cx.mul(told[0], told[1]);
-    cx.require_eq(rows, batch, "DecoderMaskedAttention.C5", "rows of beams and batches")?;
-    cx.require_eq(told[2], most, "DecoderMaskedAttention.C5", "positions of beams and caches")?;
+    cx.require_eq(rows, batch, DecoderMaskedAttention::C5, "rows of beams and batches")?;
+    cx.require_eq(told[2], most, DecoderMaskedAttention::C5, "positions of beams and caches")?;
     match width {
-        Some(width) => cx.require_eq(told[1], width, "DecoderMaskedAttention.C5", "beams"),
+        Some(width) => cx.require_eq(told[1], width, DecoderMaskedAttention::C5, "beams"),
         None => Ok(()),
     }
 }
 
+clauses! { SparseAttention {
+    C1 "Queries are `[batch, length, heads * size]`, with keys and values behind those of each token where \
+       these are not given; the heads are a multiple of those of the keys."
+    C2 "Keys and values are `[batch, length, kv heads * size]`."
+    C3 "Caches are `[batch, kv heads, most, size]`."
+    C4 "Layouts are `[layouts, blocks + 1]` and `[layouts, entries]`, of at most as many entries as there \
+       are pairs of blocks, and share the heads."
+    C5 "There is a length for each batch, and one total length, for which the caches and the blocks have \
+       room."
+    C6 "Tables of cosines and sines have a row for each position and the same shape."
+    C7 "onnxruntime takes heads whose sizes are multiples of 8, or of 16 with rotation, and tables with a \
+       multiple of 8 columns, at most half the size of a head, of batches that are not empty."
+    C8 "The rows of a layout rise from 0 to the number of its entries, which are blocks."
+    C9 "For onnxruntime the lengths are at least 1 and that of the queries, which is no matter in a prompt, \
+       and at most the total one."
+} }
+
 /// The attention, `[batch, length, heads * size]`, and the caches, which the caller gives the memory of those that are
 /// given.
-///
-/// (C1) Queries are `[batch, length, heads * size]`, with keys and values behind those of each token where these
-/// are not given; the heads are a multiple of those of the keys. (C2) Keys and values are
-/// `[batch, length, kv heads * size]`. (C3) Caches are `[batch, kv heads, most, size]`. (C4) Layouts are
-/// `[layouts, blocks + 1]` and `[layouts, entries]`, of at most as many entries as there are pairs of blocks, and
-/// share the heads. (C5) There is a length for each batch, and one total length, for which the caches and the
-/// blocks have room. (C6) Tables of cosines and sines have a row for each position and the same shape. (C7)
-/// onnxruntime takes heads whose sizes are multiples of 8, or of 16 with rotation, and tables with a multiple of 8
-/// columns, at most half the size of a head, of batches that are not empty. (C8) The rows of a layout rise from 0
-/// to the number of its entries, which are blocks. (C9) For onnxruntime the lengths are at least 1 and that of the
-/// queries, which is no matter in a prompt, and at most the total one.
 fn to_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
-    const LAYOUT: &str = "SparseAttention.C1";
+    const LAYOUT: &OpClause = SparseAttention::C1;
     let query = call.shape(0)?.to_vec();
     call.check(query.len() == 3, LAYOUT, || format!("queries have 3 dimensions, not {}", query.len()))?;
     let (count, kept) = (call.int("num_heads", 0), call.int("kv_num_heads", 0));
     call.check(count > 0 && kept > 0 && count % kept == 0, LAYOUT, || format!("{count} and {kept} heads"))?;
-    call.check(call.has(1) == call.has(2), "SparseAttention.C2", || {
+    call.check(call.has(1) == call.has(2), SparseAttention::C2, || {
         "keys and values come together".to_owned()
     })?;
     let held = if call.has(1) { count } else { count.saturating_add(kept.saturating_mul(2)) };
@@ -258,42 +270,42 @@ fn to_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.has(1) {
         let hidden = cx.mul(kv_heads, size);
         for at in [1, 2] {
-            cx.require_same_shape(call.shape(at)?, &[query[0], query[1], hidden], "SparseAttention.C2")?;
+            cx.require_same_shape(call.shape(at)?, &[query[0], query[1], hidden], SparseAttention::C2)?;
         }
     }
     let multiple = if call.int("do_rotary", 0) == 1 { 16 } else { 8 };
     let remainder = cx.modulo(size, multiple);
     let fine = cx.eq(remainder, 0);
-    policy::onnxruntime(cx, fine, "SparseAttention.C7", |cx| {
+    policy::onnxruntime(cx, fine, SparseAttention::C7, |cx| {
         format!("a head of {} is no multiple of {multiple}", cx.show(size))
     })?;
     let most = block_layouts(cx, call, heads)?;
     let key = call.shape(3)?.to_vec();
-    call.check(key.len() == 4, "SparseAttention.C3", || {
+    call.check(key.len() == 4, SparseAttention::C3, || {
         format!("a cache has 4 dimensions, not {}", key.len())
     })?;
     let cache = vec![query[0], kv_heads, key[2], size];
     for at in [3, 4] {
-        cx.require_same_shape(call.shape(at)?, &cache, "SparseAttention.C3")?;
+        cx.require_same_shape(call.shape(at)?, &cache, SparseAttention::C3)?;
     }
-    cx.require_same_shape(call.shape(8)?, &[query[0]], "SparseAttention.C5")?;
+    cx.require_same_shape(call.shape(8)?, &[query[0]], SparseAttention::C5)?;
     let totals = call.shape(7)?.to_vec();
-    policy::onnxruntime_checks(cx, totals.len() <= 1, "SparseAttention.C5", || {
+    policy::onnxruntime_checks(cx, totals.len() <= 1, SparseAttention::C5, || {
         format!("the total length has rank {}", totals.len())
     })?;
     let totals = cx.product(totals);
-    cx.require_eq(totals, Expr::ONE, "SparseAttention.C5", "the number of total lengths")?;
+    cx.require_eq(totals, Expr::ONE, SparseAttention::C5, "the number of total lengths")?;
     let total = call.given(7)?.single().and_then(|total| total.int());
     for room in [most, key[2]] {
         let Some(total) = total else { break };
         let fits = cx.le(total, room);
-        cx.require(fits, "SparseAttention.C5", |cx| {
+        cx.require(fits, SparseAttention::C5, |cx| {
             format!("a total length of {} for {}", cx.show(total), cx.show(room))
         })?;
     }
     key_lengths(cx, call, query[1], total)?;
     tables(cx, call, size, total)?;
-    policy::not_empty(cx, &[query[0]], "SparseAttention.C7")?;
+    policy::not_empty(cx, &[query[0]], SparseAttention::C7)?;
     let hidden = cx.mul(heads, size);
     Ok(vec![
         call.output(0, vec![query[0], query[1], hidden])?.into(),
@@ -302,9 +314,9 @@ fn to_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
-/// How many positions the blocks have, (C4) of [`to_blocks`].
+/// How many positions the blocks have.
 fn block_layouts(cx: &mut Cx, call: &Checked, heads: Expr) -> Result<Expr, KernelError> {
-    const CLAUSE: &str = "SparseAttention.C4";
+    const CLAUSE: &OpClause = SparseAttention::C4;
     let (rows, entries) = (call.shape(5)?.to_vec(), call.shape(6)?.to_vec());
     call.check(rows.len() == 2 && entries.len() == 2, CLAUSE, || {
         format!("layouts of ranks {} and {}", rows.len(), entries.len())
@@ -326,31 +338,31 @@ fn block_layouts(cx: &mut Cx, call: &Checked, heads: Expr) -> Result<Expr, Kerne
     Ok(cx.mul(blocks, block))
 }
 
-/// Looks at the elements of layouts that are known, (C8) of [`to_blocks`].
+/// Looks at the elements of layouts that are known.
 fn known_layouts(call: &Checked, rows: &[Expr], entries: &[Expr]) -> Result<(), KernelError> {
     let width = |sizes: &[Expr]| sizes[1].as_inline().and_then(|width| usize::try_from(width).ok());
     let (Some(ends), Some(of_row)) = (call.given(5)?.numbers(), width(rows)) else { return Ok(()) };
     let (columns, of_column) = (call.given(6)?.numbers(), width(entries));
     for (at, ends) in ends.chunks_exact(of_row.max(1)).enumerate() {
         let rises = ends.first() == Some(&0.0) && ends.windows(2).all(|pair| pair[0] <= pair[1]);
-        call.check(rises, "SparseAttention.C8", || format!("the rows {ends:?} do not rise from 0"))?;
+        call.check(rises, SparseAttention::C8, || format!("the rows {ends:?} do not rise from 0"))?;
         let (Some(of_column), Some(last)) = (of_column, ends.last().map(|&last| last as usize)) else {
             continue;
         };
-        call.check(last <= of_column, "SparseAttention.C8", || {
+        call.check(last <= of_column, SparseAttention::C8, || {
             format!("a row ends at {last}, of {of_column} entries")
         })?;
         let Some(columns) = &columns else { continue };
         let used = columns.iter().skip(at * of_column).take(last);
         let inside = used.clone().all(|&column| 0.0 <= column && column < (of_row - 1) as f64);
-        call.check(inside, "SparseAttention.C8", || format!("an entry is none of {} blocks", of_row - 1))?;
+        call.check(inside, SparseAttention::C8, || format!("an entry is none of {} blocks", of_row - 1))?;
     }
     Ok(())
 }
 
-/// Looks at lengths that are known, (C9) of [`to_blocks`].
+/// Looks at lengths that are known.
 fn key_lengths(cx: &mut Cx, call: &Checked, length: Expr, total: Option<Expr>) -> Result<(), KernelError> {
-    const CLAUSE: &str = "SparseAttention.C9";
+    const CLAUSE: &OpClause = SparseAttention::C9;
     let (Some(lengths), Some(total)) = (call.given(8)?.ints(), total) else { return Ok(()) };
     let prompt = cx.eq(total, length);
     for given in lengths {
@@ -364,9 +376,8 @@ fn key_lengths(cx: &mut Cx, call: &Checked, length: Expr, total: Option<Expr>) -
     Ok(())
 }
 
-/// (C6) and (C7) of [`to_blocks`].
 fn tables(cx: &mut Cx, call: &Checked, size: Expr, total: Option<Expr>) -> Result<(), KernelError> {
-    const CLAUSE: &str = "SparseAttention.C6";
+    const CLAUSE: &OpClause = SparseAttention::C6;
     if call.int("do_rotary", 0) != 1 {
         return Ok(());
     }
@@ -379,6 +390,6 @@ fn tables(cx: &mut Cx, call: &Checked, size: Expr, total: Option<Expr>) -> Resul
     call.check(sines.len() >= 2, CLAUSE, || format!("a table has 2 dimensions, not {}", sines.len()))?;
     let taken = if cx.on_cpu() { 2 } else { sines.len() };
     cx.require_same_shape(&cosines[..2], &sines[..taken], CLAUSE)?;
-    table_fits(cx, [cosines[0], cosines[1]], size, total, [CLAUSE, "SparseAttention.C7"])?;
-    policy::not_empty(cx, &[call.shape(0)?[1]], "SparseAttention.C7")
+    table_fits(cx, [cosines[0], cosines[1]], size, total, [CLAUSE, SparseAttention::C7])?;
+    policy::not_empty(cx, &[call.shape(0)?[1]], SparseAttention::C7)
 }

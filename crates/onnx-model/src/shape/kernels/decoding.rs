@@ -5,39 +5,47 @@ use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::run_time::{About, within};
 use crate::shape::value::{Element, Elements, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[BifurcationDetector::ALL, DynamicTimeWarping::ALL, NGramRepeatBlock::ALL];
 
 pub(super) const CONTRIB: Family = &[
     op("BifurcationDetector", bifurcation),
     op("DynamicTimeWarping", time_warping),
-    op("NGramRepeatBlock", repeat_block).at_run(&[within(0, "NGramRepeatBlock.C3", About::Dimension(1, 1))]),
+    op("NGramRepeatBlock", repeat_block).at_run(&[within(0, NGramRepeatBlock::C3, About::Dimension(1, 1))]),
 ];
 
+clauses! { BifurcationDetector {
+    C1 "Tokens have 1 dimension."
+    C2 "The index of the previous match is one number, not negative."
+    C3 "There is a predicted token for each source token from there on, and one more."
+} }
+
 /// The tokens, followed by the predicted ones up to where they leave the source, and where the suffix matches.
-///
-/// (C1) Tokens have 1 dimension. (C2) The index of the previous match is one number, not negative. (C3) There is a
-/// predicted token for each source token from there on, and one more.
 fn bifurcation(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in [0, 1, 3] {
         if call.has(at) {
             let rank = call.shape(at)?.len();
-            call.check(rank == 1, "BifurcationDetector.C1", || format!("tokens have rank {rank}"))?;
+            call.check(rank == 1, BifurcationDetector::C1, || format!("tokens have rank {rank}"))?;
         }
     }
     let (source, mut length) = (call.shape(0)?[0], call.shape(1)?[0]);
     let index = call.shape(2)?.to_vec();
     let count = cx.product(index.clone());
-    cx.require_eq(count, Expr::ONE, "BifurcationDetector.C2", "the number of indices")?;
+    cx.require_eq(count, Expr::ONE, BifurcationDetector::C2, "the number of indices")?;
     if call.has(3) {
         let predicted = call.shape(3)?[0];
         let start = call.given(2)?.single().and_then(|start| start.int());
         if let Some(start) = start {
             let natural = cx.ge(start, 0);
-            cx.require(natural, "BifurcationDetector.C2", |_| "the index is negative".to_owned())?;
+            cx.require(natural, BifurcationDetector::C2, |_| "the index is negative".to_owned())?;
             let expected = cx.add(source, 1);
             let expected = cx.sub(expected, start);
-            cx.require_eq(predicted, expected, "BifurcationDetector.C3", "predicted tokens")?;
+            cx.require_eq(predicted, expected, BifurcationDetector::C3, "predicted tokens")?;
         }
         let taken = match agreeing(call, start) {
             Some(taken) => cx.int(taken),
@@ -60,18 +68,22 @@ fn agreeing(call: &Checked, start: Option<Expr>) -> Option<i64> {
     i64::try_from((same + 1).min(predicted.len())).ok()
 }
 
-/// `[2, length of the path]`. (C1) The input is `[rows, columns]`, or `[1, rows, columns]`.
+clauses! { DynamicTimeWarping {
+    C1 "The input is `[rows, columns]`, or `[1, rows, columns]`."
+} }
+
+/// `[2, length of the path]`.
 fn time_warping(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let (rows, columns) = match *sizes.as_slice() {
         [rows, columns] => (rows, columns),
         [one, rows, columns] => {
-            cx.require_eq(one, Expr::ONE, "DynamicTimeWarping.C1", "the first size")?;
+            cx.require_eq(one, Expr::ONE, DynamicTimeWarping::C1, "the first size")?;
             (rows, columns)
         }
         _ => {
             return Err(KernelError::invalid(
-                "DynamicTimeWarping.C1",
+                DynamicTimeWarping::C1,
                 format!("the input has rank {}", sizes.len()),
             ));
         }
@@ -130,23 +142,28 @@ fn path_length(costs: &Tensor, rows: Expr, columns: Expr) -> Option<i64> {
     Some(length)
 }
 
-/// The scores. (C1) Ids are `[batch, length]`, scores `[batch, vocabulary]`. (C2) The n-gram has a length. (C3) Ids
-/// that are banned, since the n-gram before them is the last one, are within the vocabulary.
+clauses! { NGramRepeatBlock {
+    C1 "Ids are `[batch, length]`, scores `[batch, vocabulary]`."
+    C2 "The n-gram has a length."
+    C3 "Ids that are banned, since the n-gram before them is the last one, are within the vocabulary."
+} }
+
+/// The scores.
 fn repeat_block(cx: &mut Cx, call: &Checked) -> Outcome {
     let (ids, scores) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(ids.len() == 2 && scores.len() == 2, "NGramRepeatBlock.C1", || {
+    call.check(ids.len() == 2 && scores.len() == 2, NGramRepeatBlock::C1, || {
         "operands have 2 dimensions".to_owned()
     })?;
-    cx.require_eq(ids[0], scores[0], "NGramRepeatBlock.C1", "batches")?;
+    cx.require_eq(ids[0], scores[0], NGramRepeatBlock::C1, "batches")?;
     let size = call.int("ngram_size", 0);
-    call.check(size > 0, "NGramRepeatBlock.C2", || format!("the n-gram has {size} ids"))?;
+    call.check(size > 0, NGramRepeatBlock::C2, || format!("the n-gram has {size} ids"))?;
     if let Some(Elements::Fill(Element::Int(id))) = &call.given(0)?.elements {
         let size = cx.int(size);
         let (none, short) = (cx.eq(ids[0], 0), cx.lt(ids[1], size));
         let (natural, inside) = (cx.ge(*id, 0), cx.lt(*id, scores[1]));
         let inside = cx.all(&[natural, inside]);
         let fine = cx.any(&[none, short, inside]);
-        cx.require(fine, "NGramRepeatBlock.C3", |cx| {
+        cx.require(fine, NGramRepeatBlock::C3, |cx| {
             format!("{} is not within a vocabulary of {}", cx.show(*id), cx.show(scores[1]))
         })?;
     }

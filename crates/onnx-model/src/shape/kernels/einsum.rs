@@ -4,8 +4,12 @@ use super::{Family, products};
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Einsum::ALL];
 
 pub(super) const KERNELS: Family =
     &[op("Einsum", einsum).multiplies(products::einsum).passes().infers(at_load::all)];
@@ -23,7 +27,7 @@ fn term(call: &Checked, text: &str) -> Result<Term, KernelError> {
         None => (text, "", false),
     };
     let fine = [before, behind].into_iter().all(|part| part.chars().all(|c| c.is_ascii_alphabetic()));
-    call.check(fine, "Einsum.C1", || format!("`{text}` are no subscripts"))?;
+    call.check(fine, Einsum::C1, || format!("`{text}` are no subscripts"))?;
     Ok(Term { before: before.chars().collect(), ellipsis, behind: behind.chars().collect() })
 }
 
@@ -46,10 +50,15 @@ fn stretched_first(cx: &Cx, call: &Checked, operands: &[&str]) {
     }
 }
 
-/// (C1) The equation is one, with as many operands as there are inputs. (C2) Each operand has a dimension for each
-/// subscript, and an ellipsis stands for the others. (C3) The sizes of a subscript meet. (C4) The sizes of ellipses
-/// meet, in a result that has one, too. (C5) Subscripts of the result occur in an operand, each once. (C6) In one operand
-/// a subscript has one size.
+clauses! { Einsum {
+    C1 "The equation is one, with as many operands as there are inputs."
+    C2 "Each operand has a dimension for each subscript, and an ellipsis stands for the others."
+    C3 "The sizes of a subscript meet."
+    C4 "The sizes of ellipses meet, in a result that has one, too."
+    C5 "Subscripts of the result occur in an operand, each once."
+    C6 "In one operand a subscript has one size."
+} }
+
 fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let equation: String = call.text("equation", "").chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
@@ -57,7 +66,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
         None => (equation.as_str(), None),
     };
     let operands: Vec<&str> = left.split(',').collect();
-    call.check(operands.len() == call.count(), "Einsum.C1", || {
+    call.check(operands.len() == call.count(), Einsum::C1, || {
         format!("the equation has {} operands, not {}", operands.len(), call.count())
     })?;
     let (mut sizes, mut counts) = (Vec::<(char, Expr)>::new(), Vec::<(char, usize)>::new());
@@ -67,13 +76,13 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
         let (term, shape) = (term(call, text)?, call.shape(at)?.to_vec());
         let letters = term.before.len() + term.behind.len();
         let fits = if term.ellipsis { shape.len() >= letters } else { shape.len() == letters };
-        call.check(fits, "Einsum.C2", || format!("`{text}` does not fit a rank of {}", shape.len()))?;
+        call.check(fits, Einsum::C2, || format!("`{text}` does not fit a rank of {}", shape.len()))?;
         let middle = shape.len() - letters;
         let own = shape[..term.before.len()].iter().chain(&shape[term.before.len() + middle..]);
         let mut inside: Vec<(char, Expr)> = Vec::new();
         for (&letter, &size) in term.before.iter().chain(&term.behind).zip(own) {
             match inside.iter().find(|(known, _)| *known == letter) {
-                Some((_, known)) => cx.require_eq(*known, size, "Einsum.C6", "the sizes of a diagonal")?,
+                Some((_, known)) => cx.require_eq(*known, size, Einsum::C6, "the sizes of a diagonal")?,
                 None => inside.push((letter, size)),
             }
             match counts.iter_mut().find(|(known, _)| *known == letter) {
@@ -81,7 +90,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
                 None => counts.push((letter, 1)),
             }
             match sizes.iter_mut().find(|(known, _)| *known == letter) {
-                Some((_, known)) => *known = meet_sizes(cx, *known, size, "Einsum.C3")?,
+                Some((_, known)) => *known = meet_sizes(cx, *known, size, Einsum::C3)?,
                 None => sizes.push((letter, size)),
             }
         }
@@ -90,10 +99,10 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
             stack = Some(match stack {
                 None => inner,
                 Some(known) => {
-                    call.check(known.len() == inner.len(), "Einsum.C4", || {
+                    call.check(known.len() == inner.len(), Einsum::C4, || {
                         "ellipses differ in rank".to_owned()
                     })?;
-                    meet(cx, [known.as_slice(), inner.as_slice()], "Einsum.C4")?
+                    meet(cx, [known.as_slice(), inner.as_slice()], Einsum::C4)?
                 }
             });
         }
@@ -111,7 +120,7 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut add = |letters: &[char], shape: &mut Vec<Expr>| -> Result<(), KernelError> {
         for letter in letters {
             let known = sizes.iter().position(|(known, _)| known == letter);
-            call.check(known.is_some(), "Einsum.C5", || {
+            call.check(known.is_some(), Einsum::C5, || {
                 format!("`{letter}` is not in one operand, or twice in the result")
             })?;
             // A subscript that was used is gone.
@@ -122,9 +131,9 @@ fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {
     add(&result.before, &mut shape)?;
     // onnxruntime asks for an ellipsis of the result where one stands for something.
     let stands = stack.as_ref().is_some_and(|stack| !stack.is_empty() || !cx.on_cpu());
-    call.check(result.ellipsis || !stands, "Einsum.C4", || "the result has no ellipsis".to_owned())?;
+    call.check(result.ellipsis || !stands, Einsum::C4, || "the result has no ellipsis".to_owned())?;
     if result.ellipsis {
-        call.check(stack.is_some() || cx.on_cpu(), "Einsum.C4", || "no operand has an ellipsis".to_owned())?;
+        call.check(stack.is_some() || cx.on_cpu(), Einsum::C4, || "no operand has an ellipsis".to_owned())?;
         shape.extend(stack.clone().unwrap_or_default());
     }
     add(&result.behind, &mut shape)?;

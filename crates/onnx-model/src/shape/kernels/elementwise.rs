@@ -6,12 +6,27 @@ use crate::shape::dtype::Dtype;
 use crate::shape::elements::followed;
 use crate::shape::op::{Counts, Op, Reads, free, op};
 use crate::shape::run_time::{About, Rule, rule, values};
+use crate::shape::schema::signature;
 use crate::shape::spans;
 use crate::shape::value::{Element, Elements, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Span};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    Celu::ALL,
+    Gelu::ALL,
+    Broadcast::ALL,
+    Div::ALL,
+    Mod::ALL,
+    BitShift::ALL,
+    SwiGLU::ALL,
+    Clip::ALL,
+    Dropout::ALL,
+];
 
 pub(super) const KERNELS: Family = &free([
     each("Abs"),
@@ -30,7 +45,7 @@ pub(super) const KERNELS: Family = &free([
     each("Cosh"),
     op("Dropout", dropout).is_view().infers(at_load::same).draws_with(2).at_run(&[values(
         1,
-        "Dropout.C1",
+        Dropout::C1,
         "{} is at least 0 and less than 1",
     )]),
     each("Elu"),
@@ -96,14 +111,9 @@ pub(super) const KERNELS: Family = &free([
     op("SwiGLU", swiglu).passes().infers(at_load::same),
     op("Where", choose).passes().infers(at_load::all),
     broadcast("Xor"),
-    op("Cast", cast).reads(Reads::Texts).infers(at_load::all).span(spans::same).at_run(TEXTS),
-    op("CastLike", cast_like).reads(Reads::Texts).infers(at_load::rank).at_run(TEXTS),
-    op("BitCast", bit_cast).infers(at_load::rank),
 ]);
 
-const DIVISORS: &[Rule] = &[rule(1, "Div.C3", About::Divisors, "no number in {} is 0")];
-const TEXTS: &[Rule] = &[rule(0, "Cast.C3", About::Texts, "every text in {} is a number")];
-
+const DIVISORS: &[Rule] = &[rule(1, Div::C3, About::Divisors, "no number in {} is 0")];
 const fn each(name: &'static str) -> Op {
     op(name, unary).passes().infers(at_load::same)
 }
@@ -113,7 +123,7 @@ const fn broadcast(name: &'static str) -> Op {
 }
 
 /// A result of the shape of the input, with elements by `of` as far as they are followed.
-fn mapped(x: &Tensor, mut result: Tensor, mut of: impl FnMut(&Element) -> Element) -> Tensor {
+pub(super) fn mapped(x: &Tensor, mut result: Tensor, mut of: impl FnMut(&Element) -> Element) -> Tensor {
     result.elements = match &x.elements {
         Some(Elements::Fill(element)) => Some(Elements::Fill(of(element))),
         Some(Elements::List(list)) => Some(Elements::List(list.iter().map(of).collect())),
@@ -130,16 +140,22 @@ pub(super) fn unary(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![mapped(x, result, |element| numbers::unary(cx, op, element, dtype)).into()])
 }
 
-/// (Celu.C1) `alpha` is not 0.
+clauses! { Celu {
+    C1 "`alpha` is not 0."
+} }
+
 fn celu(cx: &mut Cx, call: &Checked) -> Outcome {
-    call.check(call.float("alpha") != Some(0.0), "Celu.C1", || "alpha is 0".to_owned())?;
+    call.check(call.float("alpha") != Some(0.0), Celu::C1, || "alpha is 0".to_owned())?;
     unary(cx, call)
 }
 
-/// (Gelu.C1) The approximation is none or tanh.
+clauses! { Gelu {
+    C1 "The approximation is none or tanh."
+} }
+
 fn gelu(cx: &mut Cx, call: &Checked) -> Outcome {
     let form = call.text("approximate", "none");
-    call.check(matches!(form, "none" | "tanh"), "Gelu.C1", || format!("no approximation is named {form}"))?;
+    call.check(matches!(form, "none" | "tanh"), Gelu::C1, || format!("no approximation is named {form}"))?;
     unary(cx, call)
 }
 
@@ -183,17 +199,21 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
 /// The type of a number of `TensorProto.DataType`, which an output of the operator may have.
 pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
     let refused =
-        || KernelError::invalid("schema.S2", format!("{}: {number} is no type of its output", call.op()));
+        || KernelError::invalid(signature::S2, format!("{}: {number} is no type of its output", call.op()));
     let dtype = Dtype::from_number(number).ok_or_else(refused)?;
     let formal = call.schema.outputs.formal(0).ok_or_else(refused)?;
     if formal.types.allow_tensor(dtype) { Ok(dtype) } else { Err(refused()) }
 }
 
-/// The shape in which all inputs meet. (C1) At each dimension, counted from the
-/// last, sizes are equal or one of them is 1.
+clauses! { Broadcast {
+    C1 "At each dimension, counted from the last, sizes are equal or one of them is 1."
+    C2 "Of sums, means and extremes before version 8, shapes are the same."
+} }
+
+/// The shape in which all inputs meet.
 fn meet(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelError> {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
-    super::meeting::meet(cx, shapes, "Broadcast.C1")
+    super::meeting::meet(cx, shapes, Broadcast::C1)
 }
 
 /// The elements of inputs that meet in a shape, combined one by one.
@@ -233,11 +253,11 @@ fn all_tensors<'c>(call: &Checked<'c, '_>) -> Result<Vec<&'c Tensor>, KernelErro
     (0..call.count()).map(|at| call.given(at)).collect()
 }
 
-/// `y = f(a, b, ..)` on shapes that meet. (C2) Of sums, means and extremes before version 8, shapes are the same.
+/// `y = f(a, b, ..)` on shapes that meet.
 pub(super) fn binary(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.since() < 8 && matches!(call.op(), "Sum" | "Mean" | "Max" | "Min") {
         for at in 1..call.count() {
-            cx.require_same_shape(call.shape(0)?, call.shape(at)?, "Broadcast.C2")?;
+            cx.require_same_shape(call.shape(0)?, call.shape(at)?, Broadcast::C2)?;
         }
     }
     folded(cx, call, false)
@@ -261,7 +281,11 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// (C3) No integer is divided by 0, as far as divisors are followed. They are looked at also where nothing is divided.
+clauses! { Div {
+    C3 "No integer is divided by 0, as far as divisors are followed. They are looked at also where nothing \
+       is divided."
+} }
+
 fn divisible(cx: &mut Cx, divisor: &Tensor) -> Result<(), KernelError> {
     let divisors = match &divisor.elements {
         Some(Elements::Fill(element)) => Cow::Borrowed(std::slice::from_ref(element)),
@@ -269,38 +293,49 @@ fn divisible(cx: &mut Cx, divisor: &Tensor) -> Result<(), KernelError> {
     };
     for divisor in divisors.iter().filter_map(Element::int) {
         let defined = cx.ne(divisor, 0);
-        cx.require(defined, "Div.C3", |_| "an integer is divided by 0".to_owned())?;
+        cx.require(defined, Div::C3, |_| "an integer is divided by 0".to_owned())?;
     }
     Ok(())
 }
 
-/// (C1) A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod` alone before version 28.
+clauses! { Mod {
+    C1 "A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod` alone \
+       before version 28."
+} }
+
 fn modulo(cx: &mut Cx, call: &Checked) -> Outcome {
     let fmod = call.int("fmod", 0);
-    call.check(matches!(fmod, 0 | 1), "Mod.C1", || format!("fmod is to be 0 or 1, not {fmod}"))?;
+    call.check(matches!(fmod, 0 | 1), Mod::C1, || format!("fmod is to be 0 or 1, not {fmod}"))?;
     let floats = !call.given(0)?.dtype.is_integer();
-    call.check(fmod == 1 || !floats || call.since() >= 28, "Mod.C1", || "floats need fmod=1".to_owned())?;
+    call.check(fmod == 1 || !floats || call.since() >= 28, Mod::C1, || "floats need fmod=1".to_owned())?;
     folded(cx, call, fmod == 1)
 }
 
-/// (C1) The direction is LEFT or RIGHT.
+clauses! { BitShift {
+    C1 "The direction is LEFT or RIGHT."
+} }
+
 fn shift(cx: &mut Cx, call: &Checked) -> Outcome {
     let direction = call.text("direction", "");
-    call.check(matches!(direction, "LEFT" | "RIGHT"), "BitShift.C1", || {
+    call.check(matches!(direction, "LEFT" | "RIGHT"), BitShift::C1, || {
         format!("the direction is to be LEFT or RIGHT, not {direction}")
     })?;
     folded(cx, call, false)
 }
 
-/// `swish(a) * b`. (C1) Both have one shape: they do not broadcast.
+clauses! { SwiGLU {
+    C1 "Both have one shape: they do not broadcast."
+} }
+
+/// `swish(a) * b`.
 fn swiglu(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = call.shape(0)?.to_vec();
-    cx.require_same_shape(&shape, call.shape(1)?, "SwiGLU.C1")?;
+    cx.require_same_shape(&shape, call.shape(1)?, SwiGLU::C1)?;
     call.one(shape)
 }
 
-/// (C1) The slope broadcasts to the input. onnxruntime broadcasts both, but infers the shape of the input: what nodes
-/// behind it make of the difference is not known.
+/// The slope broadcasts to the input. onnxruntime broadcasts both, but infers the shape of the input: what nodes behind
+/// it make of the difference is not known.
 fn prelu(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = meet(cx, call)?;
     let x = call.shape(0)?;
@@ -335,20 +370,24 @@ fn choose(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// `min(max(x, low), high)`. (C1) The bounds, which are inputs since version 11, are scalars. (C2) For onnxruntime they are
-/// of a type of which it has a kernel: the body compares no others.
+clauses! { Clip {
+    C1 "The bounds, which are inputs since version 11, are scalars."
+    C2 "For onnxruntime they are of a type of which it has a kernel: the body compares no others."
+} }
+
+/// `min(max(x, low), high)`.
 fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in 1..call.count() {
         if call.has(at) {
             let count = cx.product(call.shape(at)?.to_vec());
             let rank = call.shape(at)?.len();
-            call.check(rank <= 1, "Clip.C1", || format!("its bounds are to be scalars, not of rank {rank}"))?;
-            cx.require_eq(count, Expr::ONE, "Clip.C1", "the number of elements of a bound")?;
+            call.check(rank <= 1, Clip::C1, || format!("its bounds are to be scalars, not of rank {rank}"))?;
+            cx.require_eq(count, Expr::ONE, Clip::C1, "the number of elements of a bound")?;
         }
     }
     let x = call.given(0)?;
     let is_bounded = call.since() >= 13 && (call.has(1) || call.has(2));
-    policy::onnxruntime_checks(cx, !is_bounded || call.has_kernel_since(12, x.dtype), "Clip.C2", || {
+    policy::onnxruntime_checks(cx, !is_bounded || call.has_kernel_since(12, x.dtype), Clip::C2, || {
         format!("onnxruntime's body of Clip does not compare {}", x.dtype.name())
     })?;
     let result = call.output(0, call.shape(0)?.to_vec())?;
@@ -367,25 +406,30 @@ fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// The data and the mask of what is kept. (C1) Ratio and mode are scalars. (C2) The ratio is in [0, 1).
+clauses! { Dropout {
+    C1 "Ratio and mode are scalars."
+    C2 "The ratio is in [0, 1)."
+} }
+
+/// The data and the mask of what is kept.
 fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
     for at in [1, 2] {
         if call.has(at) {
             let shape = call.shape(at)?.to_vec();
             // Only the inference of shapes looks at the ranks.
             let is_any = shape.is_empty() || cx.on_cpu() && !call.infers_rank(at)?;
-            call.check(is_any, "Dropout.C1", || {
+            call.check(is_any, Dropout::C1, || {
                 format!("its ratio and mode are scalars, not of rank {}", shape.len())
             })?;
             if at == 1 {
                 let count = cx.product(shape);
-                cx.require_eq(count, Expr::ONE, "Dropout.C1", "the number of ratios")?;
+                cx.require_eq(count, Expr::ONE, Dropout::C1, "the number of ratios")?;
             }
         }
     }
     let ratio = call.tensor(1).and_then(Tensor::single).and_then(|ratio| ratio.number());
     if let Some(ratio) = ratio {
-        super::policy::onnxruntime_checks(cx, (0.0..1.0).contains(&ratio), "Dropout.C2", || {
+        super::policy::onnxruntime_checks(cx, (0.0..1.0).contains(&ratio), Dropout::C2, || {
             format!("a ratio of {ratio}")
         })?;
     }
@@ -397,65 +441,4 @@ fn dropout(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let mask = Tensor::new(if call.since() < 10 { data.dtype } else { Dtype::Bool }, shape);
     Ok(vec![data.into(), mask.into()])
-}
-
-/// (C2) Only casts to floats of 8 bits need not saturate. (C3) Texts that become numbers begin with one.
-fn cast_to(cx: &mut Cx, call: &Checked, to: Dtype) -> Outcome {
-    let x = call.given(0)?;
-    call.check(call.int("saturate", 1) != 0 || to.name().starts_with("f8"), "Cast.C2", || {
-        format!("saturate does not go with {}", to.name())
-    })?;
-    if to != Dtype::Str && x.count() != Some(0) {
-        let read =
-            |element: &Element| !matches!(element, Element::Text(text) if !numbers::begins_number(text));
-        let fine = match &x.elements {
-            Some(Elements::Fill(element)) => x.count().is_none() || read(element),
-            Some(Elements::List(list)) => list.iter().all(read),
-            None => true,
-        };
-        call.check(fine, "Cast.C3", || "a text is no number".to_owned())?;
-    }
-    let result = Tensor::new(to, call.shape(0)?.to_vec());
-    Ok(vec![mapped(x, result, |element| numbers::cast(cx, element, x.dtype, to)).into()])
-}
-
-/// (C1) `to` is a type that the output may have. (C4) The rounding is known; onnxruntime asks for one in casts to `f8e8m0`
-/// alone. It has casts to most types.
-fn cast(cx: &mut Cx, call: &Checked) -> Outcome {
-    let to = named(call, call.int("to", 0))?;
-    let rounding = call.text("round_mode", "up");
-    let is_known = match rounding {
-        "up" => true,
-        "down" | "nearest" => to == Dtype::F8E8M0 || !cx.on_cpu(),
-        _ => false,
-    };
-    call.check(is_known, "Cast.C4", || format!("no cast to {} rounds {rounding}", to.name()))?;
-    cast_to(cx, call, to)
-}
-
-fn cast_like(cx: &mut Cx, call: &Checked) -> Outcome {
-    let to = call.given(1)?.dtype;
-    // onnxruntime runs the body, which is a cast.
-    let runs = call.runs_as("Cast", &[call.given(0)?.dtype, to]);
-    super::policy::onnxruntime_checks(cx, runs, "Cast.C4", || {
-        format!("onnxruntime has no cast to {}", to.name())
-    })?;
-    cast_to(cx, call, to)
-}
-
-/// The same bits as another type. (C1) Both types have elements of one size.
-fn bit_cast(_: &mut Cx, call: &Checked) -> Outcome {
-    let to = named(call, call.int("to", 0))?;
-    let bits = |dtype: Dtype| match dtype {
-        Dtype::F64 | Dtype::C64 => 64,
-        Dtype::F32 => 32,
-        Dtype::F16 | Dtype::BF16 => 16,
-        Dtype::C128 => 128,
-        _ => dtype.integer_range().map_or(8, |(least, most)| 128 - (most - least).leading_zeros()),
-    };
-    let from = call.given(0)?.dtype;
-    call.check(bits(from) == bits(to), "BitCast.C1", || {
-        format!("{} and {} differ in size", from.name(), to.name())
-    })?;
-    Ok(vec![Tensor::new(to, call.shape(0)?.to_vec()).into()])
 }

@@ -6,34 +6,43 @@ use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::run_time::values;
 use crate::shape::value::{Element, Tensor, Value};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[EngramGate::ALL, NGramHash::ALL, VarlenNGramHash::ALL];
+
 pub(super) const CONTRIB: Family = &[
     op("EngramGate", gate).passes(),
-    op("NGramHashMapping", hashes).at_run(&[values(2, "NGramHash.C2", "every size in {} is positive")]),
+    op("NGramHashMapping", hashes).at_run(&[values(2, NGramHash::C2, "every size in {} is positive")]),
     op("VarlenNGramHashMapping", packed_hashes).at_run(&[
-        values(2, "NGramHash.C2", "every size in {} is positive"),
-        values(3, "NGramHash.C7", "the numbers in {} rise from 0 to the number of tokens"),
+        values(2, NGramHash::C2, "every size in {} is positive"),
+        values(3, NGramHash::C7, "the numbers in {} rise from 0 to the number of tokens"),
     ]),
 ];
 
-/// The gated values, and they normalized, of the shape of the keys. (C1) Keys are `[batch, length, branches,
-/// hidden]`, as queries are. (C2) Values are `[batch, length, hidden]`. (C3) Scales are `[branches, hidden]`. (C4)
-/// The normalized values need a scale.
+clauses! { EngramGate {
+    C1 "Keys are `[batch, length, branches, hidden]`, as queries are."
+    C2 "Values are `[batch, length, hidden]`."
+    C3 "Scales are `[branches, hidden]`."
+    C4 "The normalized values need a scale."
+} }
+
+/// The gated values, and they normalized, of the shape of the keys.
 fn gate(cx: &mut Cx, call: &Checked) -> Outcome {
     let key = call.shape(0)?.to_vec();
     let &[batch, length, branches, hidden] = key.as_slice() else {
-        return Err(KernelError::invalid("EngramGate.C1", format!("keys have rank {}", key.len())));
+        return Err(KernelError::invalid(EngramGate::C1, format!("keys have rank {}", key.len())));
     };
-    cx.require_same_shape(call.shape(1)?, &key, "EngramGate.C1")?;
-    cx.require_same_shape(call.shape(2)?, &[batch, length, hidden], "EngramGate.C2")?;
+    cx.require_same_shape(call.shape(1)?, &key, EngramGate::C1)?;
+    cx.require_same_shape(call.shape(2)?, &[batch, length, hidden], EngramGate::C2)?;
     for at in 3..6 {
         if call.has(at) {
-            cx.require_same_shape(call.shape(at)?, &[branches, hidden], "EngramGate.C3")?;
+            cx.require_same_shape(call.shape(at)?, &[branches, hidden], EngramGate::C3)?;
         }
     }
-    call.check(!call.wants(1) || call.has(5), "EngramGate.C4", || {
+    call.check(!call.wants(1) || call.has(5), EngramGate::C4, || {
         "the scale of normalized values is missing".to_owned()
     })?;
     let result = |at: usize| call.output(at, key.clone()).map(Value::from);
@@ -48,8 +57,17 @@ struct Tables {
     heads: Expr,
 }
 
-/// (C1) N-grams have 2 tokens or more, and each length has a head; ids fit their type. (C2) There is a multiplier
-/// for each token, and a positive size for each head.
+clauses! { NGramHash {
+    C1 "N-grams have 2 tokens or more, and each length has a head; ids fit their type."
+    C2 "There is a multiplier for each token, and a positive size for each head."
+    C3 "There is an offset for each head."
+    C4 "The token that ends a text is one number."
+    C5 "Ids have 2 dimensions."
+    C6 "The history has the shape of the last tokens, segments that of the ids."
+    C7 "Ends are 0 and those of all rows, of which each has a token."
+    C8 "At most 8 states are captured, as many as the counts of the rows say."
+} }
+
 fn tables(cx: &mut Cx, call: &Checked) -> Result<Tables, KernelError> {
     let (most, each) = (call.int("max_ngram_size", 0), call.int("n_head_per_ngram", 0));
     let pad = call.int("pad_id", 0);
@@ -57,94 +75,91 @@ fn tables(cx: &mut Cx, call: &Checked) -> Result<Tables, KernelError> {
     let heads = (most - 1).checked_mul(each);
     let Some(heads) = heads.filter(|_| most >= 2 && each >= 1 && fits) else {
         let message = format!("n-grams of {most}, {each} heads, the padding {pad}");
-        return Err(KernelError::invalid("NGramHash.C1", message));
+        return Err(KernelError::invalid(NGramHash::C1, message));
     };
     let (heads, most) = (cx.int(heads), cx.int(most));
     let multipliers = call.shape(1)?.to_vec();
-    call.check(multipliers.len() == 1, "NGramHash.C2", || {
+    call.check(multipliers.len() == 1, NGramHash::C2, || {
         format!("multipliers have 1 dimension, not {}", multipliers.len())
     })?;
     let enough = cx.ge(multipliers[0], most);
-    cx.require(enough, "NGramHash.C2", |cx| {
+    cx.require(enough, NGramHash::C2, |cx| {
         format!("{} multipliers for {} tokens", cx.show(multipliers[0]), cx.show(most))
     })?;
-    vector(cx, call, 2, heads, "NGramHash.C2")?;
+    vector(cx, call, 2, heads, NGramHash::C2)?;
     let is_positive = |element: &Element| element.number().is_none_or(|size| size > 0.0);
     let positive = call.given(2)?.list().is_none_or(|sizes| sizes.iter().all(is_positive));
-    call.check(positive, "NGramHash.C2", || "a size of a vocabulary is not positive".to_owned())?;
+    call.check(positive, NGramHash::C2, || "a size of a vocabulary is not positive".to_owned())?;
     Ok(Tables { history: cx.sub(most, 1), heads })
 }
 
-/// (C3) There is an offset for each head. (C4) The token that ends a text is one number.
 fn offsets(cx: &mut Cx, call: &Checked, heads: Expr, offsets: usize, end: usize) -> Result<(), KernelError> {
     if call.has(offsets) {
-        vector(cx, call, offsets, heads, "NGramHash.C3")?;
+        vector(cx, call, offsets, heads, NGramHash::C3)?;
     }
     if call.has(end) {
         let rank = call.shape(end)?.len();
-        policy::onnxruntime_checks(cx, rank == 0, "NGramHash.C4", || format!("its rank is {rank}"))?;
+        policy::onnxruntime_checks(cx, rank == 0, NGramHash::C4, || format!("its rank is {rank}"))?;
         let count = cx.product(call.shape(end)?.to_vec());
-        cx.require_eq(count, Expr::ONE, "NGramHash.C4", "the number of tokens that end a text")?;
+        cx.require_eq(count, Expr::ONE, NGramHash::C4, "the number of tokens that end a text")?;
     }
     Ok(())
 }
 
-/// `[batch, length, heads]`, and the last tokens `[batch, history]`. (C5) Ids have 2 dimensions. (C6) The history
-/// has the shape of the last tokens, segments that of the ids.
+/// `[batch, length, heads]`, and the last tokens `[batch, history]`.
 fn hashes(cx: &mut Cx, call: &Checked) -> Outcome {
     let ids = call.shape(0)?.to_vec();
-    call.check(ids.len() == 2, "NGramHash.C5", || format!("ids have 2 dimensions, not {}", ids.len()))?;
+    call.check(ids.len() == 2, NGramHash::C5, || format!("ids have 2 dimensions, not {}", ids.len()))?;
     let Tables { history, heads } = tables(cx, call)?;
     let last = vec![ids[0], history];
     if call.has(3) {
-        cx.require_same_shape(call.shape(3)?, &last, "NGramHash.C6")?;
+        cx.require_same_shape(call.shape(3)?, &last, NGramHash::C6)?;
     }
     offsets(cx, call, heads, 4, 5)?;
     if call.has(6) {
-        cx.require_same_shape(call.shape(6)?, &ids, "NGramHash.C6")?;
+        cx.require_same_shape(call.shape(6)?, &ids, NGramHash::C6)?;
     }
     Ok(vec![call.output(0, vec![ids[0], ids[1], heads])?.into(), call.output(1, last)?.into()])
 }
 
-/// As [`hashes`], of rows that are packed one after the other: `[tokens, heads]`, the last tokens and their
-/// segments, `[batch, history]`, and the states that are captured, `[batch, capacity, history]`.
-///
-/// (C1) Ids and ends have 1 dimension. (C2) Histories are `[batch, history]`; their segments come with those of the
-/// ids. (C7) Ends are 0 and those of all rows, of which each has a token. (C8) At most 8 states are captured, as
-/// many as the counts of the rows say.
+clauses! { VarlenNGramHash {
+    C1 "Ids and ends have 1 dimension."
+    C2 "Histories are `[batch, history]`; their segments come with those of the ids."
+} }
+
+/// As [`hashes`], of rows that are packed one after the other: `[tokens, heads]`, the last tokens and their segments,
+/// `[batch, history]`, and the states that are captured, `[batch, capacity, history]`.
 fn packed_hashes(cx: &mut Cx, call: &Checked) -> Outcome {
     let (ids, ends) = (call.shape(0)?.to_vec(), call.shape(3)?.to_vec());
-    call.check(ids.len() == 1 && ends.len() == 1, "VarlenNGramHash.C1", || {
+    call.check(ids.len() == 1 && ends.len() == 1, VarlenNGramHash::C1, || {
         format!("ids and ends have 1 dimension, not {} and {}", ids.len(), ends.len())
     })?;
     let Tables { history, heads } = tables(cx, call)?;
     let enough = cx.ge(ends[0], 2);
-    cx.require(enough, "NGramHash.C7", |cx| format!("there are {} ends", cx.show(ends[0])))?;
+    cx.require(enough, NGramHash::C7, |cx| format!("there are {} ends", cx.show(ends[0])))?;
     let batch = cx.sub(ends[0], 1);
     let filled = cx.ge(ids[0], batch);
-    cx.require(filled, "NGramHash.C7", |cx| {
-        format!("{} tokens in {} rows", cx.show(ids[0]), cx.show(batch))
-    })?;
+    cx.require(filled, NGramHash::C7, |cx| format!("{} tokens in {} rows", cx.show(ids[0]), cx.show(batch)))?;
     known_ends(cx, call, ids[0])?;
     let last = vec![batch, history];
     for at in [4, 8] {
         if call.has(at) {
-            cx.require_same_shape(call.shape(at)?, &last, "VarlenNGramHash.C2")?;
+            cx.require_same_shape(call.shape(at)?, &last, VarlenNGramHash::C2)?;
         }
     }
     offsets(cx, call, heads, 5, 6)?;
     if call.has(7) {
-        cx.require_same_shape(call.shape(7)?, &ids, "VarlenNGramHash.C2")?;
+        cx.require_same_shape(call.shape(7)?, &ids, VarlenNGramHash::C2)?;
     }
-    call.check(call.has(7) || !call.has(8) && !call.wants(2), "VarlenNGramHash.C2", || {
+    call.check(call.has(7) || !call.has(8) && !call.wants(2), VarlenNGramHash::C2, || {
         "segments of the history need those of the ids".to_owned()
     })?;
     let captured = call.int("state_update_capacity", 0);
-    call.check((0..=8).contains(&captured) && (captured > 0) == call.has(9), "NGramHash.C8", || {
+    call.check((0..=8).contains(&captured) && (captured > 0) == call.has(9), NGramHash::C8, || {
         format!("the capacity is {captured}, and counts are {}given", if call.has(9) { "" } else { "not " })
     })?;
     if call.has(9) {
-        cx.require_same_shape(call.shape(9)?, &[batch], "NGramHash.C8")?;
+        cx.require_same_shape(call.shape(9)?, &[batch], NGramHash::C8)?;
     }
     let captured = cx.int(captured);
     Ok(vec![
@@ -155,12 +170,11 @@ fn packed_hashes(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
-/// (C7) of [`packed_hashes`], where the ends are known.
 fn known_ends(cx: &mut Cx, call: &Checked, tokens: Expr) -> Result<(), KernelError> {
     let Some(ends) = call.given(3)?.numbers() else { return Ok(()) };
     let rising = ends.first() == Some(&0.0) && ends.windows(2).all(|pair| pair[0] < pair[1]);
-    call.check(rising, "NGramHash.C7", || "the ends do not rise from 0".to_owned())?;
+    call.check(rising, NGramHash::C7, || "the ends do not rise from 0".to_owned())?;
     let Some(&end) = ends.last() else { return Ok(()) };
     let end = cx.int(end as i64);
-    cx.require_eq(end, tokens, "NGramHash.C7", "the last end and the number of tokens")
+    cx.require_eq(end, tokens, NGramHash::C7, "the last end and the number of tokens")
 }

@@ -7,9 +7,14 @@ use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{About, LENGTHS, tuples, values, within};
 use crate::shape::value::{Element, Elements, Places, Tensor};
 use crate::shape::{Dtype, spans};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Span};
 use std::sync::Arc;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[Gather::ALL, GatherElements::ALL, GatherND::ALL, Compress::ALL, OneHot::ALL, ReverseSequence::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("Compress", compress).infers(at_load::rank),
@@ -19,26 +24,26 @@ pub(super) const KERNELS: Family = &free([
         .span(spans::part)
         .is_settled_by_spans()
         .moves_integers()
-        .at_run(&[within(1, "Gather.C2", About::Axis)]),
+        .at_run(&[within(1, Gather::C2, About::Axis)]),
     op("GatherElements", gather_elements)
         .infers(gather_elements_at_load)
         .span(spans::part)
         .is_settled_by_spans()
-        .at_run(&[within(1, "GatherElements.C3", About::Axis)]),
+        .at_run(&[within(1, GatherElements::C3, About::Axis)]),
     op("GatherND", gather_nd)
         .infers(gather_nd_at_load)
         .span(spans::part)
         .is_settled_by_spans()
-        .at_run(&[tuples(1, "GatherND.C3")]),
+        .at_run(&[tuples(1, GatherND::C3)]),
     op("NonZero", non_zero).infers(at_load::rank),
     op("OneHot", one_hot).infers(at_load::rank).at_run(&[values(
         1,
-        "OneHot.C2",
+        OneHot::C2,
         "the depth {} is at least 1",
     )]),
     op("ReverseSequence", reverse_sequence).infers(at_load::rank).at_run(&[values(
         1,
-        "ReverseSequence.C3",
+        ReverseSequence::C3,
         LENGTHS,
     )]),
 ]);
@@ -52,7 +57,7 @@ pub(super) fn inside(
     cx: &mut Cx,
     indices: &Tensor,
     size: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let known: Vec<Element> = match &indices.elements {
         Some(Elements::Fill(element)) if indices.count() != Some(0) => vec![element.clone()],
@@ -91,7 +96,7 @@ pub(super) fn places_inside(
     cx: &mut Cx,
     indices: &Tensor,
     sizes: &[Expr],
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let Some(places) = indices.places.as_ref().filter(|places| places.in_rows) else { return Ok(()) };
     if indices.elements.is_some() || places.sizes.len() != sizes.len() {
@@ -107,18 +112,23 @@ pub(super) fn places_inside(
 }
 
 /// Requires literal indices not to count from the end.
-pub(super) fn not_negative(call: &Checked, at: usize, clause: &'static str) -> Result<(), KernelError> {
+pub(super) fn not_negative(call: &Checked, at: usize, clause: &'static OpClause) -> Result<(), KernelError> {
     let indices = call.given(at)?.ints().unwrap_or_default();
     let natural = indices.iter().all(|index| index.as_inline().is_none_or(|index| index >= 0));
     call.check(natural, clause, || "an index is negative".to_owned())
 }
 
-/// The slices of the data at the indices. (C1) The axis is within the rank. (C2) Indices are within the dimension.
+clauses! { Gather {
+    C1 "The axis is within the rank."
+    C2 "Indices are within the dimension."
+} }
+
+/// The slices of the data at the indices.
 fn gather(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    let at = call.axis(call.int("axis", 0), sizes.len(), "Gather.C1")?;
+    let at = call.axis(call.int("axis", 0), sizes.len(), Gather::C1)?;
     let (data, indices) = (call.given(0)?, call.given(1)?);
-    inside(cx, indices, sizes[at], "Gather.C2")?;
+    inside(cx, indices, sizes[at], Gather::C2)?;
     let shape = [&sizes[..at], &taken, &sizes[at + 1..]].concat();
     let mut result = call.output(0, shape)?;
     result.elements = match &data.elements {
@@ -138,24 +148,29 @@ fn taken_from(data: &Tensor, indices: &Tensor, at: usize, result: &Tensor) -> Op
     })
 }
 
-/// An element for each index. (C1) The axis is within the rank, and ranks agree. (C2) Beside the axis no size of the
-/// indices exceeds that of the data. (C3) Indices are within the dimension.
+clauses! { GatherElements {
+    C1 "The axis is within the rank, and ranks agree."
+    C2 "Beside the axis no size of the indices exceeds that of the data."
+    C3 "Indices are within the dimension."
+} }
+
+/// An element for each index.
 fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(!sizes.is_empty() && sizes.len() == taken.len(), "GatherElements.C1", || {
+    call.check(!sizes.is_empty() && sizes.len() == taken.len(), GatherElements::C1, || {
         format!("ranks {} and {} are to agree and not to be 0", sizes.len(), taken.len())
     })?;
-    let at = call.axis(call.int("axis", 0), sizes.len(), "GatherElements.C1")?;
+    let at = call.axis(call.int("axis", 0), sizes.len(), GatherElements::C1)?;
     for (dim, (&size, &index)) in sizes.iter().zip(&taken).enumerate() {
         if dim != at && size != index {
             let fits = cx.le(index, size);
-            cx.require(fits, "GatherElements.C2", |cx| {
+            cx.require(fits, GatherElements::C2, |cx| {
                 format!("there are {} indices along a size of {}", cx.show(index), cx.show(size))
             })?;
         }
     }
     let (data, indices) = (call.given(0)?, call.given(1)?);
-    inside(cx, indices, sizes[at], "GatherElements.C3")?;
+    inside(cx, indices, sizes[at], GatherElements::C3)?;
     let mut result = call.output(0, taken)?;
     result.elements = Grid::new(data).zip(Grid::new(indices)).and_then(|(data, indices)| {
         build(result.shape.as_deref()?, |index| {
@@ -167,22 +182,25 @@ fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// Slices by index tuples. (C1) Neither is a scalar; batch dimensions leave some of the data. (C2) Tuples are not
-/// longer than what follows the batch dimensions. (C3) Indices are within their dimensions where something is taken.
-/// (C4) There are equally many tuples for each batch; the specification has equal sizes.
+clauses! { GatherND {
+    C1 "Neither is a scalar; batch dimensions leave some of the data."
+    C2 "Tuples are not longer than what follows the batch dimensions."
+    C3 "Indices are within their dimensions where something is taken."
+    C4 "There are equally many tuples for each batch; the specification has equal sizes."
+} }
+
+/// Slices by index tuples.
 pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, taken) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let batch = call.int("batch_dims", 0);
     let (rank, index_rank) = (sizes.len(), taken.len());
-    call.check(rank > 0 && index_rank > 0, "GatherND.C1", || "an operand is a scalar".to_owned())?;
+    call.check(rank > 0 && index_rank > 0, GatherND::C1, || "an operand is a scalar".to_owned())?;
     let fine = (0..rank as i64).contains(&batch) && batch <= index_rank as i64;
-    call.check(fine, "GatherND.C1", || {
-        format!("batch_dims is {batch} for ranks of {rank} and {index_rank}")
-    })?;
+    call.check(fine, GatherND::C1, || format!("batch_dims is {batch} for ranks of {rank} and {index_rank}"))?;
     let batch = batch as usize;
-    let length = cx.literal(taken[index_rank - 1], "GatherND.C2")?;
+    let length = cx.literal(taken[index_rank - 1], GatherND::C2)?;
     let fits = usize::try_from(length).is_ok_and(|length| length <= rank - batch);
-    call.check(fits, "GatherND.C2", || format!("tuples of {length} for {} dimensions", rank - batch))?;
+    call.check(fits, GatherND::C2, || format!("tuples of {length} for {} dimensions", rank - batch))?;
     let length = length as usize;
     let result = [&taken[..index_rank - 1], &sizes[batch + length..]].concat();
     if batch > 0 {
@@ -190,9 +208,9 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
             (cx.product(sizes[..batch].to_vec()), cx.product(taken[..index_rank - 1].to_vec()));
         if batches != tuples {
             let some = cx.gt(batches, 0);
-            cx.require(some, "GatherND.C4", |_| "there is no batch".to_owned())?;
+            cx.require(some, GatherND::C4, |_| "there is no batch".to_owned())?;
             let rest = cx.modulo(tuples, batches);
-            cx.require_eq(rest, Expr::ZERO, "GatherND.C4", "tuples that are left over")?;
+            cx.require_eq(rest, Expr::ZERO, GatherND::C4, "tuples that are left over")?;
         }
     }
     if result.contains(&Expr::ZERO) {
@@ -200,19 +218,19 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     if let (Some(Elements::Fill(Element::Int(_))), _) | (_, 1) = (&call.given(1)?.elements, length) {
         for &size in &sizes[batch..batch + length] {
-            inside(cx, call.given(1)?, size, "GatherND.C3")?;
+            inside(cx, call.given(1)?, size, GatherND::C3)?;
         }
     } else if let Some(list) = call.given(1)?.ints() {
         for (dim, &size) in sizes[batch..batch + length].iter().enumerate() {
             let column = list.iter().skip(dim).step_by(length).copied().collect();
-            inside(cx, &Tensor::of_ints(Dtype::I64, column), size, "GatherND.C3")?;
+            inside(cx, &Tensor::of_ints(Dtype::I64, column), size, GatherND::C3)?;
         }
     }
     let columns = call.given(1)?.spans.as_deref().filter(|spans| length > 1 && spans.len() == length);
     for (span, &size) in columns.unwrap_or_default().iter().zip(&sizes[batch..]) {
-        spans::inside(cx, call.given(1)?, span.as_ref(), size, "GatherND.C3")?;
+        spans::inside(cx, call.given(1)?, span.as_ref(), size, GatherND::C3)?;
     }
-    places_inside(cx, call.given(1)?, &sizes[batch..batch + length], "GatherND.C3")?;
+    places_inside(cx, call.given(1)?, &sizes[batch..batch + length], GatherND::C3)?;
     let mut result = call.output(0, result)?;
     if batch == 0 {
         result.elements = taken_slices(call, length, &result);
@@ -306,17 +324,20 @@ fn true_places(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Option<Elements> {
     })
 }
 
-/// The slices at which the condition is true, of the flattened input where no axis is given. (C1) The axis is within
-/// the rank of an input that is no scalar. The specification has one dimension for the condition, onnxruntime takes
-/// any.
+clauses! { Compress {
+    C1 "The axis is within the rank of an input that is no scalar. The specification has one dimension for \
+       the condition, onnxruntime takes any."
+} }
+
+/// The slices at which the condition is true, of the flattened input where no axis is given.
 fn compress(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, condition) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     // Only the inference of shapes refuses a scalar without an axis.
     let is_taken =
         !sizes.is_empty() || cx.on_cpu() && call.attribute("axis").is_none() && !call.infers_rank(0)?;
-    call.check(is_taken, "Compress.C1", || "the input is a scalar".to_owned())?;
+    call.check(is_taken, Compress::C1, || "the input is a scalar".to_owned())?;
     let at = match call.attribute("axis") {
-        Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), "Compress.C1")?),
+        Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), Compress::C1)?),
         None => None,
     };
     let along = at.map_or_else(|| cx.product(sizes.clone()), |at| sizes[at]);
@@ -375,52 +396,60 @@ fn most_of(length: usize) -> Expr {
     Expr::from(i32::try_from(length).unwrap_or(i32::MAX))
 }
 
-/// The indices with a new dimension of `depth`. (C1) The depth is one number, (C2) not negative. (C3) There are two
-/// values, off and on. (C4) The axis is within the rank of the result. (C5) The indices are no scalar.
+clauses! { OneHot {
+    C1 "The depth is one number."
+    C2 "Not negative."
+    C3 "There are two values, off and on."
+    C4 "The axis is within the rank of the result."
+    C5 "The indices are no scalar."
+} }
+
+/// The indices with a new dimension of `depth`.
 fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
     let indices = call.shape(0)?.to_vec();
-    call.check(!indices.is_empty(), "OneHot.C5", || "the indices are a scalar".to_owned())?;
+    call.check(!indices.is_empty(), OneHot::C5, || "the indices are a scalar".to_owned())?;
     let depth_shape = call.shape(1)?.to_vec();
-    call.check(depth_shape.len() <= 1, "OneHot.C1", || {
-        format!("the depth is of rank {}", depth_shape.len())
-    })?;
+    call.check(depth_shape.len() <= 1, OneHot::C1, || format!("the depth is of rank {}", depth_shape.len()))?;
     let count = cx.product(depth_shape);
-    cx.require_eq(count, Expr::ONE, "OneHot.C1", "the number of depths")?;
+    cx.require_eq(count, Expr::ONE, OneHot::C1, "the number of depths")?;
     let values = call.shape(2)?.to_vec();
-    call.check(values.len() == 1, "OneHot.C3", || format!("values have 1 dimension, not {}", values.len()))?;
+    call.check(values.len() == 1, OneHot::C3, || format!("values have 1 dimension, not {}", values.len()))?;
     let two = cx.int(2);
-    cx.require_eq(values[0], two, "OneHot.C3", "the number of values")?;
+    cx.require_eq(values[0], two, OneHot::C3, "the number of values")?;
     let rank = indices.len() + 1;
-    let at = call.axis(call.int("axis", -1), rank, "OneHot.C4")?;
+    let at = call.axis(call.int("axis", -1), rank, OneHot::C4)?;
     let depth = match call.given(1)?.single() {
         Some(Element::Int(depth)) => depth,
         Some(Element::Float(depth)) => cx.int(depth as i64),
         _ => cx.unbacked_size(0, None),
     };
     let natural = cx.gt(depth, 0);
-    cx.require(natural, "OneHot.C2", |cx| format!("the depth is {}", cx.show(depth)))?;
+    cx.require(natural, OneHot::C2, |cx| format!("the depth is {}", cx.show(depth)))?;
     let mut shape = indices;
     shape.insert(at, depth);
     call.one(shape)
 }
 
-/// Sequences turned round, each up to its length. (C1) The input has at least 2 dimensions; axes are 0 and 1, each
-/// once. (C2) There is a length for each sequence, (C3) within it.
+clauses! { ReverseSequence {
+    C1 "The input has at least 2 dimensions; axes are 0 and 1, each once."
+    C2 "There is a length for each sequence."
+    C3 "No length is negative or exceeds the size of the time axis."
+} }
+
+/// Sequences turned round, each up to its length.
 fn reverse_sequence(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, lengths) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() >= 2, "ReverseSequence.C1", || format!("the rank is {}, below 2", sizes.len()))?;
-    call.check(lengths.len() == 1, "ReverseSequence.C2", || {
-        format!("lengths are of rank {}", lengths.len())
-    })?;
+    call.check(sizes.len() >= 2, ReverseSequence::C1, || format!("the rank is {}, below 2", sizes.len()))?;
+    call.check(lengths.len() == 1, ReverseSequence::C2, || format!("lengths are of rank {}", lengths.len()))?;
     let (batch, time) = (call.int("batch_axis", 1), call.int("time_axis", 0));
-    call.check(matches!((batch, time), (0, 1) | (1, 0)), "ReverseSequence.C1", || {
+    call.check(matches!((batch, time), (0, 1) | (1, 0)), ReverseSequence::C1, || {
         format!("axes are to be 0 and 1, not {batch} and {time}")
     })?;
-    cx.require_eq(sizes[batch as usize], lengths[0], "ReverseSequence.C2", "sequences and lengths")?;
+    cx.require_eq(sizes[batch as usize], lengths[0], ReverseSequence::C2, "sequences and lengths")?;
     for length in call.given(1)?.ints().unwrap_or_default() {
         let (natural, fits) = (cx.ge(length, 0), cx.le(length, sizes[time as usize]));
         let fine = cx.all(&[natural, fits]);
-        cx.require(fine, "ReverseSequence.C3", |cx| {
+        cx.require(fine, ReverseSequence::C3, |cx| {
             format!("a sequence has a length of {}", cx.show(length))
         })?;
     }

@@ -5,8 +5,12 @@ use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::value::{Tensor, Value};
 use crate::shape::{Attribute, Dtype};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Generation::ALL];
 
 pub(super) const CONTRIB: Family = &[
     op("BeamSearch", beam_search),
@@ -15,27 +19,23 @@ pub(super) const CONTRIB: Family = &[
     op("WhisperBeamSearch", beam_search),
 ];
 
-/// The sequences `[batch, returned, most]`, their scores `[batch, returned]`, and those of all tokens, `[most -
-/// length, batch, beams, vocabulary]`.
-///
-/// (C1) to (C3) As [`start`]. (C4) There are 1 to 128 beams, of which at least one and not more than all are
-/// returned. (C5) The token that ends sequences has an id, and models but those of type 0 have an encoder;
-/// onnxruntime's CPU kernel wants the least length and the penalty of the length.
+/// The sequences `[batch, returned, most]`, their scores `[batch, returned]`, and those of all tokens, `[most - length,
+/// batch, beams, vocabulary]`.
 fn beam_search(cx: &mut Cx, call: &Checked) -> Outcome {
-    const CLAUSE: &str = "Generation.C4";
+    const CLAUSE: &OpClause = Generation::C4;
     let [batch, most, length, vocabulary] = start(cx, call, 7)?;
     let beams = number(cx, call, 3, "the number of beams")?.unwrap_or(Expr::ONE);
     let returned = number(cx, call, 4, "the number of returned sequences")?.unwrap_or(Expr::ONE);
     single(cx, call, 5, "the penalty")?;
-    call.check(call.int("eos_token_id", -1) >= 0, "Generation.C5", || {
+    call.check(call.int("eos_token_id", -1) >= 0, Generation::C5, || {
         "the token that ends sequences has no id".to_owned()
     })?;
-    policy::onnxruntime_checks(cx, call.has(2) && call.has(5), "Generation.C5", || {
+    policy::onnxruntime_checks(cx, call.has(2) && call.has(5), Generation::C5, || {
         "the least length and the penalty are to be given".to_owned()
     })?;
     let kind = call.int("model_type", if call.op() == "BeamSearch" { 0 } else { 2 });
     let encodes = kind == 0 || call.attribute("encoder").is_some();
-    call.check((0..=2).contains(&kind) && encodes, "Generation.C5", || {
+    call.check((0..=2).contains(&kind) && encodes, Generation::C5, || {
         format!("a model of type {kind}, {} encoder", if encodes { "with its" } else { "without an" })
     })?;
     let (some, enough, bounded) = (cx.ge(returned, 1), cx.le(returned, beams), cx.le(beams, 128));
@@ -54,41 +54,48 @@ fn beam_search(cx: &mut Cx, call: &Checked) -> Outcome {
     ])
 }
 
-/// The sequences `[batch, most]`, and for samples the scores of the last tokens, `[batch, vocabulary]`. (C1) to
-/// (C3) As [`start`]. (C6) onnxruntime's CPU kernel runs models of type 0, and does not make the scores.
+/// The sequences `[batch, most]`, and for samples the scores of the last tokens, `[batch, vocabulary]`.
 fn single_search(cx: &mut Cx, call: &Checked) -> Outcome {
     let kind = call.int("model_type", 0);
-    policy::onnxruntime_checks(cx, kind == 0, "Generation.C6", || format!("the model is of type {kind}"))?;
+    policy::onnxruntime_checks(cx, kind == 0, Generation::C6, || format!("the model is of type {kind}"))?;
     let [batch, most, _, vocabulary] = start(cx, call, 4)?;
     let sequences = Tensor::new(Dtype::I32, vec![batch, most]).into();
     if call.op() == "GreedySearch" {
         return Ok(vec![sequences]);
     }
-    policy::onnxruntime_checks(cx, !call.wants(1), "Generation.C6", || {
+    policy::onnxruntime_checks(cx, !call.wants(1), Generation::C6, || {
         "the kernel does not make the scores".to_owned()
     })?;
     if call.has(7) {
-        cx.require_same_shape(call.shape(7)?, &[batch, vocabulary], "Generation.C3")?;
+        cx.require_same_shape(call.shape(7)?, &[batch, vocabulary], Generation::C3)?;
     }
     let scores: Value = Tensor::new(Dtype::F32, vec![batch, vocabulary]).into();
     Ok(vec![sequences, scores])
 }
 
+clauses! { Generation {
+    C1 "Ids are `[batch, length]`, for onnxruntime not empty; the sound that Whisper reads is `[batch, bins, \
+       frames]`."
+    C2 "Lengths are one number each; the greatest is more than the tokens that are given, for onnxruntime at \
+       most 4,096; the penalty of repetitions is positive."
+    C3 "Masks are `[vocabulary]`, `[batch, vocabulary]` and `[batch, length]`, of a vocabulary that has a \
+       size."
+    C4 "There are 1 to 128 beams, of which at least one and not more than all are returned."
+    C5 "The token that ends sequences has an id, and models but those of type 0 have an encoder; \
+       onnxruntime's CPU kernel wants the least length and the penalty of the length."
+    C6 "onnxruntime's CPU kernel runs models of type 0, and does not make the scores."
+} }
+
 /// The batch, the length of the longest sequence, that of those that are given, and the size of the vocabulary.
-///
-/// (C1) Ids are `[batch, length]`, for onnxruntime not empty; the sound that Whisper reads is `[batch, bins,
-/// frames]`. (C2) Lengths are one number each; the greatest is more than the tokens that are given, for onnxruntime
-/// at most 4,096; the penalty of repetitions is positive. (C3) Masks are `[vocabulary]`, `[batch, vocabulary]` and
-/// `[batch, length]`, of a vocabulary that has a size.
 fn start(cx: &mut Cx, call: &Checked, masks: usize) -> Result<[Expr; 4], KernelError> {
-    const LENGTHS: &str = "Generation.C2";
+    const LENGTHS: &OpClause = Generation::C2;
     if call.call.attributes.iter().any(|(_, value)| matches!(value, Attribute::Other('g'))) {
         call.doubt("the graphs within it are not followed");
     }
     let is_whisper = call.op() == "WhisperBeamSearch" || call.int("model_type", 0) == 2;
     let ids = call.shape(0)?.to_vec();
     let rank = if is_whisper { 3 } else { 2 };
-    call.check(ids.len() == rank, "Generation.C1", || {
+    call.check(ids.len() == rank, Generation::C1, || {
         format!("input 0 has {rank} dimensions, not {}", ids.len())
     })?;
     let length = if is_whisper || call.int("model_type", 0) == 1 {
@@ -108,7 +115,7 @@ fn start(cx: &mut Cx, call: &Checked, masks: usize) -> Result<[Expr; 4], KernelE
     policy::onnxruntime(cx, bounded, LENGTHS, |cx| format!("a length of {}", cx.show(most)))?;
     let (none, some) = (cx.eq(ids[0], 0), cx.ge(length, 1));
     let filled = cx.any(&[none, some]);
-    policy::onnxruntime(cx, filled, "Generation.C1", |_| "there are no tokens to begin with".to_owned())?;
+    policy::onnxruntime(cx, filled, Generation::C1, |_| "there are no tokens to begin with".to_owned())?;
     single(cx, call, 2, "the least length")?;
     if call.has(masks - 1) {
         let penalty = call.given(masks - 1)?.single().and_then(|penalty| penalty.number());
@@ -124,7 +131,7 @@ fn start(cx: &mut Cx, call: &Checked, masks: usize) -> Result<[Expr; 4], KernelE
     let count = if is_whisper { 2 } else { 3 };
     for (at, expected) in expected.iter().enumerate().take(count) {
         if call.has(masks + at) {
-            cx.require_same_shape(call.shape(masks + at)?, expected, "Generation.C3")?;
+            cx.require_same_shape(call.shape(masks + at)?, expected, Generation::C3)?;
         }
     }
     Ok([ids[0], most, length, vocabulary])
@@ -133,7 +140,7 @@ fn start(cx: &mut Cx, call: &Checked, masks: usize) -> Result<[Expr; 4], KernelE
 /// The size of the vocabulary: an attribute, else that of a mask, else the graphs decide it.
 fn vocabulary(cx: &mut Cx, call: &Checked, mask: usize) -> Result<Expr, KernelError> {
     let stated = call.int("vocab_size", -1);
-    call.check(stated >= -1, "Generation.C3", || format!("the size of the vocabulary is {stated}"))?;
+    call.check(stated >= -1, Generation::C3, || format!("the size of the vocabulary is {stated}"))?;
     if stated > 0 {
         return Ok(cx.int(stated));
     }
@@ -163,7 +170,7 @@ fn single(cx: &mut Cx, call: &Checked, at: usize, what: &str) -> Result<(), Kern
         return Ok(());
     }
     let rank = call.shape(at)?.len();
-    policy::onnxruntime_checks(cx, rank <= 1, "Generation.C2", || format!("{what} has rank {rank}"))?;
+    policy::onnxruntime_checks(cx, rank <= 1, Generation::C2, || format!("{what} has rank {rank}"))?;
     let count = cx.product(call.shape(at)?.to_vec());
-    cx.require_eq(count, Expr::ONE, "Generation.C2", what)
+    cx.require_eq(count, Expr::ONE, Generation::C2, what)
 }

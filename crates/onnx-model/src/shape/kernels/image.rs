@@ -1,35 +1,36 @@
 //! Images: resizing and sampling.
-use super::interpolation::{Scaled, cubic_type, interpolates};
+use super::interpolation::{Resize, Scaled, cubic_type, interpolates};
 use super::layout::sizes_of;
-use super::{Family, policy, products};
+use super::{Family, policy};
 use crate::shape::at_load::{self, Known};
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::op::{free, op};
 use crate::shape::run_time::{About, rule, values};
-use crate::shape::value::{Element, Tensor};
+use crate::shape::value::Element;
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
 use std::borrow::Cow;
 
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Upsample::ALL, Col2Im::ALL, ImageDecoder::ALL];
+
 pub(super) const KERNELS: Family = &free([
-    op("AffineGrid", affine_grid).multiplies(products::grid).infers(at_load::rank),
     op("Col2Im", col2im).infers(at_load::rank),
-    op("GridSample", grid_sample).infers(at_load::rank),
     op("ImageDecoder", decode).infers(at_load::rank),
     op("Resize", resize).infers(at_load::read_sizes).at_run(&[
-        rule(1, "Resize.C2", About::Scales, "every scale in {} is positive"),
-        values(2, "Resize.C2", "every scale in {} is positive"),
-        values(3, "Resize.C2", "every size in {} is positive"),
+        rule(1, Resize::C2, About::Scales, "every scale in {} is positive"),
+        values(2, Resize::C2, "every scale in {} is positive"),
+        values(3, Resize::C2, "every size in {} is positive"),
     ]),
     op("Upsample", upsample).infers(at_load::rank).at_run(&[values(
         1,
-        "Resize.C2",
+        Resize::C2,
         "every scale in {} is positive",
     )]),
 ]);
 
-/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision. (C9) A size that is no
-/// number is one for which an exact fraction makes the same.
+/// A size times a literal scale, rounded down; onnxruntime multiplies in single precision.
 fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Result<Expr, KernelError> {
     if scale.fract() == 0.0 && (1.0..1e9).contains(&scale) {
         let scale = cx.int(scale as i64);
@@ -47,7 +48,7 @@ fn scaled(cx: &mut Cx, size: Expr, scale: f64) -> Result<Expr, KernelError> {
     if !(below as u64).is_power_of_two() {
         let bound = cx.int(limit);
         let fits = cx.lt(size, bound);
-        cx.require(fits, "Resize.C9", |cx| format!("{} may not be scaled exactly", cx.show(size)))?;
+        cx.require(fits, Resize::C9, |cx| format!("{} may not be scaled exactly", cx.show(size)))?;
     }
     let (above, below) = (cx.int(above), cx.int(below));
     let product = cx.mul(size, above);
@@ -98,8 +99,7 @@ fn first_difference(scale: f64, above: i64, below: i64) -> i64 {
     (0..sure).step_by(step).chain(sure..COMPARED).find(differs).unwrap_or(COMPARED)
 }
 
-/// The scales that an input holds, if it holds some; an empty one stands for none. (C1) of [`resize`]: they have
-/// one dimension.
+/// The scales that an input holds, if it holds some; an empty one stands for none.
 fn scales<'c>(
     cx: &mut Cx,
     call: &Checked<'c, '_>,
@@ -108,11 +108,11 @@ fn scales<'c>(
     let Some(tensor) = call.tensor(at) else { return Ok(None) };
     let shape = call.shape(at)?.to_vec();
     // onnxruntime takes the elements of any shape.
-    call.check(shape.len() == 1 || cx.on_cpu(), "Resize.C1", || {
+    call.check(shape.len() == 1 || cx.on_cpu(), Resize::C1, || {
         format!("scales have 1 dimension, not {}", shape.len())
     })?;
     let length = cx.product(shape);
-    let length = cx.literal(length, "Resize.C1")?;
+    let length = cx.literal(length, Resize::C1)?;
     if length == 0 {
         return Ok(None);
     }
@@ -120,21 +120,20 @@ fn scales<'c>(
     Ok(Some(tensor.list().unwrap_or_else(unknown)))
 }
 
-/// (C2) of [`resize`].
 fn by_scales(
     cx: &mut Cx,
     call: &Checked,
     sizes: &[Expr],
     scales: &[Element],
 ) -> Result<Vec<Expr>, KernelError> {
-    call.check(scales.len() == sizes.len(), "Resize.C1", || {
+    call.check(scales.len() == sizes.len(), Resize::C1, || {
         format!("{} scales for {} sizes", scales.len(), sizes.len())
     })?;
     let mut shape = Vec::with_capacity(sizes.len());
     for (&size, scale) in sizes.iter().zip(scales) {
         shape.push(match scale.number() {
             Some(scale) => {
-                call.check(scale > 0.0 && scale.is_finite(), "Resize.C2", || format!("a scale is {scale}"))?;
+                call.check(scale > 0.0 && scale.is_finite(), Resize::C2, || format!("a scale is {scale}"))?;
                 scaled(cx, size, scale)?
             }
             None => cx.unbacked_size(0, None),
@@ -143,11 +142,15 @@ fn by_scales(
     Ok(shape)
 }
 
-/// (C3) In versions before 9 scales are an attribute. (C6) onnxruntime interpolates along the axes that are scaled.
+clauses! { Upsample {
+    C6 "onnxruntime interpolates along the axes that are scaled."
+} }
+
+/// In versions before 9 scales are an attribute.
 fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "nearest");
-    call.check(matches!(mode, "nearest" | "linear"), "Resize.C4", || format!("no mode is named {mode}"))?;
+    call.check(matches!(mode, "nearest" | "linear"), Resize::C4, || format!("no mode is named {mode}"))?;
     let scales = match call.attribute("scales") {
         Some(crate::shape::Attribute::Floats(list)) => {
             list.iter().map(|&scale| Element::Float(scale)).collect()
@@ -155,14 +158,13 @@ fn upsample(cx: &mut Cx, call: &Checked) -> Outcome {
         _ => scales(cx, call, 1)?.ok_or_else(|| open(call.op(), "the scales"))?,
     };
     let at_least_one = scales.iter().filter_map(Element::number).all(|scale| scale >= 1.0);
-    call.check(at_least_one, "Resize.C2", || "a scale is less than 1".to_owned())?;
+    call.check(at_least_one, Resize::C2, || "a scale is less than 1".to_owned())?;
     let scaled = Scaled::by_scales(cx, &scales);
-    interpolates(cx, call, &scaled, "Upsample.C6")?;
+    interpolates(cx, call, &scaled, Upsample::C6)?;
     let shape = by_scales(cx, call, &sizes, &scales)?;
     call.one(shape)
 }
 
-/// (C2) of [`resize`] for sizes: they are positive. For onnxruntime a size of 0 becomes 0, and no other does.
 fn sizes_suit(cx: &mut Cx, sizes: &[Expr], axes: &[usize], stated: &[Expr]) -> Result<(), KernelError> {
     for (&at, &size) in axes.iter().zip(stated) {
         let (none, some) = (cx.eq(sizes[at], 0), cx.ge(sizes[at], 1));
@@ -173,29 +175,27 @@ fn sizes_suit(cx: &mut Cx, sizes: &[Expr], axes: &[usize], stated: &[Expr]) -> R
             let (kept, scaled) = (cx.all(&[none, empty]), cx.all(&[some, filled]));
             cx.any(&[kept, scaled])
         };
-        cx.require(fine, "Resize.C2", |cx| {
+        cx.require(fine, Resize::C2, |cx| {
             format!("a size of {} becomes {}", cx.show(sizes[at]), cx.show(size))
         })?;
     }
     Ok(())
 }
 
-/// (C1) of [`resize`]: onnxruntime wants two numbers for each axis of the region that is cropped.
 fn region(cx: &mut Cx, call: &Checked, axes: usize) -> Result<(), KernelError> {
     if !call.has(1) {
         return Ok(());
     }
     let (count, expected) = (cx.product(call.shape(1)?.to_vec()), cx.int(2 * axes as i64));
     let fits = cx.eq(count, expected);
-    policy::onnxruntime(cx, fits, "Resize.C1", |cx| {
+    policy::onnxruntime(cx, fits, Resize::C1, |cx| {
         format!("the region has {} numbers for {axes} axes", cx.show(count))
     })
 }
 
-/// (Resize.C4) The modes are known, and onnxruntime takes them together.
 fn resize_modes(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     let mode = call.text("mode", "nearest");
-    call.check(matches!(mode, "nearest" | "linear" | "cubic"), "Resize.C4", || {
+    call.check(matches!(mode, "nearest" | "linear" | "cubic"), Resize::C4, || {
         format!("no mode is named {mode}")
     })?;
     let places = call.text("coordinate_transformation_mode", "half_pixel");
@@ -209,30 +209,28 @@ fn resize_modes(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
             | "tf_half_pixel_for_nn"
             | "tf_crop_and_resize"
     );
-    call.check(known, "Resize.C4", || format!("no coordinates are named {places}"))?;
+    call.check(known, Resize::C4, || format!("no coordinates are named {places}"))?;
     let nearest = call.text("nearest_mode", "round_prefer_floor");
     let known = matches!(nearest, "round_prefer_floor" | "round_prefer_ceil" | "floor" | "ceil");
     // Other modes take no notice of it in onnxruntime.
     let is_read = mode == "nearest" && !nearest.is_empty() || !cx.on_cpu();
-    call.check(known || !is_read, "Resize.C4", || format!("no rounding is named {nearest}"))?;
+    call.check(known || !is_read, Resize::C4, || format!("no rounding is named {nearest}"))?;
     let policy = call.text("keep_aspect_ratio_policy", "stretch");
-    call.check(matches!(policy, "stretch" | "not_larger" | "not_smaller"), "Resize.C4", || {
+    call.check(matches!(policy, "stretch" | "not_larger" | "not_smaller"), Resize::C4, || {
         format!("no policy is named {policy}")
     })?;
     let is_smooth = call.int("antialias", 0) != 0;
-    policy::onnxruntime_checks(cx, !is_smooth || mode != "nearest", "Resize.C4", || {
+    policy::onnxruntime_checks(cx, !is_smooth || mode != "nearest", Resize::C4, || {
         "there is no antialiasing for nearest elements".to_owned()
     })?;
     let excludes = call.int("exclude_outside", 0) != 0;
     let is_weighted = mode == "cubic" || mode == "linear" && is_smooth;
-    policy::onnxruntime_checks(cx, !excludes || is_weighted, "Resize.C4", || {
+    policy::onnxruntime_checks(cx, !excludes || is_weighted, Resize::C4, || {
         format!("exclude_outside is not for {mode} interpolation")
     })
 }
 
-/// The input scaled, or brought to sizes. (C1) Either scales or sizes are given, one for each axis. (C2) Scales and
-/// sizes are positive. (C4) The modes are known, and onnxruntime takes them together. (C5) Axes are within the rank, each once.
-/// (C7) onnxruntime interpolates along the axes that are scaled. (C8) onnxruntime interpolates cubically 32-bit floats.
+/// The input scaled, or brought to sizes. Onnxruntime interpolates cubically 32-bit floats.
 fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     resize_modes(cx, call)?;
@@ -243,8 +241,8 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(axes) => {
             let mut places = Vec::with_capacity(axes.len());
             for &axis in axes {
-                let at = call.axis(axis, sizes.len(), "Resize.C5")?;
-                call.check(!places.contains(&at), "Resize.C5", || format!("axis {at} is named twice"))?;
+                let at = call.axis(axis, sizes.len(), Resize::C5)?;
+                call.check(!places.contains(&at), Resize::C5, || format!("axis {at} is named twice"))?;
                 places.push(at);
             }
             places
@@ -258,14 +256,14 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         number_of_sizes(cx, call, sizes_at)?;
     }
     let stated = match call.tensor(sizes_at) {
-        Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, "Resize.C1")?),
+        Some(tensor) if tensor.count() != Some(0) => Some(sizes_of(cx, call, sizes_at, Resize::C1)?),
         _ => None,
     };
-    call.check(scales.is_some() != stated.is_some(), "Resize.C1", || {
+    call.check(scales.is_some() != stated.is_some(), Resize::C1, || {
         "either scales or sizes are given".to_owned()
     })?;
     if let Some(scales) = scales {
-        call.check(scales.len() == axes.len(), "Resize.C1", || {
+        call.check(scales.len() == axes.len(), Resize::C1, || {
             format!("{} scales for {} axes", scales.len(), axes.len())
         })?;
         let mut all = vec![Element::Float(1.0); sizes.len()];
@@ -274,16 +272,16 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         }
         if policy != "stretch" {
             let message = || "a ratio is kept of sizes, not of scales".to_owned();
-            call.refused_where(call.rank_at_load(0), "Resize.C4", message)?;
+            call.refused_where(call.rank_at_load(0), Resize::C4, message)?;
         }
         let scaled = Scaled::by_scales(cx, &all);
-        interpolates(cx, call, &scaled, "Resize.C7")?;
+        interpolates(cx, call, &scaled, Resize::C7)?;
         let shape = by_scales(cx, call, &sizes, &all)?;
         cubic_type(cx, call, &scaled.kept, (&sizes, &shape))?;
         return call.one(shape);
     }
     let stated = stated.unwrap_or_default();
-    call.check(stated.len() == axes.len(), "Resize.C1", || {
+    call.check(stated.len() == axes.len(), Resize::C1, || {
         format!("{} sizes for {} axes", stated.len(), axes.len())
     })?;
     sizes_suit(cx, &sizes, &axes, &stated)?;
@@ -296,24 +294,22 @@ fn resize(cx: &mut Cx, call: &Checked) -> Outcome {
         _ => keep_ratio(cx, call, (&axes, &stated), policy, &mut shape)?,
     };
     let scaled = Scaled::by_sizes(cx, &sizes, &shape, &scales);
-    interpolates(cx, call, &scaled, "Resize.C7")?;
+    interpolates(cx, call, &scaled, Resize::C7)?;
     cubic_type(cx, call, &scaled.kept, (&sizes, &shape))?;
     call.one(shape)
 }
 
-/// (C10) onnxruntime infers how many sizes there are when it loads the model.
 fn number_of_sizes(cx: &Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
     match call.sizes_at_load(at) {
         _ if !cx.on_cpu() => {}
         Known::Yes => {}
-        Known::No => call.check(false, "Resize.C10", || "the number of sizes is not known".to_owned())?,
+        Known::No => call.check(false, Resize::C10, || "the number of sizes is not known".to_owned())?,
         Known::Maybe => call.doubt("onnxruntime loads it only if it infers how many sizes there are"),
     }
     Ok(())
 }
 
 /// Sizes scaled by one factor: the least or the greatest that the stated sizes ask for. Returns the scale of each axis.
-/// (Resize.C6) Sizes that keep their ratio are numbers, and not 0.
 fn keep_ratio(
     cx: &mut Cx,
     call: &Checked,
@@ -330,8 +326,8 @@ fn keep_ratio(
         (0..axes.len()).filter(|&place| is_scaled(place)).map(|place| (axes[place], stated[place])).collect();
     let mut scale: Option<f32> = None;
     for &(at, size) in &scaled {
-        let (from, to) = (cx.literal(shape[at], "Resize.C6")?, cx.literal(size, "Resize.C6")?);
-        call.check(from > 0, "Resize.C6", || "a size is 0".to_owned())?;
+        let (from, to) = (cx.literal(shape[at], Resize::C6)?, cx.literal(size, Resize::C6)?);
+        call.check(from > 0, Resize::C6, || "a size is 0".to_owned())?;
         let own = to as f32 / from as f32;
         scale = Some(
             scale.map_or(own, |known| if policy == "not_larger" { known.min(own) } else { known.max(own) }),
@@ -341,91 +337,48 @@ fn keep_ratio(
     let mut scales = vec![Some(1.0); shape.len()];
     for (at, _) in scaled {
         scales[at] = Some(scale);
-        let from = cx.literal(shape[at], "Resize.C6")?;
+        let from = cx.literal(shape[at], Resize::C6)?;
         shape[at] = cx.int((scale * from as f32).round() as i64);
     }
     Ok(scales)
 }
 
-/// `[n, c, places..]`. (C1) Input and grid have the same rank, at least 4. (C2) Batches agree. (C3) A place has a
-/// coordinate for each spatial dimension. (C4) The modes are known. (C5) onnxruntime's cubic sampling is of
-/// images, and none is empty.
-pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
-    let (sizes, grid) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    let mode = call.text("mode", if call.since() < 20 { "bilinear" } else { "linear" });
-    let known: &[&str] =
-        if call.since() < 20 { &["bilinear", "bicubic", "nearest"] } else { &["linear", "cubic", "nearest"] };
-    call.check(known.contains(&mode), "GridSample.C4", || format!("no mode is named {mode}"))?;
-    let padding = call.text("padding_mode", "zeros");
-    call.check(matches!(padding, "zeros" | "border" | "reflection"), "GridSample.C4", || {
-        format!("no padding is named {padding}")
-    })?;
-    call.check(sizes.len() == grid.len() && sizes.len() >= 4, "GridSample.C1", || {
-        format!("ranks {} and {}", sizes.len(), grid.len())
-    })?;
-    cx.require_eq(sizes[0], grid[0], "GridSample.C2", "batches")?;
-    let spatial = cx.int(sizes.len() as i64 - 2);
-    let (places, coordinates) = grid.split_at(grid.len() - 1);
-    cx.require_eq(coordinates[0], spatial, "GridSample.C3", "coordinates")?;
-    super::policy::not_empty(cx, &sizes[2..], "GridSample.C5")?;
-    let is_flat = sizes.len() == 4 || !matches!(mode, "bicubic" | "cubic");
-    super::policy::onnxruntime_checks(cx, is_flat, "GridSample.C5", || {
-        "cubic sampling is of images".to_owned()
-    })?;
-    let shape = [&sizes[..2], &places[1..]].concat();
-    let dtype = call.output_type(0).unwrap_or(call.given(0)?.dtype);
-    Ok(vec![Tensor::new(dtype, shape).into()])
-}
+clauses! { Col2Im {
+    C1 "Columns have 3 dimensions; lists an entry for each dimension of the image."
+    C2 "Channels divide."
+    C3 "There is a column for each place of a block."
+    C4 "onnxruntime takes no empty image and no empty columns but for those of no batch, and a block fits."
+} }
 
-/// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`. (C1) The size is `[n, c, h, w]` or `[n, c, d, h,
-/// w]`. (C2) Matrices fit.
-fn affine_grid(cx: &mut Cx, call: &Checked) -> Outcome {
-    let theta = call.shape(0)?.to_vec();
-    let size = sizes_of(cx, call, 1, "AffineGrid.C1")?;
-    call.check(matches!(size.len(), 4 | 5), "AffineGrid.C1", || {
-        format!("the size has {} entries", size.len())
-    })?;
-    let (rows, columns) = (cx.int(size.len() as i64 - 2), cx.int(size.len() as i64 - 1));
-    cx.require_same_shape(&theta, &[size[0], rows, columns], "AffineGrid.C2")?;
-    for (at, &size) in size.iter().enumerate() {
-        // The function body takes no notice of the channels.
-        let positive = cx.ge(size, i32::from(at != 1 || !cx.on_cpu()));
-        cx.require(positive, "AffineGrid.C1", |cx| format!("a size is {}", cx.show(size)))?;
-    }
-    call.one([&size[..1], &size[2..], &[rows]].concat())
-}
-
-/// `[n, c, image..]` of columns `[n, c * block, blocks]`. (C1) Columns have 3 dimensions; lists an entry for each
-/// dimension of the image. (C2) Channels divide. (C3) There is a column for each place of a block.
-/// (C4) onnxruntime takes no empty image and no empty columns but for those of no batch, and a block fits.
+/// `[n, c, image..]` of columns `[n, c * block, blocks]`.
 fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
     let columns = call.shape(0)?.to_vec();
-    call.check(columns.len() == 3, "Col2Im.C1", || {
+    call.check(columns.len() == 3, Col2Im::C1, || {
         format!("columns have 3 dimensions, not {}", columns.len())
     })?;
-    let image = sizes_of(cx, call, 1, "Col2Im.C1")?;
-    let block = sizes_of(cx, call, 2, "Col2Im.C1")?;
+    let image = sizes_of(cx, call, 1, Col2Im::C1)?;
+    let block = sizes_of(cx, call, 2, Col2Im::C1)?;
     let count = image.len();
-    call.check(block.len() == count, "Col2Im.C1", || format!("a block has {} sizes", block.len()))?;
+    call.check(block.len() == count, Col2Im::C1, || format!("a block has {} sizes", block.len()))?;
     let list = |name: &str, default: i64, length: usize| -> Result<Vec<i64>, KernelError> {
         let list = call.ints(name).map_or_else(|| vec![default; length], <[i64]>::to_vec);
-        call.check(list.len() == length, "Col2Im.C1", || format!("{name} has {} entries", list.len()))?;
+        call.check(list.len() == length, Col2Im::C1, || format!("{name} has {} entries", list.len()))?;
         Ok(list)
     };
     let (dilations, strides, pads) =
         (list("dilations", 1, count)?, list("strides", 1, count)?, list("pads", 0, 2 * count)?);
-    call.check(strides.iter().chain(&dilations).all(|&n| n > 0), "Col2Im.C1", || {
+    call.check(strides.iter().chain(&dilations).all(|&n| n > 0), Col2Im::C1, || {
         "strides are positive".to_owned()
     })?;
     let area = cx.product(block.clone());
     let positive = cx.ge(area, 1);
-    cx.require(positive, "Col2Im.C2", |_| "a block is empty".to_owned())?;
+    cx.require(positive, Col2Im::C2, |_| "a block is empty".to_owned())?;
     for size in image.iter().copied().chain([columns[1]]) {
         let some = cx.ge(size, 1);
-        policy::onnxruntime(cx, some, "Col2Im.C4", |_| "an image or its columns are empty".to_owned())?;
+        policy::onnxruntime(cx, some, Col2Im::C4, |_| "an image or its columns are empty".to_owned())?;
     }
     let remainder = cx.modulo(columns[1], area);
-    cx.require_eq(remainder, Expr::ZERO, "Col2Im.C2", "channels that are left over")?;
+    cx.require_eq(remainder, Expr::ZERO, Col2Im::C2, "channels that are left over")?;
     let mut places = Expr::ONE;
     for i in 0..count {
         let both = cx.int(pads[i].saturating_add(pads[count + i]));
@@ -434,27 +387,30 @@ fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
         let reach = cx.sub(block[i], 1);
         let reach = cx.mul(dilation, reach);
         let fits = cx.gt(padded, reach);
-        policy::onnxruntime(cx, fits, "Col2Im.C4", |cx| {
+        policy::onnxruntime(cx, fits, Col2Im::C4, |cx| {
             format!("a block of {} does not fit {}", cx.show(block[i]), cx.show(padded))
         })?;
         let along = windows(cx, padded, block[i], stride, dilation);
         places = cx.mul(places, along);
     }
-    cx.require_eq(columns[2], places, "Col2Im.C3", "columns and places")?;
+    cx.require_eq(columns[2], places, Col2Im::C3, "columns and places")?;
     let channels = cx.floor_div(columns[1], area);
     call.one([&[columns[0], channels], image.as_slice()].concat())
 }
 
+clauses! { ImageDecoder {
+    C1 "The encoded image has one dimension."
+    C2 "The pixel format is one that the operator knows."
+} }
+
 /// `[height, width, channels]`, which the image decides.
-/// (ImageDecoder.C1) The encoded image has one dimension.
-/// (ImageDecoder.C2) The pixel format is one that the operator knows.
 fn decode(cx: &mut Cx, call: &Checked) -> Outcome {
     let rank = call.shape(0)?.len();
-    call.check(rank == 1, "ImageDecoder.C1", || format!("the data has 1 dimension, not {rank}"))?;
+    call.check(rank == 1, ImageDecoder::C1, || format!("the data has 1 dimension, not {rank}"))?;
     let channels = match call.text("pixel_format", "RGB") {
         "Grayscale" => Expr::ONE,
         "RGB" | "BGR" => cx.int(3),
-        other => return Err(KernelError::invalid("ImageDecoder.C2", format!("no format is named {other}"))),
+        other => return Err(KernelError::invalid(ImageDecoder::C2, format!("no format is named {other}"))),
     };
     let (height, width) = (cx.unbacked_size(0, None), cx.unbacked_size(0, None));
     call.one(vec![height, width, channels])

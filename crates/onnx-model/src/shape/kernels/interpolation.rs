@@ -3,8 +3,26 @@ use super::policy;
 use crate::shape::Dtype;
 use crate::shape::call::Checked;
 use crate::shape::value::Element;
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Resize::ALL];
+
+clauses! { Resize {
+    C1 "Either scales or sizes are given, one for each axis."
+    C2 "Scales and sizes are positive."
+    C4 "The modes are known, and onnxruntime takes them together."
+    C5 "Axes are within the rank, each once."
+    C6 "Sizes that keep their ratio are numbers, and not 0."
+    C7 "onnxruntime interpolates along the axes that are scaled."
+    C8 "onnxruntime's cubic interpolation without antialiasing is of 32-bit floats, to which it casts \
+       halves. It needs none where nothing is made, where all sizes are kept, and where the middle two of \
+       four are scaled."
+    C9 "A size that is no number is one for which an exact fraction makes the same."
+    C10 "onnxruntime infers how many sizes there are when it loads the model."
+} }
 
 /// Of each axis whether its scale is 1, and whether it is at least 1.
 pub(super) struct Scaled {
@@ -45,7 +63,7 @@ pub(super) fn interpolates(
     cx: &mut Cx,
     call: &Checked,
     scaled: &Scaled,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let mode = call.text("mode", "nearest");
     if mode == "nearest" || !cx.on_cpu() {
@@ -70,8 +88,6 @@ pub(super) fn interpolates(
     cx.require(fine, clause, |_| format!("{mode} interpolation does not take these scales"))
 }
 
-/// (Resize.C8) onnxruntime's cubic interpolation without antialiasing is of 32-bit floats, to which it casts
-/// halves. It needs none where nothing is made, where all sizes are kept, and where the middle two of four are scaled.
 pub(super) fn cubic_type(
     cx: &mut Cx,
     call: &Checked,
@@ -93,5 +109,5 @@ pub(super) fn cubic_type(
         ways.push(cx.all(&[is_scaled, last]));
     }
     let fine = cx.any(&ways);
-    policy::onnxruntime(cx, fine, "Resize.C8", |_| "cubic interpolation is of 32-bit floats".to_owned())
+    policy::onnxruntime(cx, fine, Resize::C8, |_| "cubic interpolation is of 32-bit floats".to_owned())
 }

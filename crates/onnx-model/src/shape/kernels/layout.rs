@@ -8,15 +8,20 @@ use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::{About, NATURAL, rule, values};
 use crate::shape::spans::{self, integer};
 use crate::shape::value::{Element, Elements, Origin, Places, Tensor, Value};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use std::sync::Arc;
 
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[Flatten::ALL, Reshape::ALL, Expand::ALL, Tile::ALL, Transpose::ALL, Concat::ALL, Trilu::ALL];
+
 pub(super) const KERNELS: Family = &free([
     op("Concat", concat).passes().infers(concat_at_load).span(spans::columns).moves_integers(),
     op("Expand", expand).reads(Reads::Behind(1)).infers(expand_at_load).span(spans::same).at_run(&[
-        values(1, "Expand.C2", NATURAL),
-        rule(1, "Expand.C3", About::Broadcast, "the sizes in {} broadcast with those of the input"),
+        values(1, Expand::C2, NATURAL),
+        rule(1, Expand::C3, About::Broadcast, "the sizes in {} broadcast with those of the input"),
     ]),
     op("Flatten", flatten).is_view().passes().infers(at_load::rank).span(spans::same),
     op("Reshape", reshape)
@@ -24,27 +29,17 @@ pub(super) const KERNELS: Family = &free([
         .reads(Reads::Behind(1))
         .infers(reshape_at_load)
         .span(spans::same)
-        .at_run(&[values(1, "Reshape.C4", "the sizes in {} make as many elements as the input has")]),
+        .at_run(&[values(1, Reshape::C4, "the sizes in {} make as many elements as the input has")]),
     op("Shape", shape).reads(Reads::Ignores).infers(shape_at_load).moves_integers(),
     op("Size", size).reads(Reads::Ignores).infers(shape_at_load).moves_integers(),
-    op("Squeeze", squeeze).is_view().reads(Reads::Behind(1)).infers(squeeze_at_load).span(spans::same),
-    op("Tile", tile)
-        .reads(Reads::Behind(1))
-        .infers(at_load::read_sizes)
-        .span(spans::same)
-        .at_run(&[values(1, "Tile.C2", NATURAL)]),
+    op("Tile", tile).reads(Reads::Behind(1)).infers(at_load::read_sizes).span(spans::same).at_run(&[values(
+        1,
+        Tile::C2,
+        NATURAL,
+    )]),
     op("Transpose", transpose).passes().infers(transpose_at_load).span(spans::same),
     op("Trilu", trilu).reads(Reads::Behind(1)).infers(at_load::rank),
-    op("Unsqueeze", unsqueeze)
-        .is_view()
-        .reads(Reads::Behind(1))
-        .infers(at_load::read)
-        .span(spans::same)
-        .moves_integers(),
 ]);
-
-/// Conditions that decide what a node makes, and require nothing.
-pub(super) const WAYS: &[&str] = &["Squeeze.C3"];
 
 /// The sizes of the input from `start` to `end`, both clamped.
 fn shape(_: &mut Cx, call: &Checked) -> Outcome {
@@ -64,18 +59,21 @@ fn size(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 /// The elements of the input, which stay in their order.
-fn kept(x: &Tensor, mut result: Tensor) -> Value {
+pub(super) fn kept(x: &Tensor, mut result: Tensor) -> Value {
     result.elements = x.elements.clone();
     result.into()
 }
 
-/// `[product of the sizes before axis, product of the others]`. (C1) The axis is in [-rank, rank], and not negative
-/// before version 11.
+clauses! { Flatten {
+    C1 "The axis is in [-rank, rank], and not negative before version 11."
+} }
+
+/// `[product of the sizes before axis, product of the others]`.
 fn flatten(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?;
     let (rank, axis) = (sizes.len() as i64, call.int("axis", 1));
     let least = if call.since() < 11 { 0 } else { -rank };
-    call.check((least..=rank).contains(&axis), "Flatten.C1", || {
+    call.check((least..=rank).contains(&axis), Flatten::C1, || {
         format!("axis {axis} is not in [{least}, {rank}]")
     })?;
     let at = if axis < 0 { axis + rank } else { axis } as usize;
@@ -88,7 +86,7 @@ pub(super) fn sizes_of(
     cx: &mut Cx,
     call: &Checked,
     at: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<Vec<Expr>, KernelError> {
     let tensor = call.given(at)?;
     let shape = call.shape(at)?;
@@ -113,18 +111,22 @@ pub(super) fn sizes_of(
     Ok(known.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect())
 }
 
+clauses! { Reshape {
+    C1 "A shape has one dimension."
+    C2 "There is at most one -1 and no lesser number; with `allowzero` no 0 beside it."
+    C3 "0 keeps a size that there is."
+    C4 "The input and the new shape have the same number of elements."
+} }
+
 /// The input in another shape: 0 keeps a size (unless `allowzero`), -1 is what is left.
-///
-/// (C1) A shape has one dimension. (C2) There is at most one -1 and no lesser number; with `allowzero` no 0 beside it.
-/// (C3) 0 keeps a size that there is. (C4) The input and the new shape have the same number of elements.
 fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let allow_zero = call.int("allowzero", 0) == 1;
-    let target = sizes_of(cx, call, 1, "Reshape.C1")?;
+    let target = sizes_of(cx, call, 1, Reshape::C1)?;
     let both = target.contains(&Expr::ZERO) && target.contains(&Expr::from(-1));
     call.check(
         !both || call.int("allowzero", 0) == 0 || call.given(1)?.origin != Origin::Constant,
-        "Reshape.C2",
+        Reshape::C2,
         || "with allowzero, 0 and -1 are ambiguous".to_owned(),
     )?;
     let mut shape = Vec::with_capacity(target.len());
@@ -134,16 +136,16 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
     for (at, &wanted) in target.iter().enumerate() {
         match wanted.as_inline() {
             Some(-1) => {
-                call.check(rest.replace(at).is_none(), "Reshape.C2", || "two sizes are -1".to_owned())?;
+                call.check(rest.replace(at).is_none(), Reshape::C2, || "two sizes are -1".to_owned())?;
                 shape.push(Expr::ONE);
             }
             Some(0) if !allow_zero => {
                 let kept = sizes.get(at).copied();
-                call.check(kept.is_some(), "Reshape.C3", || format!("size {at} is kept, but there is none"))?;
+                call.check(kept.is_some(), Reshape::C3, || format!("size {at} is kept, but there is none"))?;
                 shape.push(kept.unwrap_or(Expr::ZERO));
             }
             Some(literal) => {
-                call.check(literal >= 0, "Reshape.C2", || format!("a size is {literal}"))?;
+                call.check(literal >= 0, Reshape::C2, || format!("a size is {literal}"))?;
                 shape.push(wanted);
             }
             // A number that is not followed may stand for another: then the size is that one.
@@ -155,7 +157,7 @@ fn reshape(cx: &mut Cx, call: &Checked) -> Outcome {
         Some(at) => shape[at] = what_is_left(cx, sizes, &shape, allow_zero)?,
         None => {
             let (total, known) = (cx.product(sizes), cx.product(shape.clone()));
-            cx.require_eq(total, known, "Reshape.C4", "numbers of elements")?;
+            cx.require_eq(total, known, Reshape::C4, "numbers of elements")?;
         }
     }
     Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
@@ -180,12 +182,11 @@ fn computed_size(
     }
     let keeps = !allow_zero && kept == Some(wanted);
     let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
-    cx.require(least, "Reshape.C2", |cx| format!("the size {} stands for another", cx.show(wanted)))?;
+    cx.require(least, Reshape::C2, |cx| format!("the size {} stands for another", cx.show(wanted)))?;
     Ok(wanted)
 }
 
-/// The size that -1 stands for beside the others, by (C4) of [`reshape`]. With `allowzero` onnxruntime leaves sizes of
-/// 0 out of both products where the number of elements is 0.
+/// The size that -1 stands for beside the others, by
 fn what_is_left(
     cx: &mut Cx,
     mut sizes: Vec<Expr>,
@@ -210,27 +211,33 @@ fn what_is_left(
     }
     let (total, known) = (cx.product(sizes), cx.product(others));
     let (some, common) = (cx.ne(known, 0), cx.product(common));
-    cx.require(some, "Reshape.C4", |_| "of no elements -1 cannot be inferred".to_owned())?;
+    cx.require(some, Reshape::C4, |_| "of no elements -1 cannot be inferred".to_owned())?;
     let (left, both) = (cx.ne(total, 0), cx.ne(common, 0));
     let fine = cx.any(&[left, both]);
-    cx.require(fine, "Reshape.C4", |_| "which sizes are 0 decides what -1 is".to_owned())?;
+    cx.require(fine, Reshape::C4, |_| "which sizes are 0 decides what -1 is".to_owned())?;
     let remainder = cx.modulo(total, known);
     let divides = cx.eq(remainder, 0);
-    cx.require(divides, "Reshape.C4", |cx| {
+    cx.require(divides, Reshape::C4, |cx| {
         format!("{} elements do not divide by {}", cx.show(total), cx.show(known))
     })?;
     Ok(cx.floor_div(total, known))
 }
 
-/// The input broadcast with a shape. (C1) A shape has one dimension. (C2) Its sizes are not negative. (C3) Both meet.
+clauses! { Expand {
+    C1 "A shape has one dimension."
+    C2 "Its sizes are not negative."
+    C3 "The sizes of the input broadcast with the sizes that are asked for."
+} }
+
+/// The input broadcast with a shape.
 fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let target = sizes_of(cx, call, 1, "Expand.C1")?;
+    let target = sizes_of(cx, call, 1, Expand::C1)?;
     for &size in &target {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "Expand.C2", |cx| format!("a size is {}", cx.show(size)))?;
+        cx.require(natural, Expand::C2, |cx| format!("a size is {}", cx.show(size)))?;
     }
-    let shape = meet(cx, [sizes.as_slice(), target.as_slice()], "Expand.C3")?;
+    let shape = meet(cx, [sizes.as_slice(), target.as_slice()], Expand::C3)?;
     let mut result = call.output(0, shape)?;
     let x = call.given(0)?;
     result.elements = match &x.elements {
@@ -245,73 +252,22 @@ fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// (C1) Axes are distinct and within the rank of the result.
-fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let axes = axes(cx, call)?.unwrap_or_default();
-    axes_at_load(cx, call, &axes);
-    let rank = sizes.len() + axes.len();
-    let mut added = vec![false; rank];
-    for axis in axes {
-        let at = call.axis(axis, rank, "Unsqueeze.C1")?;
-        call.check(!std::mem::replace(&mut added[at], true), "Unsqueeze.C1", || {
-            format!("axis {at} is named twice")
-        })?;
-    }
-    let mut rest = sizes.into_iter();
-    let shape =
-        added.iter().map(|&new| if new { Some(Expr::ONE) } else { rest.next() }).collect::<Option<_>>();
-    Ok(vec![kept(call.given(0)?, call.output(0, shape.unwrap_or_default())?)])
-}
+clauses! { Tile {
+    C1 "There is a repeat for each dimension."
+    C2 "None is negative."
+} }
 
-/// (Axes.C1) Axes are a list: the tensor of axes has one dimension.
-fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
-    if let Some(tensor) = call.tensor(1)
-        && let Some(shape) = &tensor.shape
-    {
-        let fine = shape.len() == 1 || shape.is_empty() && call.op() == "Unsqueeze";
-        call.check(fine, "Axes.C1", || format!("axes are to have 1 dimension, not {}", shape.len()))?;
-    }
-    call.list(cx, "axes", 1, "Axes.C1")
-}
-
-/// The input without dimensions of size 1. (C1) Axes are within the rank. (C2) Sizes at the axes are 1. (C3) Without axes,
-/// those are dropped whose size is 1.
-fn squeeze(cx: &mut Cx, call: &Checked) -> Outcome {
-    let sizes = call.shape(0)?.to_vec();
-    let axes = axes(cx, call)?;
-    let mut dropped = vec![false; sizes.len()];
-    match axes.filter(|axes| !axes.is_empty()) {
-        Some(axes) => {
-            axes_at_load(cx, call, &axes);
-            for axis in axes {
-                let at = call.axis(axis, sizes.len(), "Squeeze.C1")?;
-                cx.require_eq(sizes[at], Expr::ONE, "Squeeze.C2", "the size of a squeezed dimension")?;
-                dropped[at] = true;
-            }
-        }
-        None => {
-            for (at, &size) in sizes.iter().enumerate() {
-                let one = cx.eq(size, 1);
-                dropped[at] = cx.branch(one, "Squeeze.C3")?;
-            }
-        }
-    }
-    let shape = sizes.iter().zip(&dropped).filter(|(_, dropped)| !**dropped).map(|(&size, _)| size).collect();
-    Ok(vec![kept(call.given(0)?, call.output(0, shape)?)])
-}
-
-/// Each size times its number of repeats. (C1) There is a repeat for each dimension. (C2) None is negative.
+/// Each size times its number of repeats.
 fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let repeats = sizes_of(cx, call, 1, "Tile.C1")?;
-    call.check(repeats.len() == sizes.len(), "Tile.C1", || {
+    let repeats = sizes_of(cx, call, 1, Tile::C1)?;
+    call.check(repeats.len() == sizes.len(), Tile::C1, || {
         format!("there are {} repeats for {} dimensions", repeats.len(), sizes.len())
     })?;
     let mut shape = Vec::with_capacity(sizes.len());
     for (&size, &times) in sizes.iter().zip(&repeats) {
         let natural = cx.ge(times, 0);
-        cx.require(natural, "Tile.C2", |cx| format!("a repeat is {}", cx.show(times)))?;
+        cx.require(natural, Tile::C2, |cx| format!("a repeat is {}", cx.show(times)))?;
         shape.push(cx.mul(size, times));
     }
     let x = call.given(0)?;
@@ -330,7 +286,10 @@ fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// (C1) `perm` names each dimension once.
+clauses! { Transpose {
+    C1 "`perm` names each dimension once."
+} }
+
 fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?;
     let rank = sizes.len();
@@ -341,9 +300,9 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
             for &axis in perm {
                 let at = usize::try_from(axis).ok().filter(|&at| at < rank);
                 let fresh = at.is_some_and(|at| !std::mem::replace(&mut seen[at], true));
-                call.check(fresh, "Transpose.C1", || format!("{perm:?} is no order of {rank} dimensions"))?;
+                call.check(fresh, Transpose::C1, || format!("{perm:?} is no order of {rank} dimensions"))?;
             }
-            call.check(perm.len() == rank, "Transpose.C1", || {
+            call.check(perm.len() == rank, Transpose::C1, || {
                 format!("{perm:?} is no order of {rank} dimensions")
             })?;
             perm.iter().map(|&axis| axis as usize).collect()
@@ -370,27 +329,32 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// The inputs one behind the other. (C1) Ranks agree and are not 0; the axis is within. (C2) Other sizes agree;
-/// onnxruntime does not look at those of inputs without elements, but for the first where all have none.
+clauses! { Concat {
+    C1 "Ranks agree and are not 0; the axis is within."
+    C2 "Other sizes agree; onnxruntime does not look at those of inputs without elements, but for the first \
+       where all have none."
+} }
+
+/// The inputs one behind the other.
 fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let shapes: Vec<&[Expr]> = (0..call.count()).map(|at| call.shape(at)).collect::<Result<_, _>>()?;
     let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
     let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
     let mut shape = shapes[lead].to_vec();
-    let at = call.axis(call.int("axis", 1), shape.len(), "Concat.C1")?;
+    let at = call.axis(call.int("axis", 1), shape.len(), Concat::C1)?;
     let mut along = vec![shape[at]];
     for (input, &next) in shapes.iter().enumerate().filter(|(input, _)| *input != lead) {
         let skipped = is_empty(next);
         let is_open = |input: usize| Ok(call.since() < 11 || !call.infers_rank(input)?);
         let fine =
             next.len() == shape.len() || skipped && at < next.len() && (is_open(input)? || is_open(lead)?);
-        call.check(fine, "Concat.C1", || format!("ranks {} and {} differ", shape.len(), next.len()))?;
+        call.check(fine, Concat::C1, || format!("ranks {} and {} differ", shape.len(), next.len()))?;
         along.insert(if input < lead { along.len() - 1 } else { along.len() }, next[at]);
         if skipped {
             continue;
         }
         for (dim, &size) in next.iter().enumerate().filter(|(dim, _)| *dim != at) {
-            cx.require_eq(shape[dim], size, "Concat.C2", "sizes beside the axis")?;
+            cx.require_eq(shape[dim], size, Concat::C2, "sizes beside the axis")?;
             // A number says more than what is equal to it.
             if size.as_inline().is_some() {
                 shape[dim] = size;
@@ -407,8 +371,6 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// (C2) of [`concat`]: the kernel leaves out what is empty, and the inference of shapes does not. Sizes beside the axis that
-/// it knows have to agree.
 fn joined_at_load(call: &Checked, shapes: &[&[Expr]], axis: usize) -> Result<(), KernelError> {
     let most = shapes.iter().map(|shape| shape.len()).max().unwrap_or(0);
     for dim in (0..most).filter(|&dim| dim != axis) {
@@ -418,7 +380,7 @@ fn joined_at_load(call: &Checked, shapes: &[&[Expr]], axis: usize) -> Result<(),
             let first = sizes.next();
             sizes.any(|size| Some(size) != first)
         };
-        call.check(!differ(|known| known == Known::Yes), "Concat.C2", || {
+        call.check(!differ(|known| known == Known::Yes), Concat::C2, || {
             "declared sizes beside the axis disagree".to_owned()
         })?;
         if differ(|known| known != Known::No) {
@@ -464,33 +426,22 @@ fn expand_at_load(call: &Call, rank: usize) -> AtLoad {
     if at_load::are_in_file(call, 1) { at_load::read(call, rank) } else { at_load::counted(call, 13, rank) }
 }
 
-/// What is known when the model loads of what is left without dimensions. Which sizes are 1 is not inferred of sizes that are
-/// no numbers.
-fn squeeze_at_load(call: &Call, rank: usize) -> AtLoad {
-    let drops_any = call.inputs.len() < 2 && call.attributes.is_empty();
-    let is_sized = call.tensor(0).is_some_and(Tensor::is_sized_at_load);
-    if drops_any && !is_sized { AtLoad::default() } else { at_load::read(call, rank) }
-}
+clauses! { Trilu {
+    C1 "The input has at least 2 dimensions."
+    C2 "`k` is one number, of at most one dimension."
+} }
 
-/// Notes that the inference of shapes finds no negative axes before version 11.
-fn axes_at_load(cx: &Cx, call: &Checked, axes: &[i64]) {
-    if call.since() < 11 && axes.iter().any(|&axis| axis < 0) {
-        call.misinferred(cx);
-    }
-}
-
-/// The upper or lower triangle of matrices. (C1) The input has at least 2 dimensions. (C2) `k` is one number, of at most
-/// one dimension.
+/// The upper or lower triangle of matrices.
 pub(super) fn trilu(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() >= 2, "Trilu.C1", || {
+    call.check(sizes.len() >= 2, Trilu::C1, || {
         format!("it needs at least 2 dimensions, not {}", sizes.len())
     })?;
     if call.has(1) {
         let count = cx.product(call.shape(1)?.to_vec());
-        cx.require_eq(count, Expr::ONE, "Trilu.C2", "the number of elements of k")?;
+        cx.require_eq(count, Expr::ONE, Trilu::C2, "the number of elements of k")?;
         let rank = call.shape(1)?.len();
-        call.check(rank <= 1, "Trilu.C2", || format!("k has {rank} dimensions"))?;
+        call.check(rank <= 1, Trilu::C2, || format!("k has {rank} dimensions"))?;
     }
     call.one(sizes)
 }

@@ -4,8 +4,12 @@ use super::{Family, products};
 use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::{free, op};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[MatMul::ALL, MatMulInteger::ALL, Gemm::ALL, Det::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("Det", det).infers(at_load::rank),
@@ -19,11 +23,17 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
     stacked_product(cx, call, a, b, is_flat(a, b))
 }
 
-/// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the
-/// right. The caller says whether the matrices on the left are taken as one.
-///
-/// (C1) Neither is a scalar. (C2) The inner sizes agree. (C3) The sizes of the stacks broadcast. (C4) See
-/// [`some_of_each`].
+clauses! { MatMul {
+    C1 "Neither is a scalar."
+    C2 "The inner sizes agree."
+    C3 "The sizes of the stacks broadcast."
+    C4 "In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the \
+       right are a stack."
+    C5 "Where batches change places, both operands have one rank, at least 3."
+} }
+
+/// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the right.
+/// The caller says whether the matrices on the left are taken as one.
 pub(super) fn stacked_product(
     cx: &mut Cx,
     call: &Checked,
@@ -31,16 +41,16 @@ pub(super) fn stacked_product(
     b: &[Expr],
     flat: bool,
 ) -> Result<Vec<Expr>, KernelError> {
-    call.check(!a.is_empty() && !b.is_empty(), "MatMul.C1", || "an operand is a scalar".to_owned())?;
+    call.check(!a.is_empty() && !b.is_empty(), MatMul::C1, || "an operand is a scalar".to_owned())?;
     let left: Vec<Expr> = if a.len() == 1 { vec![Expr::ONE, a[0]] } else { a.to_vec() };
     let right: Vec<Expr> = if b.len() == 1 { vec![b[0], Expr::ONE] } else { b.to_vec() };
     let (rows, columns) = (left[left.len() - 2], right[right.len() - 1]);
-    cx.require_eq(left[left.len() - 1], right[right.len() - 2], "MatMul.C2", "inner sizes")?;
+    cx.require_eq(left[left.len() - 1], right[right.len() - 2], MatMul::C2, "inner sizes")?;
     let stacks = [&left[..left.len() - 2], &right[..right.len() - 2]];
     if !flat {
         some_of_each(cx, a, b)?;
     }
-    let mut shape = meet(cx, stacks, "MatMul.C3")?;
+    let mut shape = meet(cx, stacks, MatMul::C3)?;
     if a.len() > 1 {
         shape.push(rows);
     }
@@ -56,8 +66,6 @@ pub(super) fn is_flat(a: &[Expr], b: &[Expr]) -> bool {
         || a.len() >= 2 && b.len() == 2
 }
 
-/// (C4) In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the right are a
-/// stack.
 fn some_of_each(cx: &mut Cx, a: &[Expr], b: &[Expr]) -> Result<(), KernelError> {
     let left = if b.len() == 1 { &a[..a.len() - 1] } else { &a[..a.len().saturating_sub(2)] };
     let right = &b[..b.len().saturating_sub(2)];
@@ -76,7 +84,7 @@ fn some_of_each(cx: &mut Cx, a: &[Expr], b: &[Expr]) -> Result<(), KernelError> 
                 cx.any(&[same, some])
             }
         };
-        cx.require(fine, "MatMul.C4", |cx| {
+        cx.require(fine, MatMul::C4, |cx| {
             format!("a stack of {} does not broadcast with one of {}", cx.show(x), cx.show(y))
         })?;
     }
@@ -88,15 +96,19 @@ fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C4) The zero point of A is a scalar or a list of one. (C5) That of B is one too, or has an element for each column of
-/// a matrix, or the shape of a stack with one row.
+clauses! { MatMulInteger {
+    C4 "The zero point of A is a scalar or a list of one."
+    C5 "That of B is one too, or has an element for each column of a matrix, or the shape of a stack with \
+       one row."
+} }
+
 fn matmul_integer(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
     if call.has(2) {
-        one_of(cx, call, 2, "MatMulInteger.C4")?;
+        one_of(cx, call, 2, MatMulInteger::C4)?;
     }
-    for_columns(cx, call, 3, b, "MatMulInteger.C5")?;
+    for_columns(cx, call, 3, b, MatMulInteger::C5)?;
     call.one(shape)
 }
 
@@ -105,7 +117,7 @@ pub(super) fn one_of(
     cx: &mut Cx,
     call: &Checked,
     at: usize,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let shape = call.shape(at)?.to_vec();
     call.check(shape.len() <= 1, clause, || format!("input {at} is a scalar, not of rank {}", shape.len()))?;
@@ -120,7 +132,7 @@ pub(super) fn for_columns(
     call: &Checked,
     at: usize,
     matrix: &[Expr],
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     if !call.has(at) || call.shape(at)?.is_empty() {
         return Ok(());
@@ -140,8 +152,13 @@ pub(super) fn for_columns(
     cx.require_same_shape(&shape, &expected, clause)
 }
 
-/// `alpha A' B' + beta C`. (C1) A and B have 2 dimensions. (C2) The inner sizes agree. (C3) C broadcasts to the
-/// product.
+clauses! { Gemm {
+    C1 "A and B have 2 dimensions."
+    C2 "The inner sizes agree."
+    C3 "C broadcasts to the product."
+} }
+
+/// `alpha A' B' + beta C`.
 pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = gemm_sizes(cx, call)?;
     call.one(shape.to_vec())
@@ -149,10 +166,10 @@ pub(super) fn gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 
 /// The rows and columns of [`gemm`].
 pub(super) fn gemm_sizes(cx: &mut Cx, call: &Checked) -> Result<[Expr; 2], KernelError> {
-    let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 1], "Gemm.C1")?;
-    cx.require_eq(inner, again, "Gemm.C2", "inner sizes")?;
+    let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 1], Gemm::C1)?;
+    cx.require_eq(inner, again, Gemm::C2, "inner sizes")?;
     if call.has(2) {
-        cx.require_expandable(call.shape(2)?, &[rows, columns], "Gemm.C3")?;
+        cx.require_expandable(call.shape(2)?, &[rows, columns], Gemm::C3)?;
     }
     Ok([rows, columns])
 }
@@ -163,7 +180,7 @@ pub(super) fn gemm_sides(
     cx: &Cx,
     call: &Checked,
     inputs: [usize; 2],
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<[[Expr; 2]; 2], KernelError> {
     let side = |at: usize, is_turned: bool| -> Result<[Expr; 2], KernelError> {
         let sizes = call.shape(at)?;
@@ -181,11 +198,14 @@ pub(super) fn gemm_sides(
     Ok([side(inputs[0], call.int("transA", 0) != 0)?, side(inputs[1], call.int("transB", 0) != 0)?])
 }
 
-/// (C1) The last two sizes are equal.
+clauses! { Det {
+    C1 "The last two sizes are equal."
+} }
+
 fn det(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?;
-    call.check(sizes.len() >= 2, "Det.C1", || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
+    call.check(sizes.len() >= 2, Det::C1, || format!("a matrix has 2 dimensions, not {}", sizes.len()))?;
     let (stack, matrix) = sizes.split_at(sizes.len() - 2);
-    cx.require_eq(matrix[0], matrix[1], "Det.C1", "rows and columns")?;
+    cx.require_eq(matrix[0], matrix[1], Det::C1, "rows and columns")?;
     call.one(stack.to_vec())
 }

@@ -1,4 +1,5 @@
 //! Broadcasting, where data may decide a size.
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -9,7 +10,7 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) fn meet<'s>(
     cx: &mut Cx,
     shapes: impl IntoIterator<Item = &'s [Expr]>,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<Vec<Expr>, KernelError> {
     let mut result: Vec<Expr> = Vec::new();
     for shape in shapes {
@@ -26,7 +27,12 @@ pub(super) fn meet<'s>(
 }
 
 /// The size in which two sizes meet.
-pub(super) fn meet_sizes(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+pub(super) fn meet_sizes(
+    cx: &mut Cx,
+    a: Expr,
+    b: Expr,
+    clause: &'static OpClause,
+) -> Result<Expr, KernelError> {
     let is_open = |cx: &mut Cx, size: Expr| size.as_inline().is_none() && cx.env.hint(size).is_none();
     if a == b || a == Expr::ONE || b == Expr::ONE || !is_open(cx, a) && !is_open(cx, b) {
         return meet_as_in_example(cx, a, b, clause);
@@ -50,7 +56,7 @@ pub(super) fn meet_sizes(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) ->
 }
 
 /// The size in which two sizes of an example meet. A size that is not 1 there may be 1 elsewhere: that is noted of the condition.
-fn meet_as_in_example(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+fn meet_as_in_example(cx: &mut Cx, a: Expr, b: Expr, clause: &'static OpClause) -> Result<Expr, KernelError> {
     let known = cx.env.guards().len();
     let met = cx.broadcast_size(a, b, clause);
     let condition = match &met {
@@ -67,7 +73,7 @@ fn meet_as_in_example(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Re
 }
 
 /// A quotient that has to be exact.
-pub(super) fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static str) -> Result<Expr, KernelError> {
+pub(super) fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static OpClause) -> Result<Expr, KernelError> {
     let remainder = cx.modulo(a, b);
     cx.require_eq(remainder, Expr::ZERO, clause, "what heads leave over")?;
     Ok(cx.floor_div(a, b))

@@ -1,8 +1,10 @@
 //! The shape functions, by family.
 mod attention;
 mod attention_lstm;
+mod attention_mask;
 mod boxes;
 mod branches;
+mod cast;
 mod channels_last;
 mod contrib;
 mod convolution;
@@ -11,6 +13,7 @@ mod decoder_attention;
 mod decoding;
 mod einsum;
 mod elementwise;
+mod embedding;
 mod engram;
 mod fused;
 mod gather;
@@ -40,12 +43,15 @@ mod recurrent;
 mod reduction;
 mod relative;
 mod rotary;
+mod sampling;
 mod scatter;
 mod sequence;
 mod signal;
 mod slicing;
 mod sorting;
+mod squeeze;
 mod strings;
+mod transposed_convolution;
 mod trees;
 
 #[cfg(test)]
@@ -56,7 +62,9 @@ mod fused_tests;
 mod layer_tests;
 
 use super::op::Op;
+use super::schema;
 use rustc_hash::FxHashMap;
+use sizewise_env::{Clause, Clauses, OpClause};
 use std::sync::OnceLock;
 
 /// Operators of one domain.
@@ -65,71 +73,61 @@ type Family = &'static [Op];
 pub(super) const MICROSOFT: &str = "com.microsoft";
 pub(super) const LEARNING: &str = "ai.onnx.ml";
 
+/// The conditions that a check treats in ways of their own.
+pub mod clauses {
+    pub use super::einsum::Einsum;
+    pub use super::elementwise::Broadcast;
+    pub use super::interpolation::Resize;
+    pub use super::layout::Expand;
+    pub use super::linear::MatMul;
+    pub use super::numbers::{Float, Integer};
+    pub use super::quantization::Quantized;
+}
+
+/// What each of these files lists by a name.
+macro_rules! of_each {
+    ($list:ident: $($family:ident)+) => { &[$($family::$list),+] };
+}
+
 /// The families of each domain.
 const FAMILIES: &[(&str, &[Family])] = &[
     (
         "",
-        &[
-            attention::KERNELS,
-            boxes::KERNELS,
-            convolution::KERNELS,
-            creation::KERNELS,
-            einsum::KERNELS,
-            elementwise::KERNELS,
-            gather::KERNELS,
-            image::KERNELS,
-            layout::KERNELS,
-            linear::KERNELS,
-            loss::KERNELS,
-            normalization::KERNELS,
-            pooling::KERNELS,
-            quantization::KERNELS,
-            rearrange::KERNELS,
-            recurrent::KERNELS,
-            reduction::KERNELS,
-            rotary::KERNELS,
-            scatter::KERNELS,
-            sequence::KERNELS,
-            signal::KERNELS,
-            slicing::KERNELS,
-            sorting::KERNELS,
-            strings::KERNELS,
-        ],
+        of_each!(KERNELS:
+            attention boxes cast convolution creation einsum elementwise gather image layout linear loss
+            normalization pooling quantization rearrange recurrent reduction rotary sampling scatter sequence signal
+            slicing sorting squeeze strings transposed_convolution
+        ),
     ),
-    (LEARNING, &[learning::KERNELS, trees::KERNELS]),
+    (LEARNING, of_each!(KERNELS: learning trees)),
     (
         MICROSOFT,
-        &[
-            contrib::KERNELS,
-            attention::CONTRIB,
-            attention_lstm::CONTRIB,
-            branches::CONTRIB,
-            channels_last::CONTRIB,
-            decoder_attention::CONTRIB,
-            decoding::CONTRIB,
-            engram::CONTRIB,
-            fused::CONTRIB,
-            generation::CONTRIB,
-            linear_attention::CONTRIB,
-            multi_head::CONTRIB,
-            ordered::CONTRIB,
-            packed::CONTRIB,
-            pooling::CONTRIB,
-            quantization::CONTRIB,
-            quantized_experts::CONTRIB,
-            ragged::CONTRIB,
-            relative::CONTRIB,
-            recurrent::CONTRIB,
-            rotary::CONTRIB,
-            signal::CONTRIB,
-            strings::CONTRIB,
-        ],
+        of_each!(CONTRIB:
+            attention attention_lstm branches channels_last decoder_attention decoding engram fused generation
+            linear_attention multi_head ordered packed pooling quantization quantized_experts ragged relative
+            recurrent rotary signal strings
+        ),
     ),
+    (MICROSOFT, of_each!(KERNELS: contrib embedding)),
 ];
 
+/// The conditions of operators.
+const CLAUSES: &[Clauses] = of_each!(CLAUSES:
+    attention attention_lstm attention_mask boxes branches cast channels_last contrib convolution
+    creation decoder_attention decoding einsum elementwise embedding engram fused gather generation
+    image interpolation layout learning linear linear_attention loss multi_head normalization numbers
+    ordered output_shape packed pooling quantization quantized_experts ragged rearrange recurrent
+    reduction relative rotary sampling scatter sequence signal slicing sorting squeeze strings trees
+);
+
+/// The conditions of operators that shape functions have.
+pub fn conditions() -> impl Iterator<Item = &'static OpClause> {
+    CLAUSES.iter().copied().chain([schema::CLAUSES]).flatten().copied().flatten().copied()
+}
+
 /// Whether a condition decides which way a node takes, and requires nothing, as its operator says.
-pub fn is_way(clause: &str) -> bool {
-    clause == "If.C4" || layout::WAYS.contains(&clause)
+pub fn is_way(clause: Clause) -> bool {
+    matches!(clause, Clause::Operator(clause) if squeeze::WAYS.contains(&clause))
 }
 
 /// All operators with their domains.

@@ -4,8 +4,20 @@ use crate::shape::call::{Attribute, Checked, Outcome};
 use crate::shape::op::{free, op};
 use crate::shape::value::{Tensor, Value};
 use crate::shape::{Dtype, at_load};
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[
+    BatchNormalization::ALL,
+    InstanceNormalization::ALL,
+    GroupNormalization::ALL,
+    LRN::ALL,
+    LayerNormalization::ALL,
+    LpNormalization::ALL,
+    MeanVarianceNormalization::ALL,
+];
 
 pub(super) const KERNELS: Family = &free([
     op("BatchNormalization", batch).passes().infers(at_load::same),
@@ -25,7 +37,7 @@ pub(super) fn vector(
     call: &Checked,
     at: usize,
     length: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
 ) -> Result<(), KernelError> {
     let shape = call.shape(at)?.to_vec();
     call.check(shape.len() == 1, clause, || {
@@ -34,9 +46,12 @@ pub(super) fn vector(
     cx.require_eq(shape[0], length, clause, "the length of a vector and the channels")
 }
 
-/// (C1) The input has channels. (C2) Scale, bias, mean and variance have an element for each. The statistics are
-/// outputs when training.
-/// (C3) Without training mode there is one output.
+clauses! { BatchNormalization {
+    C1 "The input has channels."
+    C2 "Scale, bias, mean and variance have an element for each. The statistics are outputs when training."
+    C3 "Without training mode there is one output."
+} }
+
 fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
     if call.int("spatial", 1) == 0 {
         let message = "BatchNormalization: statistics of each place have no shape function".to_owned();
@@ -44,17 +59,17 @@ fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let sizes = call.shape(0)?.to_vec();
     let channels = match sizes.as_slice() {
-        [] => return Err(KernelError::invalid("BatchNormalization.C1", "the input is a scalar")),
+        [] => return Err(KernelError::invalid(BatchNormalization::C1, "the input is a scalar")),
         [_] => Expr::ONE,
         [_, channels, ..] => *channels,
     };
     for at in 1..5 {
-        vector(cx, call, at, channels, "BatchNormalization.C2")?;
+        vector(cx, call, at, channels, BatchNormalization::C2)?;
     }
     let training = call.int("training_mode", 0) != 0;
     if call.since() >= 14 {
         let extra = (1..call.output_count()).any(|at| call.wants(at));
-        call.check(training || !extra, "BatchNormalization.C3", || {
+        call.check(training || !extra, BatchNormalization::C3, || {
             "statistics are outputs when training only".to_owned()
         })?;
     }
@@ -67,61 +82,71 @@ fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(outputs)
 }
 
-/// (C1) The input has at least 3 dimensions. (C2) Scale and bias have an element for each channel.
+clauses! { InstanceNormalization {
+    C1 "The input has at least 3 dimensions."
+    C2 "Scale and bias have an element for each channel."
+} }
+
 fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() >= 3, "InstanceNormalization.C1", || {
+    call.check(sizes.len() >= 3, InstanceNormalization::C1, || {
         format!("the input has rank {}", sizes.len())
     })?;
     for at in 1..3 {
-        vector(cx, call, at, sizes[1], "InstanceNormalization.C2")?;
+        vector(cx, call, at, sizes[1], InstanceNormalization::C2)?;
     }
     call.one(sizes)
 }
 
-/// (C1) The input has channels. (C2) Scale and bias have an element for each, in version 18 for each group. (C3)
-/// Channels divide by groups. (C4) For onnxruntime the input is not empty, since the function body reshapes it to `[0, 0,
-/// -1]`, and statistics are floats.
+clauses! { GroupNormalization {
+    C1 "The input has channels."
+    C2 "Scale and bias have an element for each, in version 18 for each group."
+    C3 "Channels divide by groups."
+    C4 "For onnxruntime the input is not empty, since the function body reshapes it to `[0, 0, -1]`, and \
+       statistics are floats."
+} }
+
 fn group(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.check(sizes.len() >= 2, "GroupNormalization.C1", || format!("the input has rank {}", sizes.len()))?;
+    call.check(sizes.len() >= 2, GroupNormalization::C1, || format!("the input has rank {}", sizes.len()))?;
     let groups = call.int("num_groups", 0);
-    call.check(groups > 0, "GroupNormalization.C3", || format!("there are {groups} groups"))?;
+    call.check(groups > 0, GroupNormalization::C3, || format!("there are {groups} groups"))?;
     let groups = cx.int(groups);
     let remainder = cx.modulo(sizes[1], groups);
-    cx.require_eq(remainder, Expr::ZERO, "GroupNormalization.C3", "channels that are left over")?;
-    policy::not_empty(cx, &sizes, "GroupNormalization.C4")?;
+    cx.require_eq(remainder, Expr::ZERO, GroupNormalization::C3, "channels that are left over")?;
+    policy::not_empty(cx, &sizes, GroupNormalization::C4)?;
     let is_computed = matches!(stash_type(call), Some(Dtype::F16 | Dtype::F32 | Dtype::F64));
-    policy::onnxruntime_checks(cx, is_computed, "GroupNormalization.C4", || {
+    policy::onnxruntime_checks(cx, is_computed, GroupNormalization::C4, || {
         "onnxruntime computes no statistics of this type".to_owned()
     })?;
     let each = if call.since() < 21 { groups } else { sizes[1] };
     for at in 1..3 {
         if !cx.on_cpu() {
-            vector(cx, call, at, each, "GroupNormalization.C2")?;
+            vector(cx, call, at, each, GroupNormalization::C2)?;
             continue;
         }
         // The body reshapes what is given, which then broadcasts.
         let count = cx.product(call.shape(at)?.to_vec());
         let (one, all) = (cx.eq(count, 1), cx.eq(count, each));
         let fine = cx.any(&[one, all]);
-        cx.require(fine, "GroupNormalization.C2", |cx| {
-            format!("input {at} has {} elements", cx.show(count))
-        })?;
+        cx.require(fine, GroupNormalization::C2, |cx| format!("input {at} has {} elements", cx.show(count)))?;
     }
     call.one(sizes)
 }
 
-/// (C1) The window is odd and positive. (C2) The input has 4 dimensions. (C3) onnxruntime takes positive coefficients.
+clauses! { LRN {
+    C1 "The window is odd and positive."
+    C2 "The input has 4 dimensions."
+    C3 "onnxruntime takes positive coefficients."
+} }
+
 fn local_response(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let size = call.int("size", 0);
-    call.check(size > 0 && size % 2 == 1, "LRN.C1", || {
-        format!("the window is {size}, not odd and positive")
-    })?;
+    call.check(size > 0 && size % 2 == 1, LRN::C1, || format!("the window is {size}, not odd and positive"))?;
     let positive = ["alpha", "beta"].iter().all(|name| call.float(name).is_none_or(|value| value > 0.0));
-    policy::onnxruntime_checks(cx, positive, "LRN.C3", || "alpha and beta are to be positive".to_owned())?;
-    call.check(sizes.len() == 4, "LRN.C2", || format!("the input has 4 dimensions, not {}", sizes.len()))?;
+    policy::onnxruntime_checks(cx, positive, LRN::C3, || "alpha and beta are to be positive".to_owned())?;
+    call.check(sizes.len() == 4, LRN::C2, || format!("the input has 4 dimensions, not {}", sizes.len()))?;
     call.one(sizes)
 }
 
@@ -133,20 +158,23 @@ fn stash_type(call: &Checked) -> Option<Dtype> {
     }
 }
 
+clauses! { LayerNormalization {
+    C1 "The axis is within the rank."
+    C2 "Scale and bias broadcast to the normalized dimensions, or the input."
+    C3 "For onnxruntime the normalized dimensions have elements."
+    C4 "onnxruntime has kernels for statistics of 32 bits, and for a scale of the type of the input."
+} }
+
 /// The normalized input, and mean and inverse deviation with the normalized dimensions reduced to 1.
-///
-/// (C1) The axis is within the rank. (C2) Scale and bias broadcast to the normalized dimensions, or the input. (C3) For
-/// onnxruntime the normalized dimensions have elements. (C4) onnxruntime has kernels for statistics of 32 bits, and for
-/// a scale of the type of the input.
 fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let at = call.axis(call.int("axis", -1), sizes.len(), "LayerNormalization.C1")?;
+    let at = call.axis(call.int("axis", -1), sizes.len(), LayerNormalization::C1)?;
     for input in 1..call.count() {
         if call.has(input) {
-            cx.require_expandable(call.shape(input)?, &sizes, "LayerNormalization.C2")?;
+            cx.require_expandable(call.shape(input)?, &sizes, LayerNormalization::C2)?;
         }
     }
-    policy::not_empty(cx, &sizes[at..], "LayerNormalization.C3")?;
+    policy::not_empty(cx, &sizes[at..], LayerNormalization::C3)?;
     // The body that stands for the kernel of mixed types is not loaded.
     let is_old = call.op() == "LayerNormalization" && call.call.version < 17;
     if is_old && call.given(0)?.dtype != call.given(1)?.dtype {
@@ -158,7 +186,7 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     // The statistics are of this type.
     let is_kept = stash == Some(Dtype::F32) || !(call.wants(1) || call.wants(2));
     let is_of_two_types = call.op() == "RMSNormalization" && call.given(1)?.dtype != call.given(0)?.dtype;
-    policy::onnxruntime_checks(cx, is_kept && !is_of_two_types, "LayerNormalization.C4", || {
+    policy::onnxruntime_checks(cx, is_kept && !is_of_two_types, LayerNormalization::C4, || {
         "onnxruntime has no kernel of these types".to_owned()
     })?;
     let stash = stash.unwrap_or(Dtype::F32);
@@ -171,27 +199,35 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(outputs)
 }
 
-/// (C1) The axis is within the rank. (C2) The norm is of order 1 or 2.
+clauses! { LpNormalization {
+    C1 "The axis is within the rank."
+    C2 "The norm is of order 1 or 2."
+} }
+
 fn lp(_: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    call.axis(call.int("axis", -1), sizes.len(), "LpNormalization.C1")?;
+    call.axis(call.int("axis", -1), sizes.len(), LpNormalization::C1)?;
     let order = call.int("p", 2);
-    call.check(matches!(order, 1 | 2), "LpNormalization.C2", || format!("the order is {order}"))?;
+    call.check(matches!(order, 1 | 2), LpNormalization::C2, || format!("the order is {order}"))?;
     call.one(sizes)
 }
 
-/// (C1) Axes are within the rank. (C2) onnxruntime leaves out axes that are not, and wants one that is.
+clauses! { MeanVarianceNormalization {
+    C1 "Axes are within the rank."
+    C2 "onnxruntime leaves out axes that are not, and wants one that is."
+} }
+
 fn mean_variance(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axes = call.ints("axes").unwrap_or(&[0, 2, 3]);
     let rank = sizes.len() as i64;
     let is_within = |&axis: &i64| (-rank..rank).contains(&axis);
-    policy::onnxruntime_checks(cx, axes.iter().any(is_within), "MeanVarianceNormalization.C2", || {
+    policy::onnxruntime_checks(cx, axes.iter().any(is_within), MeanVarianceNormalization::C2, || {
         format!("none of the axes {axes:?} is within rank {rank}")
     })?;
     if !cx.on_cpu() {
         for &axis in axes {
-            call.axis(axis, sizes.len(), "MeanVarianceNormalization.C1")?;
+            call.axis(axis, sizes.len(), MeanVarianceNormalization::C1)?;
         }
     }
     call.one(sizes)

@@ -2,8 +2,12 @@
 use crate::shape::dtype::Dtype;
 use crate::shape::spans::holds;
 use crate::shape::value::{Element, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::{Expr, Int};
 use sizewise_kernels::Cx;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Integer::ALL, Float::ALL];
 
 /// The greatest integer up to which a type of floats holds all.
 fn most_exact(dtype: Dtype) -> Option<i64> {
@@ -17,13 +21,21 @@ fn most_exact(dtype: Dtype) -> Option<i64> {
 /// Sizes that are cast to floats are followed if these are exact at sizes up to this.
 const USUAL_SIZE: i64 = 4_096;
 
-/// Requires that a type of floats holds an integer exactly, and those that are greater by less than some room. Whether that
-/// can be. (Float.C1) A size that is counted in floats is one that they hold exactly.
+clauses! { Integer {
+    C1 "An integer that is computed from sizes does not wrap around in its type."
+} }
+
+clauses! { Float {
+    C1 "A size that is counted in floats is one that they hold exactly."
+} }
+
+/// Requires that a type of floats holds an integer exactly, and those that are greater by less than some room. Whether
+/// that can be.
 pub fn is_exact(cx: &mut Cx, e: Expr, dtype: Dtype, room: i64) -> bool {
     let Some(most) = most_exact(dtype) else { return false };
     let most = cx.int(most - room);
     let fits = cx.le(e, most);
-    cx.require(fits, "Float.C1", |cx| format!("a float may not hold {} exactly", cx.show(e))).is_ok()
+    cx.require(fits, Float::C1, |cx| format!("a float may not hold {} exactly", cx.show(e))).is_ok()
 }
 
 /// The integer as a float, if that is followed.

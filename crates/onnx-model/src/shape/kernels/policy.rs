@@ -1,6 +1,7 @@
 //! What onnxruntime's CPU kernels ask for beyond the operators' specifications.
 use crate::shape::at_load::Known;
 use crate::shape::call::Checked;
+use sizewise_env::OpClause;
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
@@ -8,7 +9,7 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) fn onnxruntime(
     cx: &mut Cx,
     condition: Expr,
-    clause: &'static str,
+    clause: &'static OpClause,
     message: impl FnOnce(&Cx) -> String,
 ) -> Result<(), KernelError> {
     if cx.on_cpu() { cx.require(condition, clause, message) } else { Ok(()) }
@@ -18,7 +19,7 @@ pub(super) fn onnxruntime(
 pub(super) fn onnxruntime_checks(
     cx: &Cx,
     holds: bool,
-    clause: &'static str,
+    clause: &'static OpClause,
     message: impl FnOnce() -> String,
 ) -> Result<(), KernelError> {
     if holds || !cx.on_cpu() { Ok(()) } else { Err(KernelError::invalid(clause, message())) }
@@ -32,14 +33,14 @@ pub(super) fn known_at_load(
     cx: &Cx,
     call: &Checked,
     known: Known,
-    clause: &'static str,
+    clause: &'static OpClause,
     message: &str,
 ) -> Result<(), KernelError> {
     if cx.on_cpu() { call.refused_where(!known, clause, || message.to_owned()) } else { Ok(()) }
 }
 
 /// Requires elements: onnxruntime's kernel does not take an empty operand.
-pub(super) fn not_empty(cx: &mut Cx, sizes: &[Expr], clause: &'static str) -> Result<(), KernelError> {
+pub(super) fn not_empty(cx: &mut Cx, sizes: &[Expr], clause: &'static OpClause) -> Result<(), KernelError> {
     for &size in sizes {
         let some = cx.ge(size, 1);
         onnxruntime(cx, some, clause, |cx| format!("{} has an empty dimension", cx.show_all(sizes)))?;

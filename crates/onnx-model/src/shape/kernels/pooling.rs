@@ -7,8 +7,12 @@ use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::{free, op};
 use crate::shape::run_time::values;
 use crate::shape::value::Tensor;
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, windows};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Pool::ALL, GlobalPool::ALL, MaxRoiPool::ALL, MaxUnpool::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("AveragePool", pool).passes().infers(at_load::rank),
@@ -20,46 +24,51 @@ pub(super) const KERNELS: Family = &free([
     op("MaxRoiPool", max_roi_pool).infers(at_load::rank),
     op("MaxUnpool", max_unpool).at_run(&[values(
         1,
-        "MaxUnpool.C5",
+        MaxUnpool::C5,
         "every index in {} is one of an element of the result",
     )]),
 ]);
 
 pub(super) const CONTRIB: Family = &free([op("MaxpoolWithMask", masked_pool), op("NhwcMaxPool", pool)]);
 
-/// (C7) The mask has the rank and the spatial sizes of the input. (C9) Where the input has batches and channels, so has
-/// the mask.
 fn masked_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = pooled(cx, call)?;
     let (sizes, mask) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(mask.len() == sizes.len(), "Pool.C7", || format!("the mask is of rank {}", mask.len()))?;
-    cx.require_same_shape(&mask[2..], &sizes[2..], "Pool.C7")?;
+    call.check(mask.len() == sizes.len(), Pool::C7, || format!("the mask is of rank {}", mask.len()))?;
+    cx.require_same_shape(&mask[2..], &sizes[2..], Pool::C7)?;
     let (no_batch, no_channel) = (cx.eq(sizes[0], 0), cx.eq(sizes[1], 0));
     let (some, too) = (cx.ge(mask[0], 1), cx.ge(mask[1], 1));
     let filled = cx.all(&[some, too]);
     let fine = cx.any(&[no_batch, no_channel, filled]);
-    policy::onnxruntime(cx, fine, "Pool.C9", |cx| format!("the mask is {}", cx.show_all(&mask)))?;
+    policy::onnxruntime(cx, fine, Pool::C9, |cx| format!("the mask is {}", cx.show_all(&mask)))?;
     call.one(shape)
 }
 
 /// The windows of the attribute `kernel_shape`.
 fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError> {
     let kernel = call.ints("kernel_shape").unwrap_or_default();
-    call.check(rank >= 3, "Pool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
-    call.check(kernel.len() == rank - 2, "Pool.C1", || {
+    call.check(rank >= 3, Pool::C1, || format!("an image has at least 3 dimensions, not {rank}"))?;
+    call.check(kernel.len() == rank - 2, Pool::C1, || {
         format!("kernel_shape has {} entries for {} dimensions", kernel.len(), rank - 2)
     })?;
-    call.check(kernel.iter().all(|&size| size > 0), "Pool.C2", || "a window is empty".to_owned())?;
+    call.check(kernel.iter().all(|&size| size > 0), Pool::C2, || "a window is empty".to_owned())?;
     let kernel: Vec<Expr> = kernel.iter().map(|&size| cx.int(size)).collect();
     Spatial::read(call, kernel)
 }
 
+clauses! { Pool {
+    C1 "The input has at least 3 dimensions, and the window one for each behind the second."
+    C2 "Windows, strides and dilations are positive, the order of storage is known."
+    C3 "Padding is less than the window."
+    C4 "A window fits."
+    C6 "onnxruntime wants an image that is not empty but for its batch."
+    C7 "The mask has the rank and the spatial sizes of the input."
+    C8 "The padding that `SAME_UPPER` or `SAME_LOWER` computes is not negative, as it can be with a stride \
+       greater than the window; see `refuses_negative_padding`."
+    C9 "Where the input has batches and channels, so has the mask."
+} }
+
 /// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
-///
-/// (C1) The input has at least 3 dimensions, and the window one for each behind the second. (C2) Windows, strides and
-/// dilations are positive, the order of storage is known. (C3) Padding is less than the window. (C4) A window fits. (C8) The padding that `SAME_UPPER`
-/// or `SAME_LOWER` computes is not negative, as it can be with a stride greater than the window; see
-/// [`refuses_negative_padding`].
 pub(super) fn pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let shape = pooled(cx, call)?;
     let indices = Tensor::new(Dtype::I64, shape.clone());
@@ -78,16 +87,14 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
     let mode = call.int("ceil_mode", 0);
     let ceil = mode == 1 || mode != 0 && !cx.on_cpu();
     let order = call.int("storage_order", 0);
-    policy::onnxruntime_checks(cx, matches!(order, 0 | 1), "Pool.C2", || {
-        format!("storage_order is {order}")
-    })?;
+    policy::onnxruntime_checks(cx, matches!(order, 0 | 1), Pool::C2, || format!("storage_order is {order}"))?;
     let given = call.ints("pads").unwrap_or_default();
     let given = (0..given.len() / 2).map(|i| (given[i], given[given.len() / 2 + i]));
     // onnxruntime looks at pads also where auto_pad takes no notice of them.
     let stated: Vec<(i64, i64)> = if cx.on_cpu() { given.collect() } else { spatial.pads.clone() };
     for (i, &(before, after)) in stated.iter().enumerate() {
         let window = spatial.kernel[i].as_inline().unwrap_or(i64::MAX);
-        call.check(before < window && after < window, "Pool.C3", || {
+        call.check(before < window && after < window, Pool::C3, || {
             format!("padding of {before} and {after} for a window of {window}")
         })?;
     }
@@ -116,7 +123,7 @@ pub(super) fn pooled(cx: &mut Cx, call: &Checked) -> Result<Vec<Expr>, KernelErr
             call.misinferred(cx);
         }
         let natural = cx.ge(count, 0);
-        cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(size)))?;
+        cx.require(natural, Pool::C4, |cx| format!("no window fits a size of {}", cx.show(size)))?;
         shape.push(count);
     }
     if is_last {
@@ -142,8 +149,7 @@ fn windows_at_load(spatial: &Spatial, (i, size): (usize, Expr), ceil: bool) -> O
     Some(room.div_euclid(stride) + 1)
 }
 
-/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits. (C4) of [`pool`]: it
-/// is not negative.
+/// The number of windows as onnxruntime counts them, which rounds towards zero also where no window fits.
 fn truncated(
     cx: &mut Cx,
     (padded, kernel, stride, dilation): (Expr, Expr, Expr, Expr),
@@ -154,7 +160,7 @@ fn truncated(
     let fits = cx.gt(padded, reach);
     if cx.surely(fits) || stride == Expr::ONE {
         let natural = cx.ge(count, 0);
-        cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(padded)))?;
+        cx.require(natural, Pool::C4, |cx| format!("no window fits a size of {}", cx.show(padded)))?;
         return Ok(count);
     }
     let short = cx.sub(reach, padded);
@@ -163,7 +169,7 @@ fn truncated(
     let negative = cx.sub(1, missing);
     let count = cx.pool().ite(fits, count, negative);
     let natural = cx.ge(count, 0);
-    cx.require(natural, "Pool.C4", |cx| format!("no window fits a size of {}", cx.show(padded)))?;
+    cx.require(natural, Pool::C4, |cx| format!("no window fits a size of {}", cx.show(padded)))?;
     Ok(count)
 }
 
@@ -189,7 +195,7 @@ fn padding(
     if refuses_negative_padding(call, spatial) {
         let none = cx.eq(call.shape(0)?[0], 0);
         let fine = cx.any(&[natural, none]);
-        policy::onnxruntime(cx, fine, "Pool.C8", |cx| format!("padding of {} is negative", cx.show(needed)))?;
+        policy::onnxruntime(cx, fine, Pool::C8, |cx| format!("padding of {} is negative", cx.show(needed)))?;
     }
     // onnxruntime counts windows with the negative padding.
     let needed = if cx.on_cpu() || cx.surely(natural) { needed } else { cx.max(needed, 0) };
@@ -222,7 +228,6 @@ fn refuses_negative_padding(call: &Checked, spatial: &Spatial) -> bool {
 }
 
 /// onnxruntime: only the batch may be empty.
-/// (Pool.C6) onnxruntime wants an image that is not empty but for its batch.
 fn some_elements(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
     let mut filled: Vec<Expr> = Vec::with_capacity(sizes.len());
     for &size in &sizes[1..] {
@@ -231,13 +236,18 @@ fn some_elements(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
     let filled = cx.all(&filled);
     let none = cx.eq(sizes[0], 0);
     let fine = cx.any(&[filled, none]);
-    cx.require(fine, "Pool.C6", |cx| format!("of {} only the batch may be empty", cx.show_all(sizes)))
+    cx.require(fine, Pool::C6, |cx| format!("of {} only the batch may be empty", cx.show_all(sizes)))
 }
 
-/// `[n, c, 1..]`. (C1) The input has a batch, channels and more. (C6) Only the batch may be empty.
+clauses! { GlobalPool {
+    C1 "The input has a batch, channels and more."
+    C6 "onnxruntime wants an image that is not empty."
+} }
+
+/// `[n, c, 1..]`.
 pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
-    call.check(shape.len() >= 3, "GlobalPool.C1", || {
+    call.check(shape.len() >= 3, GlobalPool::C1, || {
         format!("an image has at least 2 dimensions, not {}", shape.len())
     })?;
     some_elements(cx, &shape)?;
@@ -245,37 +255,46 @@ pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `[regions, c, height, width]`. (C1) The input has 4 dimensions, regions `[n, 5]`. (C2) The pooled shape is two
-/// positive numbers. (C3) onnxruntime takes a positive scale.
+clauses! { MaxRoiPool {
+    C1 "The input has 4 dimensions, regions `[n, 5]`."
+    C2 "The pooled shape is two positive numbers."
+    C3 "onnxruntime takes a positive scale."
+} }
+
+/// `[regions, c, height, width]`.
 fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, regions) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(sizes.len() == 4 && regions.len() == 2, "MaxRoiPool.C1", || {
+    call.check(sizes.len() == 4 && regions.len() == 2, MaxRoiPool::C1, || {
         "images have 4 dimensions, regions 2".to_owned()
     })?;
     let five = cx.int(5);
-    cx.require_eq(regions[1], five, "MaxRoiPool.C1", "the numbers of a region")?;
+    cx.require_eq(regions[1], five, MaxRoiPool::C1, "the numbers of a region")?;
     let pooled = call.ints("pooled_shape").unwrap_or_default();
-    call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), "MaxRoiPool.C2", || {
+    call.check(pooled.len() == 2 && pooled.iter().all(|&n| n > 0), MaxRoiPool::C2, || {
         format!("pooled_shape is {pooled:?}")
     })?;
     let (some, none) = (cx.ge(sizes[0], 1), cx.eq(regions[0], 0));
     let fine = cx.any(&[some, none]);
-    cx.require(fine, "MaxRoiPool.C1", |_| "a region is of no image".to_owned())?;
+    cx.require(fine, MaxRoiPool::C1, |_| "a region is of no image".to_owned())?;
     let scale = call.float("spatial_scale").unwrap_or(1.0);
-    super::policy::onnxruntime_checks(cx, scale > 0.0, "MaxRoiPool.C3", || format!("the scale is {scale}"))?;
+    super::policy::onnxruntime_checks(cx, scale > 0.0, MaxRoiPool::C3, || format!("the scale is {scale}"))?;
     let shape = vec![regions[0], sizes[1], cx.int(pooled[0]), cx.int(pooled[1])];
     call.one(shape)
 }
 
-/// `stride (n - 1) + kernel - pads` along each dimension, or the given shape. (C1) As for pooling. (C2) The indices
-/// have the shape of the input. (C3) A given shape has a size for each dimension, batches and channels are those of the
-/// input, and each other size is at least as large; for onnxruntime there are at least as many elements. (C4)
-/// onnxruntime makes no empty image, and takes less padding than the window is large. (C5) Indices are positions in the
-/// result.
+clauses! { MaxUnpool {
+    C2 "The indices have the shape of the input."
+    C3 "A given shape has a size for each dimension, batches and channels are those of the input, and each \
+       other size is at least as large; for onnxruntime there are at least as many elements."
+    C4 "onnxruntime makes no empty image, and takes less padding than the window is large."
+    C5 "Indices are positions in the result."
+} }
+
+/// `stride (n - 1) + kernel - pads` along each dimension, or the given shape.
 fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let spatial = read(cx, call, sizes.len())?;
-    cx.require_same_shape(&sizes, call.shape(1)?, "MaxUnpool.C2")?;
+    cx.require_same_shape(&sizes, call.shape(1)?, MaxUnpool::C2)?;
     let mut shape = sizes[..2].to_vec();
     for (i, &size) in sizes[2..].iter().enumerate() {
         let stride = cx.int(spatial.strides[i]);
@@ -283,24 +302,24 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
         let steps = cx.mul(stride, steps);
         let (before, after) = spatial.pads[i];
         let window = spatial.kernel[i].as_inline().unwrap_or(i64::MAX);
-        super::policy::onnxruntime_checks(cx, before < window && after < window, "MaxUnpool.C4", || {
+        super::policy::onnxruntime_checks(cx, before < window && after < window, MaxUnpool::C4, || {
             format!("padding of {before} and {after} for a window of {window}")
         })?;
         let pads = cx.int(before.saturating_add(after).saturating_neg());
         let size = cx.sum([steps, spatial.kernel[i], pads]);
         let some = cx.ge(size, 1);
-        super::policy::onnxruntime(cx, some, "MaxUnpool.C4", |cx| {
+        super::policy::onnxruntime(cx, some, MaxUnpool::C4, |cx| {
             format!("a size becomes {}", cx.show(size))
         })?;
         shape.push(size);
     }
     if call.has(2) {
-        let stated = super::layout::sizes_of(cx, call, 2, "MaxUnpool.C3")?;
-        call.check(stated.len() == sizes.len(), "MaxUnpool.C3", || {
+        let stated = super::layout::sizes_of(cx, call, 2, MaxUnpool::C3)?;
+        call.check(stated.len() == sizes.len(), MaxUnpool::C3, || {
             format!("the shape has {} sizes", stated.len())
         })?;
         for (&stated, &own) in stated.iter().zip(&sizes[..2]) {
-            cx.require_eq(stated, own, "MaxUnpool.C3", "batches and channels")?;
+            cx.require_eq(stated, own, MaxUnpool::C3, "batches and channels")?;
         }
         let pairs = match cx.on_cpu() {
             true => vec![(cx.product(stated.clone()), cx.product(shape.clone()))],
@@ -308,18 +327,18 @@ fn max_unpool(cx: &mut Cx, call: &Checked) -> Outcome {
         };
         for (stated, least) in pairs {
             let fits = cx.ge(stated, least);
-            cx.require(fits, "MaxUnpool.C3", |cx| {
+            cx.require(fits, MaxUnpool::C3, |cx| {
                 format!("{} is less than {}", cx.show(stated), cx.show(least))
             })?;
         }
         for &size in &stated[2..] {
             let natural = cx.ge(size, 0);
-            cx.require(natural, "MaxUnpool.C3", |cx| format!("a size is {}", cx.show(size)))?;
+            cx.require(natural, MaxUnpool::C3, |cx| format!("a size is {}", cx.show(size)))?;
         }
         shape = stated;
     }
     let count = cx.product(shape.clone());
-    super::gather::inside(cx, call.given(1)?, count, "MaxUnpool.C5")?;
-    super::gather::not_negative(call, 1, "MaxUnpool.C5")?;
+    super::gather::inside(cx, call.given(1)?, count, MaxUnpool::C5)?;
+    super::gather::not_negative(call, 1, MaxUnpool::C5)?;
     call.one(shape)
 }

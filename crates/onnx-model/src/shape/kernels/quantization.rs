@@ -2,12 +2,18 @@
 use super::Family;
 use super::linear::{for_columns, gemm_sides, product};
 use super::meeting::meet;
+use super::pooling::GlobalPool;
 use crate::shape::call::{Attribute, Checked, Outcome};
 use crate::shape::op::{free, op};
 use crate::shape::value::Tensor;
 use crate::shape::{Dtype, at_load};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[Quantize::ALL, QGemm::ALL, Quantized::ALL, QLinearSoftmax::ALL, QLinearConcat::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("DequantizeLinear", dequantize).passes().infers(at_load::rank),
@@ -36,19 +42,22 @@ pub(super) const CONTRIB: Family = &[
     op("QuantizeLinear", quantize),
 ];
 
-/// (C1) Scale and zero point have one shape, or one element each. (C2) Scales are one for all, one for each slice along
-/// the axis, or in blocks.
+clauses! { Quantize {
+    C1 "Scale and zero point have one shape, or one element each."
+    C2 "Scales are one for all, one for each slice along the axis, or in blocks."
+} }
+
 fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     let (sizes, scale) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
     let single = |shape: &[Expr]| shape.is_empty() || shape == [Expr::ONE];
     if call.has(2) && !(single(&scale) && single(call.shape(2)?)) {
-        cx.require_same_shape(&scale, call.shape(2)?, "Quantize.C1")?;
+        cx.require_same_shape(&scale, call.shape(2)?, Quantize::C1)?;
     }
     let block = call.int("block_size", 0);
-    call.check(block >= 0, "Quantize.C2", || format!("the block size is {block}"))?;
+    call.check(block >= 0, Quantize::C2, || format!("the block size is {block}"))?;
     if block > 0 {
-        let at = call.axis(call.int("axis", 1), sizes.len(), "Quantize.C2")?;
-        call.check(scale.len() == sizes.len(), "Quantize.C2", || {
+        let at = call.axis(call.int("axis", 1), sizes.len(), Quantize::C2)?;
+        call.check(scale.len() == sizes.len(), Quantize::C2, || {
             format!("scales are of rank {}", scale.len())
         })?;
         for (dim, (&size, &given)) in sizes.iter().zip(&scale).enumerate() {
@@ -58,7 +67,7 @@ fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
             } else {
                 size
             };
-            cx.require_eq(given, expected, "Quantize.C2", "scales and blocks")?;
+            cx.require_eq(given, expected, Quantize::C2, "scales and blocks")?;
         }
         return Ok(());
     }
@@ -67,11 +76,11 @@ fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
     if scale.is_empty() || scale.len() == 1 && cx.surely(one) {
         return Ok(());
     }
-    call.check(scale.len() == 1, "Quantize.C2", || format!("scales are of rank {}", scale.len()))?;
-    let at = call.axis(call.int("axis", 1), sizes.len(), "Quantize.C2")?;
+    call.check(scale.len() == 1, Quantize::C2, || format!("scales are of rank {}", scale.len()))?;
+    let at = call.axis(call.int("axis", 1), sizes.len(), Quantize::C2)?;
     let each = cx.eq(scale[0], sizes[at]);
     let fine = cx.any(&[one, each]);
-    cx.require(fine, "Quantize.C2", |cx| {
+    cx.require(fine, Quantize::C2, |cx| {
         format!("{} scales for a size of {}", cx.show(scale[0]), cx.show(sizes[at]))
     })
 }
@@ -86,7 +95,7 @@ fn quantize(cx: &mut Cx, call: &Checked) -> Outcome {
     };
     let dtype = match (call.tensor(2), stated) {
         (Some(zero), Some(stated)) => {
-            call.check(zero.dtype == stated, "Quantize.C1", || {
+            call.check(zero.dtype == stated, Quantize::C1, || {
                 "output_dtype is not the zero point's".to_owned()
             })?;
             stated
@@ -119,11 +128,11 @@ fn single(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(), KernelErr
         if call.has(at) {
             let shape = call.shape(at)?.to_vec();
             let fine = shape.is_empty() || shape.len() == 1;
-            call.check(fine, "Quantized.C1", || {
+            call.check(fine, Quantized::C1, || {
                 format!("input {at} is a scalar, not of rank {}", shape.len())
             })?;
             let count = cx.product(shape);
-            cx.require_eq(count, Expr::ONE, "Quantized.C1", "the number of scales")?;
+            cx.require_eq(count, Expr::ONE, Quantized::C1, "the number of scales")?;
         }
     }
     Ok(())
@@ -135,7 +144,7 @@ pub(super) fn scalars(cx: &mut Cx, call: &Checked, inputs: &[usize]) -> Result<(
         if call.has(at) {
             let rank = call.shape(at)?.len();
             let is_fine = rank == 0 || cx.on_cpu() && !call.infers_rank(at)?;
-            super::policy::onnxruntime_checks(cx, is_fine, "Quantized.C1", || {
+            super::policy::onnxruntime_checks(cx, is_fine, Quantized::C1, || {
                 format!("input {at} is a scalar, not of rank {rank}")
             })?;
         }
@@ -152,7 +161,7 @@ fn first_of(cx: &mut Cx, call: &Checked, scales: &[usize], zeros: &[usize]) -> R
     for &at in scales {
         let count = cx.product(call.shape(at)?.to_vec());
         let some = cx.ge(count, 1);
-        cx.require(some, "Quantized.C1", |_| format!("input {at} is empty"))?;
+        cx.require(some, Quantized::C1, |_| format!("input {at} is empty"))?;
     }
     Ok(())
 }
@@ -164,7 +173,7 @@ fn per_column(cx: &mut Cx, call: &Checked, inputs: &[usize], columns: Expr) -> R
             let count = cx.product(call.shape(at)?.to_vec());
             let (one, each) = (cx.eq(count, 1), cx.eq(count, columns));
             let fine = cx.any(&[one, each]);
-            cx.require(fine, "Quantized.C1", |cx| format!("there are {} scales", cx.show(count)))?;
+            cx.require(fine, Quantized::C1, |cx| format!("there are {} scales", cx.show(count)))?;
         }
     }
     Ok(())
@@ -174,14 +183,13 @@ fn last(shape: &[Expr]) -> Expr {
     shape.last().copied().unwrap_or(Expr::ONE)
 }
 
-/// A product of matrices `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`. (C1) Scales are single, b's may be
-/// one for each column.
+/// A product of matrices `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`.
 fn quantized_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(3)?);
     let shape = product(cx, call, a, b)?;
     single(cx, call, &[1, 2, 6, 7])?;
     for at in [4, 5] {
-        for_columns(cx, call, at, b, "Quantized.C1")?;
+        for_columns(cx, call, at, b, Quantized::C1)?;
     }
     call.one(shape)
 }
@@ -194,7 +202,7 @@ fn matmul_to_float(cx: &mut Cx, call: &Checked) -> Outcome {
         scale_of_product(cx, call, at, &shape)?;
     }
     single(cx, call, &[4])?;
-    for_columns(cx, call, 5, b, "Quantized.C1")?;
+    for_columns(cx, call, 5, b, Quantized::C1)?;
     bias(cx, call, 6, &shape)?;
     call.one(shape)
 }
@@ -204,7 +212,7 @@ fn dynamic_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
     let (a, b) = (call.shape(0)?, call.shape(1)?);
     let shape = product(cx, call, a, b)?;
     scale_of_product(cx, call, 2, &shape)?;
-    for_columns(cx, call, 3, b, "Quantized.C1")?;
+    for_columns(cx, call, 3, b, Quantized::C1)?;
     bias(cx, call, 4, &shape)?;
     Ok(vec![Tensor::new(Dtype::F32, shape).into()])
 }
@@ -214,73 +222,81 @@ fn scale_of_product(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> R
     let scale = call.shape(at)?.to_vec();
     let (leading, rest) = scale.split_at(scale.len().saturating_sub(shape.len()));
     for &size in leading {
-        cx.require_eq(size, Expr::ONE, "Quantized.C1", "a leading dimension of scales")?;
+        cx.require_eq(size, Expr::ONE, Quantized::C1, "a leading dimension of scales")?;
     }
-    cx.require_expandable(rest, shape, "Quantized.C1")
+    cx.require_expandable(rest, shape, Quantized::C1)
 }
 
-/// (C2) The bias has an element for each column. onnxruntime looks at the number of its elements alone, and only where
-/// the product has some.
 fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), KernelError> {
     if !call.has(at) {
         return Ok(());
     }
     if !cx.on_cpu() {
-        return cx.require_same_shape(call.shape(at)?, &[last(shape)], "Quantized.C2");
+        return cx.require_same_shape(call.shape(at)?, &[last(shape)], Quantized::C2);
     }
     let columns = call.shape(1)?;
     let columns = if columns.len() > 1 { last(columns) } else { Expr::ONE };
     let (count, all) = (cx.product(call.shape(at)?.to_vec()), cx.product(shape.to_vec()));
     let (each, nothing) = (cx.eq(count, columns), cx.eq(all, 0));
     let fine = cx.any(&[each, nothing]);
-    cx.require(fine, "Quantized.C2", |cx| {
+    cx.require(fine, Quantized::C2, |cx| {
         format!("a bias of {} for {} columns", cx.show(count), cx.show(columns))
     })
 }
 
-/// `alpha A' B'` with scales. (C1) A and B have 2 dimensions, and the inner sizes agree. (C2) B's
-/// scale and zero point have one shape, of at most one dimension.
+clauses! { QGemm {
+    C1 "A and B have 2 dimensions, and the inner sizes agree."
+    C2 "B's scale and zero point have one shape, of at most one dimension."
+} }
+
+/// `alpha A' B'` with scales.
 fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
-    let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 3], "QGemm.C1")?;
-    cx.require_eq(inner, again, "QGemm.C1", "inner sizes")?;
+    let [[rows, inner], [again, columns]] = gemm_sides(cx, call, [0, 3], QGemm::C1)?;
+    cx.require_eq(inner, again, QGemm::C1, "inner sizes")?;
     single(cx, call, &[1, 2, 7, 8])?;
     per_column(cx, call, &[4, 5], columns)?;
     if call.has(4) && call.has(5) {
-        cx.require_same_shape(call.shape(4)?, call.shape(5)?, "QGemm.C2")?;
+        cx.require_same_shape(call.shape(4)?, call.shape(5)?, QGemm::C2)?;
     }
     for at in [4, 5] {
         let rank = call.shape(at)?.len();
-        call.check(rank <= 1, "QGemm.C2", || format!("input {at} is of rank {rank}"))?;
+        call.check(rank <= 1, QGemm::C2, || format!("input {at} is of rank {rank}"))?;
     }
     if call.has(6) {
-        cx.require_expandable(call.shape(6)?, &[rows, columns], "QGemm.C1")?;
+        cx.require_expandable(call.shape(6)?, &[rows, columns], QGemm::C1)?;
     }
     let dtype = if call.has(8) { call.given(8)?.dtype } else { Dtype::F32 };
     Ok(vec![Tensor::new(dtype, vec![rows, columns]).into()])
 }
 
+clauses! { Quantized {
+    C1 "Scales are single, b's may be one for each column."
+    C2 "The bias has an element for each column. onnxruntime looks at the number of its elements alone, and \
+       only where the product has some."
+    C3 "The shapes of both operands broadcast."
+} }
+
 /// `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`: shapes meet.
-/// (Quantized.C3) The shapes of both operands broadcast.
 fn quantized_binary(cx: &mut Cx, call: &Checked) -> Outcome {
     scalars(cx, call, &[1, 2, 4, 5, 6, 7])?;
-    let shape = meet(cx, [call.shape(0)?, call.shape(3)?], "Quantized.C3")?;
+    let shape = meet(cx, [call.shape(0)?, call.shape(3)?], Quantized::C3)?;
     call.one(shape)
 }
 
 /// `a, a_zero, b, b_zero`: shapes meet.
 fn integer_product(cx: &mut Cx, call: &Checked) -> Outcome {
-    super::policy::onnxruntime_checks(cx, call.has(1) && call.has(3), "Quantized.C1", || {
+    super::policy::onnxruntime_checks(cx, call.has(1) && call.has(3), Quantized::C1, || {
         "the inference of types needs the zero points".to_owned()
     })?;
     scalars(cx, call, &[1, 3])?;
-    let shape = meet(cx, [call.shape(0)?, call.shape(2)?], "Quantized.C3")?;
+    let shape = meet(cx, [call.shape(0)?, call.shape(2)?], Quantized::C3)?;
     Ok(vec![Tensor::new(call.output_type(0).unwrap_or(Dtype::I32), shape).into()])
 }
 
 /// `condition, x, x_scale, x_zero, y, ..`.
 fn quantized_where(cx: &mut Cx, call: &Checked) -> Outcome {
     first_of(cx, call, &[2, 5, 7], &[3, 6, 8])?;
-    let shape = meet(cx, [call.shape(0)?, call.shape(1)?, call.shape(4)?], "Quantized.C3")?;
+    let shape = meet(cx, [call.shape(0)?, call.shape(1)?, call.shape(4)?], Quantized::C3)?;
     call.one(shape)
 }
 
@@ -289,13 +305,16 @@ fn quantized_unary(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(call.shape(0)?.to_vec())
 }
 
-/// `x, x_scale, x_zero, y_scale, y_zero`. (C6) The axis is within the rank. onnxruntime does not look at the shapes of
-/// scales.
+clauses! { QLinearSoftmax {
+    C6 "The axis is within the rank. onnxruntime does not look at the shapes of scales."
+} }
+
+/// `x, x_scale, x_zero, y_scale, y_zero`.
 fn quantized_softmax(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axis = call.int("axis", -1);
     if !super::reduction::is_idle(cx, call, &sizes, axis)? {
-        call.axis(axis, sizes.len(), "QLinearSoftmax.C6")?;
+        call.axis(axis, sizes.len(), QLinearSoftmax::C6)?;
     }
     if !cx.on_cpu() {
         single(cx, call, &[1, 2, 3, 4])?;
@@ -307,14 +326,13 @@ fn channels_last(call: &Checked) -> bool {
     call.int("channels_last", 0) != 0
 }
 
-/// (GlobalPool.C6) onnxruntime wants an image that is not empty.
 fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     single(cx, call, &[1, 2, 3, 4])?;
     let mut shape = call.shape(0)?.to_vec();
     let rank = shape.len();
-    call.check(rank >= 3, "GlobalPool.C1", || format!("an image has at least 3 dimensions, not {rank}"))?;
+    call.check(rank >= 3, GlobalPool::C1, || format!("an image has at least 3 dimensions, not {rank}"))?;
     let image = if channels_last(call) { &shape[1..rank - 1] } else { &shape[2..] };
-    super::policy::not_empty(cx, image, "GlobalPool.C6")?;
+    super::policy::not_empty(cx, image, GlobalPool::C6)?;
     if channels_last(call) {
         shape[1..rank - 1].fill(Expr::ONE);
     } else {
@@ -324,7 +342,7 @@ fn quantized_global_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
-    super::policy::onnxruntime_checks(cx, call.has(2), "Quantized.C1", || {
+    super::policy::onnxruntime_checks(cx, call.has(2), Quantized::C1, || {
         "the inference of types needs the zero point".to_owned()
     })?;
     scalars(cx, call, &[1, 2, 3, 4])?;
@@ -332,11 +350,15 @@ fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// `y_scale, y_zero`, and then `x, scale, zero` for each part. (C4) There are three inputs for each part. (C5) Parts
-/// are of one type and rank; beside the axis sizes agree.
+clauses! { QLinearConcat {
+    C4 "There are three inputs for each part."
+    C5 "Parts are of one type and rank; beside the axis sizes agree."
+} }
+
+/// `y_scale, y_zero`, and then `x, scale, zero` for each part.
 fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let count = call.count();
-    call.check(count >= 5 && (count - 2).is_multiple_of(3), "QLinearConcat.C4", || {
+    call.check(count >= 5 && (count - 2).is_multiple_of(3), QLinearConcat::C4, || {
         format!("it has {count} inputs")
     })?;
     first_of(cx, call, &[0], &[1])?;
@@ -350,23 +372,23 @@ fn quantized_concat(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let mut shape = call.shape(lead)?.to_vec();
     let dtype = call.given(1)?.dtype;
-    let at = call.axis(call.int("axis", 0), shape.len(), "QLinearConcat.C5")?;
+    let at = call.axis(call.int("axis", 0), shape.len(), QLinearConcat::C5)?;
     for part in (2..count).step_by(3) {
         let (x, scale, zero) = (call.given(part)?, call.given(part + 1)?, call.given(part + 2)?);
         let fine = x.dtype == dtype && zero.dtype == dtype && scale.dtype == Dtype::F32;
-        call.check(fine, "QLinearConcat.C5", || "types differ".to_owned())?;
+        call.check(fine, QLinearConcat::C5, || "types differ".to_owned())?;
         first_of(cx, call, &[part + 1], &[part + 2])?;
         if part == lead {
             continue;
         }
         let next = call.shape(part)?.to_vec();
-        call.check(next.len() == shape.len(), "QLinearConcat.C5", || "ranks differ".to_owned())?;
+        call.check(next.len() == shape.len(), QLinearConcat::C5, || "ranks differ".to_owned())?;
         let skipped = cx.on_cpu() && is_empty(&next);
         for dim in 0..shape.len() {
             if dim == at {
                 shape[dim] = cx.add(shape[dim], next[dim]);
             } else if !skipped {
-                cx.require_eq(shape[dim], next[dim], "QLinearConcat.C5", "sizes beside the axis")?;
+                cx.require_eq(shape[dim], next[dim], QLinearConcat::C5, "sizes beside the axis")?;
             }
         }
     }

@@ -3,8 +3,12 @@ use super::{Family, meeting, policy};
 use crate::shape::Dtype;
 use crate::shape::call::{Checked, Outcome};
 use crate::shape::op::op;
+use sizewise_env::{Clauses, OpClause, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[QMoE::ALL];
 
 pub(super) const CONTRIB: Family = &[op("QMoE", experts).passes()];
 
@@ -18,16 +22,24 @@ struct Sizes {
     packed: i64,
 }
 
-/// The input's shape. (C1) The input is `[rows, hidden]` or `[batch, length, hidden]`, the router `[rows,
-/// experts]`, as the weights of the router are. (C2) Weights have 2, 4 or 8 bits, the block size is 0 or a power of
-/// 2 from 16 on, and no more experts are chosen than there are. (C3) Packed weights are `[experts, inner, hidden]`
-/// and `[experts, hidden, inner]`, or `[experts, hidden, inner]` and `[experts, inner, hidden]`, with as many bytes
-/// as the last size needs; with a gate the first inner size is doubled. (C4) There is a scale for each row, or for
-/// each block of a row. (C5) There is a packed zero point for each scale. (C6) There is a bias for each row. (C7)
-/// onnxruntime's CPU kernel takes these activations, a gate that is fused, and no third weights.
+clauses! { QMoE {
+    C1 "The input is `[rows, hidden]` or `[batch, length, hidden]`, the router `[rows, experts]`, as the \
+       weights of the router are."
+    C2 "Weights have 2, 4 or 8 bits, the block size is 0 or a power of 2 from 16 on, and no more experts are \
+       chosen than there are."
+    C3 "Packed weights are `[experts, inner, hidden]` and `[experts, hidden, inner]`, or `[experts, hidden, \
+       inner]` and `[experts, inner, hidden]`, with as many bytes as the last size needs; with a gate the \
+       first inner size is doubled."
+    C4 "There is a scale for each row, or for each block of a row."
+    C5 "There is a packed zero point for each scale."
+    C6 "There is a bias for each row."
+    C7 "onnxruntime's CPU kernel takes these activations, a gate that is fused, and no third weights."
+} }
+
+/// The input's shape.
 fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
     let (sizes, router) = (call.shape(0)?.to_vec(), call.shape(1)?.to_vec());
-    call.check(matches!(sizes.len(), 2 | 3) && router.len() == 2, "QMoE.C1", || {
+    call.check(matches!(sizes.len(), 2 | 3) && router.len() == 2, QMoE::C1, || {
         format!("ranks {} and {}", sizes.len(), router.len())
     })?;
     if call.given(2)?.dtype != Dtype::U8 {
@@ -36,14 +48,14 @@ fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
     let rows = cx.product(sizes[..sizes.len() - 1].to_vec());
     for at in [1, 14] {
         if call.has(at) {
-            cx.require_same_shape(call.shape(at)?, &[rows, router[1]], "QMoE.C1")?;
+            cx.require_same_shape(call.shape(at)?, &[rows, router[1]], QMoE::C1)?;
         }
     }
     let packed = packing(cx, call, router[1])?;
     known_to_onnxruntime(cx, call)?;
     let hidden = sizes[sizes.len() - 1];
     let some = cx.ge(hidden, 1);
-    cx.require(some, "QMoE.C3", |_| "the hidden size is 0".to_owned())?;
+    cx.require(some, QMoE::C3, |_| "the hidden size is 0".to_owned())?;
     let of = layout(cx, call, router[1], hidden, packed)?;
     let block = call.int("block_size", 0);
     let in_blocks = block > 0 && call.has(3) && call.shape(3)?.len() == 3;
@@ -52,42 +64,41 @@ fn experts(cx: &mut Cx, call: &Checked) -> Outcome {
     {
         quantization(cx, call, &of, (scale, zero), (row, column), in_blocks)?;
         if call.has(bias) {
-            cx.require_same_shape(call.shape(bias)?, &[of.count, row], "QMoE.C6")?;
+            cx.require_same_shape(call.shape(bias)?, &[of.count, row], QMoE::C6)?;
         }
     }
     call.one(sizes)
 }
 
-/// How many weights are in a byte, (C2) of [`experts`].
+/// How many weights are in a byte.
 fn packing(cx: &mut Cx, call: &Checked, count: Expr) -> Result<i64, KernelError> {
     let (bits, block, chosen) =
         (call.int("expert_weight_bits", 4), call.int("block_size", 0), call.int("k", 1));
-    call.check(matches!(bits, 2 | 4 | 8), "QMoE.C2", || format!("weights have {bits} bits"))?;
+    call.check(matches!(bits, 2 | 4 | 8), QMoE::C2, || format!("weights have {bits} bits"))?;
     let power = block == 0 || block >= 16 && block.count_ones() == 1;
-    call.check(power && chosen >= 1, "QMoE.C2", || format!("blocks of {block}, {chosen} experts"))?;
+    call.check(power && chosen >= 1, QMoE::C2, || format!("blocks of {block}, {chosen} experts"))?;
     let most = cx.int(chosen);
     let enough = cx.le(most, count);
-    cx.require(enough, "QMoE.C2", |cx| format!("{chosen} of {} experts", cx.show(count)))?;
+    cx.require(enough, QMoE::C2, |cx| format!("{chosen} of {} experts", cx.show(count)))?;
     Ok(8 / bits)
 }
 
-/// (C7) of [`experts`].
 fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     let activation = call.text("activation_type", "relu");
     let known = matches!(activation, "relu" | "gelu" | "silu" | "identity" | "swiglu");
-    policy::onnxruntime_checks(cx, known, "QMoE.C7", || format!("the activation {activation}"))?;
+    policy::onnxruntime_checks(cx, known, QMoE::C7, || format!("the activation {activation}"))?;
     let fused = activation != "swiglu" || call.int("swiglu_fusion", 0) == 1;
-    policy::onnxruntime_checks(cx, fused, "QMoE.C7", || "the gate is not fused".to_owned())?;
+    policy::onnxruntime_checks(cx, fused, QMoE::C7, || "the gate is not fused".to_owned())?;
     let third = [8, 9, 10, 13].iter().any(|&at| call.has(at));
-    policy::onnxruntime_checks(cx, !third, "QMoE.C7", || "there are third weights".to_owned())?;
+    policy::onnxruntime_checks(cx, !third, QMoE::C7, || "there are third weights".to_owned())?;
     let scaled = call.has(3) && call.has(6);
-    policy::onnxruntime_checks(cx, scaled, "QMoE.C7", || "scales are missing".to_owned())?;
+    policy::onnxruntime_checks(cx, scaled, QMoE::C7, || "scales are missing".to_owned())?;
     let sparse = call.int("use_sparse_mixer", 0) != 0 && call.int("k", 1) != 2;
-    policy::onnxruntime_checks(cx, !sparse, "QMoE.C7", || "a sparse mixer chooses 2 experts".to_owned())?;
+    policy::onnxruntime_checks(cx, !sparse, QMoE::C7, || "a sparse mixer chooses 2 experts".to_owned())?;
     let bits = call.int("expert_weight_bits", 4);
     let one_width = ["fc1_expert_weight_bits", "fc2_expert_weight_bits", "fc3_expert_weight_bits"];
     let one_width = one_width.iter().all(|name| call.int(name, bits) == bits);
-    policy::onnxruntime_checks(cx, one_width, "QMoE.C7", || "weights have several widths".to_owned())?;
+    policy::onnxruntime_checks(cx, one_width, QMoE::C7, || "weights have several widths".to_owned())?;
     if one_width {
         Ok(())
     } else {
@@ -95,9 +106,8 @@ fn known_to_onnxruntime(cx: &Cx, call: &Checked) -> Result<(), KernelError> {
     }
 }
 
-/// (C3) of [`experts`].
 fn layout(cx: &mut Cx, call: &Checked, count: Expr, hidden: Expr, packed: i64) -> Result<Sizes, KernelError> {
-    const CLAUSE: &str = "QMoE.C3";
+    const CLAUSE: &OpClause = QMoE::C3;
     let (first, second) = (call.shape(2)?.to_vec(), call.shape(5)?.to_vec());
     call.check(first.len() == 3 && second.len() == 3, CLAUSE, || "weights have 3 dimensions".to_owned())?;
     let gated = call.text("activation_type", "relu") == "swiglu";
@@ -132,7 +142,7 @@ fn layout(cx: &mut Cx, call: &Checked, count: Expr, hidden: Expr, packed: i64) -
     Ok(Sizes { count, inner, first: doubled, packed })
 }
 
-/// Looks at the scales and zero points of weights of so many rows and columns, (C4) and (C5) of [`experts`].
+/// Looks at the scales and zero points of weights of so many rows and columns.
 fn quantization(
     cx: &mut Cx,
     call: &Checked,
@@ -146,7 +156,7 @@ fn quantization(
         let block = cx.int(call.int("block_size", 0));
         let blocks = cx.ceil_div(column, block);
         if call.has(scale) {
-            cx.require_same_shape(call.shape(scale)?, &[of.count, row, blocks], "QMoE.C4")?;
+            cx.require_same_shape(call.shape(scale)?, &[of.count, row, blocks], QMoE::C4)?;
         }
         vec![of.count, row, cx.ceil_div(blocks, packed)]
     } else {
@@ -154,12 +164,12 @@ fn quantization(
             let given = call.shape(scale)?.to_vec();
             let expected = [of.count, row, Expr::ONE];
             let expected = if given.len() == 2 { &expected[..2] } else { &expected };
-            cx.require_same_shape(&given, expected, "QMoE.C4")?;
+            cx.require_same_shape(&given, expected, QMoE::C4)?;
         }
         vec![of.count, cx.ceil_div(row, packed)]
     };
     if call.has(zero) {
-        cx.require_same_shape(call.shape(zero)?, &zeros, "QMoE.C5")?;
+        cx.require_same_shape(call.shape(zero)?, &zeros, QMoE::C5)?;
     }
     Ok(())
 }

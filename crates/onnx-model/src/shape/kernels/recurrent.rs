@@ -4,37 +4,50 @@ use crate::shape::at_load;
 use crate::shape::call::{Attribute, Checked, Outcome};
 use crate::shape::op::op;
 use crate::shape::run_time::{LENGTHS, values};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 
 pub(super) const CONTRIB: Family = &[op("DynamicQuantizeLSTM", recurrent)];
 
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Recurrent::ALL];
+
 pub(super) const KERNELS: Family = &[
     op("GRU", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
         4,
-        "Recurrent.C4",
+        Recurrent::C4,
         LENGTHS,
     )]),
     op("LSTM", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
         4,
-        "Recurrent.C4",
+        Recurrent::C4,
         LENGTHS,
     )]),
     op("RNN", recurrent).multiplies(products::recurrent).infers(at_load::rank).at_run(&[values(
         4,
-        "Recurrent.C4",
+        Recurrent::C4,
         LENGTHS,
     )]),
 ];
 
-/// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1
-/// `[batch, seq, directions, hidden]` and `[batch, directions, hidden]`.
+clauses! { Recurrent {
+    C1 "The direction is known, and the hidden size positive."
+    C2 "`X` has 3 dimensions."
+    C3 "`W` is `[directions, gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` \
+       `[directions, 2 gates * hidden]`."
+    C4 "There is a length for each batch."
+    C5 "Initial states are as the last ones; peepholes `[directions, 3 hidden]`."
+    C6 "There is an activation for each gate, which has a name."
+    C7 "Scales have the sizes of the weights that they scale."
+    C8 "onnxruntime has no `layout` 1."
+    C9 "For onnxruntime the bound of `clip` is positive."
+} }
+
+/// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1 `[batch,
+/// seq, directions, hidden]` and `[batch, directions, hidden]`.
 ///
-/// (C1) The direction is known, and the hidden size positive. (C2) `X` has 3 dimensions. (C3) `W` is `[directions,
-/// gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 gates * hidden]`. (C4)
-/// There is a length for each batch. (C5) Initial states are as the last ones; peepholes `[directions, 3 hidden]`. (C6)
-/// There is an activation for each gate, which has a name. (C7) Scales are `[directions]` or `[directions, gates * hidden]`.
-/// (C8) onnxruntime has no `layout` 1. (C9) For onnxruntime the bound of `clip` is positive.
+/// Scales are `[directions]` or `[directions, gates * hidden]`.
 fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     let (gates, activations) = match call.op() {
         "LSTM" | "DynamicQuantizeLSTM" => (4, 3),
@@ -44,27 +57,27 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     let directions = match call.text("direction", "forward") {
         "forward" | "reverse" => 1,
         "bidirectional" => 2,
-        other => return Err(KernelError::invalid("Recurrent.C1", format!("no direction is named {other}"))),
+        other => return Err(KernelError::invalid(Recurrent::C1, format!("no direction is named {other}"))),
     };
     activated(cx, call, (activations, directions))?;
     let is_bounded = call.op() == "RNN" || call.float("clip").is_none_or(|clip| clip > 0.0);
-    policy::onnxruntime_checks(cx, is_bounded, "Recurrent.C9", || "clip is to be positive".to_owned())?;
+    policy::onnxruntime_checks(cx, is_bounded, Recurrent::C9, || "clip is to be positive".to_owned())?;
     let layout = call.int("layout", 0);
-    call.check(matches!(layout, 0 | 1), "Recurrent.C1", || format!("layout is {layout}"))?;
-    policy::onnxruntime_checks(cx, layout == 0, "Recurrent.C8", || "layout is 1".to_owned())?;
+    call.check(matches!(layout, 0 | 1), Recurrent::C1, || format!("layout is {layout}"))?;
+    policy::onnxruntime_checks(cx, layout == 0, Recurrent::C8, || "layout is 1".to_owned())?;
     let x = call.shape(0)?.to_vec();
-    call.check(x.len() == 3, "Recurrent.C2", || format!("the input has 3 dimensions, not {}", x.len()))?;
+    call.check(x.len() == 3, Recurrent::C2, || format!("the input has 3 dimensions, not {}", x.len()))?;
     let recurrence = call.shape(2)?.to_vec();
-    call.check(recurrence.len() == 3, "Recurrent.C3", || {
+    call.check(recurrence.len() == 3, Recurrent::C3, || {
         format!("R has 3 dimensions, not {}", recurrence.len())
     })?;
-    policy::onnxruntime_checks(cx, call.int("hidden_size", 0) > 0, "Recurrent.C1", || {
+    policy::onnxruntime_checks(cx, call.int("hidden_size", 0) > 0, Recurrent::C1, || {
         "hidden_size is to be given".to_owned()
     })?;
     let hidden = match call.int("hidden_size", 0) {
         0 => recurrence[2],
         size => {
-            call.check(size > 0, "Recurrent.C1", || format!("the hidden size is {size}"))?;
+            call.check(size > 0, Recurrent::C1, || format!("the hidden size is {size}"))?;
             cx.int(size)
         }
     };
@@ -74,24 +87,24 @@ fn recurrent(cx: &mut Cx, call: &Checked) -> Outcome {
     weights(cx, call, directions, rows, (x[2], hidden))?;
     if call.has(3) {
         let both = cx.mul(rows, 2);
-        cx.require_same_shape(call.shape(3)?, &[directions, both], "Recurrent.C3")?;
+        cx.require_same_shape(call.shape(3)?, &[directions, both], Recurrent::C3)?;
     }
     if call.has(4) {
-        cx.require_same_shape(call.shape(4)?, &[batch], "Recurrent.C4")?;
+        cx.require_same_shape(call.shape(4)?, &[batch], Recurrent::C4)?;
         let bound = cx.add(seq, 1);
-        gather::inside(cx, call.given(4)?, bound, "Recurrent.C4")?;
-        gather::not_negative(call, 4, "Recurrent.C4")?;
+        gather::inside(cx, call.given(4)?, bound, Recurrent::C4)?;
+        gather::not_negative(call, 4, Recurrent::C4)?;
     }
     let state = if layout == 0 { vec![directions, batch, hidden] } else { vec![batch, directions, hidden] };
     let states = if matches!(call.op(), "LSTM" | "DynamicQuantizeLSTM") { 2 } else { 1 };
     for at in 5..5 + states {
         if call.has(at) {
-            cx.require_same_shape(call.shape(at)?, &state, "Recurrent.C5")?;
+            cx.require_same_shape(call.shape(at)?, &state, Recurrent::C5)?;
         }
     }
     if call.has(7) {
         let peepholes = cx.mul(hidden, 3);
-        cx.require_same_shape(call.shape(7)?, &[directions, peepholes], "Recurrent.C5")?;
+        cx.require_same_shape(call.shape(7)?, &[directions, peepholes], Recurrent::C5)?;
     }
     let all: Vec<Expr> =
         if layout == 0 { vec![seq, directions, batch, hidden] } else { vec![batch, seq, directions, hidden] };
@@ -116,13 +129,12 @@ const ACTIVATIONS: [&str; 11] = [
     "ThresholdedRelu",
 ];
 
-/// (C6) of [`recurrent`].
 fn activated(cx: &Cx, call: &Checked, (each, directions): (usize, usize)) -> Result<(), KernelError> {
     let Some(Attribute::Texts(named)) = call.attribute("activations") else { return Ok(()) };
     let count = each * directions;
     // onnxruntime leaves a second activation of `RNN` unread, and does not tell cases apart in the others.
     let is_rnn = cx.on_cpu() && call.op() == "RNN";
-    call.check(named.len() == count || is_rnn && named.len() == 2, "Recurrent.C6", || {
+    call.check(named.len() == count || is_rnn && named.len() == 2, Recurrent::C6, || {
         format!("there are {} activations, not {count}", named.len())
     })?;
     let is_known = |name: &&String| {
@@ -130,11 +142,9 @@ fn activated(cx: &Cx, call: &Checked, (each, directions): (usize, usize)) -> Res
         ACTIVATIONS.iter().any(is)
     };
     let unknown = named.iter().take(count).find(|name| !is_known(name));
-    call.check(unknown.is_none(), "Recurrent.C6", || format!("no activation is named {}", named.join(", ")))
+    call.check(unknown.is_none(), Recurrent::C6, || format!("no activation is named {}", named.join(", ")))
 }
 
-/// (C3) and (C7) of [`recurrent`]. Quantized weights are transposed.
-/// (Recurrent.C7) Scales have the sizes of the weights that they scale.
 fn weights(
     cx: &mut Cx,
     call: &Checked,
@@ -145,12 +155,12 @@ fn weights(
     let is_quantized = call.op() == "DynamicQuantizeLSTM";
     for (at, columns) in [(1, columns.0), (2, columns.1)] {
         let expected = if is_quantized { [directions, columns, rows] } else { [directions, rows, columns] };
-        cx.require_same_shape(call.shape(at)?, &expected, "Recurrent.C3")?;
+        cx.require_same_shape(call.shape(at)?, &expected, Recurrent::C3)?;
     }
     for at in if is_quantized { 8..12 } else { 0..0 } {
         let scale = call.shape(at)?.to_vec();
         let expected = if scale.len() == 1 { vec![directions] } else { vec![directions, rows] };
-        cx.require_same_shape(&scale, &expected, "Recurrent.C7")?;
+        cx.require_same_shape(&scale, &expected, Recurrent::C7)?;
     }
     Ok(())
 }

@@ -7,8 +7,12 @@ use crate::shape::run_time::{Rule, values};
 use crate::shape::spans::integer;
 use crate::shape::value::{Element, Elements, Origin, Tensor};
 use crate::shape::{Dtype, at_load};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError, Reach, Span};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Reduce::ALL, CumSum::ALL, Softmax::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("ArgMax", arg_reduce).infers(at_load::rank).span(place_span),
@@ -36,7 +40,7 @@ pub(super) fn reduced(sizes: &[Expr], flags: &[bool], keep: bool) -> Vec<Expr> {
     kept.map(|(&size, &reduced)| if reduced { Expr::ONE } else { size }).collect()
 }
 
-const AXES: &[Rule] = &[values(1, "Reduce.C1", "every axis in {} is within the rank")];
+const AXES: &[Rule] = &[values(1, Reduce::C1, "every axis in {} is within the rank")];
 
 const fn reduction(name: &'static str) -> Op {
     op(name, reduce).reads(Reads::Behind(1)).infers(at_load::read).at_run(AXES)
@@ -47,11 +51,11 @@ fn is_empty(sizes: &[Expr]) -> bool {
     sizes.contains(&Expr::ZERO)
 }
 
-/// Which axes are reduced. (C1) of [`reduce`].
+/// Which axes are reduced.
 ///
 /// A model with wrong axes does not load where attributes of version 11 or later or constants say them and the rank is
-/// known. What onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as they are,
-/// so that negative ones, and those beyond the rank, stand for none.
+/// known. What onnxruntime computes with otherwise: axes of a scalar do not matter; of an empty tensor they are taken as
+/// they are, so that negative ones, and those beyond the rank, stand for none.
 fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, KernelError> {
     let rank = sizes.len();
     let mut flags = vec![false; rank];
@@ -72,26 +76,25 @@ fn flags(call: &Checked, sizes: &[Expr], axes: &[i64]) -> Result<Vec<bool>, Kern
         if is_empty(sizes) && if inside { axis < 0 } else { !loaded || !call.infers_rank(0)? } {
             continue;
         }
-        flags[call.axis(axis, rank, "Reduce.C1")?] = true;
+        flags[call.axis(axis, rank, Reduce::C1)?] = true;
     }
     Ok(flags)
 }
 
 /// A reduction over axes, all where none are given (unless `noop_with_empty_axes`).
 ///
-/// (C1) Axes are within the rank, in a list of one dimension. (C2) Of no truth values there is no least and no
-/// greatest.
+/// Of no truth values there is no least and no greatest.
 fn reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let keep = call.int("keepdims", 1) == 1;
     if let Some(axes) = call.tensor(1) {
         let rank = call.shape(1)?.len();
-        call.check(rank == 1, "Reduce.C1", || format!("axes are to have 1 dimension, not {rank}"))?;
+        call.check(rank == 1, Reduce::C1, || format!("axes are to have 1 dimension, not {rank}"))?;
         if axes.ints().is_none() && keep {
             return any_axes(cx, call, &sizes);
         }
     }
-    let axes = call.list(cx, "axes", 1, "Reduce.C1")?.unwrap_or_default();
+    let axes = call.list(cx, "axes", 1, Reduce::C1)?.unwrap_or_default();
     if axes.is_empty() && call.int("noop_with_empty_axes", 0) == 1 {
         let mut result = call.output(0, sizes)?;
         if matches!(call.op(), "ReduceSum" | "ReduceMax" | "ReduceMin" | "ReduceMean" | "ReduceProd") {
@@ -129,8 +132,11 @@ fn place_span(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>>
     Some(vec![Some(Span { least: Expr::ZERO, most, reach: Reach::Within })])
 }
 
-/// (C2) of [`reduce`] and [`arg_reduce`]: what is reduced is not empty where there are results.
-/// (Reduce.C2) What has no neutral element reduces one element at least.
+clauses! { Reduce {
+    C1 "Axes are within the rank, in a list of one dimension."
+    C2 "What has no neutral element reduces one element at least."
+} }
+
 fn some_to_reduce(
     cx: &mut Cx,
     call: &Checked,
@@ -149,7 +155,7 @@ fn some_to_reduce(
     let nothing = cx.eq(count, 0);
     let fine = cx.any(&[filled, nothing]);
     let op = call.op().to_owned();
-    cx.require(fine, "Reduce.C2", |_| format!("{op} of no elements"))
+    cx.require(fine, Reduce::C2, |_| format!("{op} of no elements"))
 }
 
 /// Axes that only data decide: each size stays or becomes 1.
@@ -198,7 +204,7 @@ fn total(cx: &mut Cx, call: &Checked, flags: &[bool], result: &Tensor) -> Option
     totals.collect::<Option<Vec<_>>>().map(|totals| Elements::List(totals.into()))
 }
 
-/// The index of an extreme along an axis. (C1) The axis is within the rank. (C2) The dimension is not empty.
+/// The index of an extreme along an axis. The dimension is not empty.
 fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     empty_at_load(cx, call, &sizes, &[call.int("axis", 0)]);
@@ -220,28 +226,33 @@ fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![result.into()])
 }
 
-/// A running sum along an axis. (C1) The axis is one number, (C2) within the rank. (C3) Flags are 0 or 1. onnxruntime
-/// does not look at the axis where there is nothing to add.
+clauses! { CumSum {
+    C1 "The axis is one number."
+    C2 "Within the rank."
+    C3 "Flags are 0 or 1. onnxruntime does not look at the axis where there is nothing to add."
+} }
+
+/// A running sum along an axis.
 fn cumulative(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let axis = call.given(1)?;
     let rank = call.shape(1)?.len();
     for flag in ["exclusive", "reverse"] {
         let value = call.int(flag, 0);
-        call.check(matches!(value, 0 | 1), "CumSum.C3", || format!("{flag} is to be 0 or 1, not {value}"))?;
+        call.check(matches!(value, 0 | 1), CumSum::C3, || format!("{flag} is to be 0 or 1, not {value}"))?;
     }
     if is_empty(&sizes) {
         return call.one(sizes);
     }
-    call.check(rank <= 1, "CumSum.C1", || format!("the axis is a scalar, not of rank {rank}"))?;
+    call.check(rank <= 1, CumSum::C1, || format!("the axis is a scalar, not of rank {rank}"))?;
     let count = cx.product(call.shape(1)?.to_vec());
-    cx.require_eq(count, Expr::ONE, "CumSum.C1", "the number of axes")?;
-    call.check(!sizes.is_empty(), "CumSum.C2", || "a scalar has no axis".to_owned())?;
+    cx.require_eq(count, Expr::ONE, CumSum::C1, "the number of axes")?;
+    call.check(!sizes.is_empty(), CumSum::C2, || "a scalar has no axis".to_owned())?;
     let Some(axis) = axis.single().and_then(|axis| axis.int()) else {
         return Err(open(call.op(), "the axis"));
     };
-    let axis = cx.literal(axis, "CumSum.C2")?;
-    let at = call.axis(axis, sizes.len(), "CumSum.C2")?;
+    let axis = cx.literal(axis, CumSum::C2)?;
+    let at = call.axis(axis, sizes.len(), CumSum::C2)?;
     let mut result = call.output(0, sizes)?;
     if call.op() == "CumSum" && call.int("exclusive", 0) == 0 && call.int("reverse", 0) == 0 {
         result.elements = running(cx, call, at, &result);
@@ -268,14 +279,17 @@ pub(super) fn is_idle(cx: &Cx, call: &Checked, sizes: &[Expr], axis: i64) -> Res
     Ok(cx.on_cpu() && is_empty(sizes) && !(-rank..rank).contains(&axis) && !call.infers_rank(0)?)
 }
 
-/// (C1) The axis is within the rank. onnxruntime does not look at it where there is nothing to compute, but when it
-/// loads a model of version 11 or later of which it knows the rank.
+clauses! { Softmax {
+    C1 "The axis is within the rank. onnxruntime does not look at it where there is nothing to compute, but \
+       when it loads a model of version 11 or later of which it knows the rank."
+} }
+
 fn softmax(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let default = if call.since() < 13 { 1 } else { -1 };
     let axis = call.int("axis", default);
     if call.since() >= 11 && !is_idle(cx, call, &sizes, axis)? || !is_empty(&sizes) {
-        call.axis(axis, sizes.len(), "Softmax.C1")?;
+        call.axis(axis, sizes.len(), Softmax::C1)?;
     }
     let mut result = call.output(0, sizes)?;
     result.dtype = call.given(0).map_or(Dtype::F32, |x| x.dtype);

@@ -6,33 +6,38 @@ use crate::shape::op::{Counts, free, op};
 use crate::shape::run_time::{About, POSITION, rule, values};
 use crate::shape::value::{Element, Elements, Sequence, Tensor, Value};
 use crate::shape::{Dtype, at_load};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::{Expr, Func, Node};
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[items::ALL, SequenceEmpty::ALL, ConcatFromSequence::ALL, SplitToSequence::ALL, OptionalGetElement::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("ConcatFromSequence", concat),
     op("Optional", optional).infers(at_load::rank),
     op("OptionalGetElement", optional_get),
     op("OptionalHasElement", optional_has).infers(at_load::rank),
-    op("SequenceAt", at).at_run(&[rule(1, "Sequence.C2", About::Position, POSITION)]),
+    op("SequenceAt", at).at_run(&[rule(1, items::C2, About::Position, POSITION)]),
     op("SequenceConstruct", construct).infers(at_load::rank).counts(Counts::Node),
     op("SequenceEmpty", empty).infers(at_load::rank).counts(Counts::Node),
     op("SequenceErase", erase).infers(at_load::rank).counts(Counts::Items).at_run(&[rule(
         1,
-        "Sequence.C2",
+        items::C2,
         About::Position,
         POSITION,
     )]),
     op("SequenceInsert", insert).infers(at_load::rank).counts(Counts::Items).at_run(&[rule(
         2,
-        "Sequence.C2",
+        items::C2,
         About::Position,
         POSITION,
     )]),
     op("SequenceLength", length).infers(at_load::rank),
     op("SplitToSequence", split).infers(at_load::rank).counts(Counts::Elements(1)).at_run(&[values(
         1,
-        "SplitToSequence.C2",
+        SplitToSequence::C2,
         "the size {} is positive, or the sizes in {} are not negative and add up to the dimension",
     )]),
 ]);
@@ -55,12 +60,11 @@ fn count(cx: &mut Cx, sequence: &Sequence) -> Option<Expr> {
     }
 }
 
-/// (C1) and (C2) of [`place`] in a sequence of which sizes decide the number of items.
 fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), KernelError> {
     let position = if call.has(input) {
         let tensor = call.given(input)?;
         call.shape(input)?;
-        call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
+        call.check(tensor.count() != Some(0), items::C1, || "there is no position".to_owned())?;
         let Some(Element::Int(position)) = tensor.single() else { return Ok(()) };
         position
     } else if call.op() == "SequenceErase" {
@@ -81,7 +85,7 @@ fn placed(cx: &mut Cx, call: &Checked, input: usize, items: Expr) -> Result<(), 
         Some(false) => high,
         None => cx.all(&[low, high]),
     };
-    cx.require(fine, "Sequence.C2", |cx| {
+    cx.require(fine, items::C2, |cx| {
         format!("position {} of a sequence of {}", cx.show(position), cx.show(items))
     })
 }
@@ -103,21 +107,26 @@ fn parts_beyond(cx: &mut Cx, parts: Expr, least: Option<i64>) -> Option<Expr> {
     cx.surely(positive).then(|| cx.gt(whole, taken))
 }
 
-/// A position in a sequence, or `None` where it is not known: counted from the end when negative. (C1) It is one number,
-/// (C2) within the sequence, or at its end where that is allowed.
+clauses! { items "Sequence" {
+    C1 "It is one number."
+    C2 "Within the sequence, or at its end where that is allowed."
+    C3 "The tensor has the type of the items."
+} }
+
+/// A position in a sequence, or `None` where it is not known: counted from the end when negative.
 fn place(cx: &mut Cx, call: &Checked, input: usize, end: usize) -> Result<Option<usize>, KernelError> {
     let tensor = call.given(input)?;
     call.shape(input)?;
-    call.check(tensor.count() != Some(0), "Sequence.C1", || "there is no position".to_owned())?;
+    call.check(tensor.count() != Some(0), items::C1, || "there is no position".to_owned())?;
     let Some(Element::Int(position)) = tensor.single() else { return Ok(None) };
-    let position = cx.literal(position, "Sequence.C1")?;
+    let position = cx.literal(position, items::C1)?;
     let span = end as i64;
     let items = match call.op() {
         "SequenceInsert" => span - 1,
         _ => span,
     };
     let fine = (-items..span).contains(&position);
-    call.check(fine, "Sequence.C2", || format!("position {position} of a sequence of {items}"))?;
+    call.check(fine, items::C2, || format!("position {position} of a sequence of {items}"))?;
     Ok(Some(if position < 0 { position + items } else { position } as usize))
 }
 
@@ -146,12 +155,15 @@ fn construct(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Value::Sequence(Sequence::of(dtype, items))])
 }
 
-/// (C1) The type is one that a sequence may have.
+clauses! { SequenceEmpty {
+    C1 "The type is one that a sequence may have."
+} }
+
 fn empty(_: &mut Cx, call: &Checked) -> Outcome {
     let dtype = Dtype::from_number(call.int("dtype", 1));
     let dtype = dtype
         .filter(|dtype| call.schema.outputs.formals[0].types.allow_name(&format!("seq({})", dtype.name())));
-    let refused = || KernelError::invalid("SequenceEmpty.C1", "no sequence has items of this type");
+    let refused = || KernelError::invalid(SequenceEmpty::C1, "no sequence has items of this type");
     Ok(vec![Value::Sequence(Sequence::of(dtype.ok_or_else(refused)?, Vec::new()))])
 }
 
@@ -162,7 +174,7 @@ fn erase(cx: &mut Cx, call: &Checked) -> Outcome {
         let place = match call.has(1) {
             true => place(cx, call, 1, items.len())?,
             false => {
-                call.check(!items.is_empty(), "Sequence.C2", || "the sequence is empty".to_owned())?;
+                call.check(!items.is_empty(), items::C2, || "the sequence is empty".to_owned())?;
                 Some(items.len() - 1)
             }
         };
@@ -177,11 +189,10 @@ fn erase(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Value::Sequence(sequence)])
 }
 
-/// (C3) The tensor has the type of the items.
 fn insert(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sequence = sequence(call)?.clone();
     let tensor = call.given(1)?;
-    call.check(tensor.dtype == sequence.dtype, "Sequence.C3", || "the item is of another type".to_owned())?;
+    call.check(tensor.dtype == sequence.dtype, items::C3, || "the item is of another type".to_owned())?;
     let before = count(cx, &sequence);
     if let Some(items) = &mut sequence.items {
         let place = match call.has(2) {
@@ -207,8 +218,13 @@ fn length(cx: &mut Cx, call: &Checked) -> Outcome {
     }])
 }
 
-/// The items one behind the other, along a new axis with `new_axis`. (C1) There is an item. (C2) The axis is within the
-/// rank; ranks agree. (C3) Sizes beside the axis agree.
+clauses! { ConcatFromSequence {
+    C1 "There is an item."
+    C2 "The axis is within the rank; ranks agree."
+    C3 "Sizes beside the axis agree."
+} }
+
+/// The items one behind the other, along a new axis with `new_axis`.
 fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let sequence = sequence(call)?;
     let axis = call.int("axis", 0);
@@ -216,28 +232,28 @@ fn concat(cx: &mut Cx, call: &Checked) -> Outcome {
     let Some(items) = &sequence.items else {
         if let Some(count) = sequence.count {
             let some = cx.ge(count, 1);
-            cx.require(some, "ConcatFromSequence.C1", |_| "the sequence is empty".to_owned())?;
+            cx.require(some, ConcatFromSequence::C1, |_| "the sequence is empty".to_owned())?;
         }
         return Ok(vec![item(sequence.dtype)]);
     };
-    call.check(!items.is_empty(), "ConcatFromSequence.C1", || "the sequence is empty".to_owned())?;
+    call.check(!items.is_empty(), ConcatFromSequence::C1, || "the sequence is empty".to_owned())?;
     let shapes: Option<Vec<&Vec<Expr>>> = items.iter().map(|tensor| tensor.shape.as_ref()).collect();
     let Some(shapes) = shapes else { return Err(open(call.op(), "the rank of an item")) };
     // onnxruntime looks at the sizes of what is not empty.
     let is_empty = |shape: &[Expr]| shape.contains(&Expr::ZERO);
     let lead = shapes.iter().position(|shape| !is_empty(shape)).unwrap_or(0);
     let mut shape = shapes[lead].clone();
-    let at = call.axis(axis, shape.len() + usize::from(new), "ConcatFromSequence.C2")?;
+    let at = call.axis(axis, shape.len() + usize::from(new), ConcatFromSequence::C2)?;
     let mut along = if new { cx.int(shapes.len() as i64) } else { shape[at] };
     for (_, other) in shapes.iter().enumerate().filter(|(item, _)| *item != lead) {
         let skipped = cx.on_cpu() && is_empty(other);
         let fits = other.len() == shape.len() || skipped && other.len() > shape.len();
-        call.check(fits, "ConcatFromSequence.C2", || "ranks differ".to_owned())?;
+        call.check(fits, ConcatFromSequence::C2, || "ranks differ".to_owned())?;
         for (dim, (&a, &b)) in shape.iter().zip(other.iter()).enumerate() {
             if !new && dim == at {
                 along = cx.add(along, b);
             } else if !skipped {
-                cx.require_eq(a, b, "ConcatFromSequence.C3", "sizes beside the axis")?;
+                cx.require_eq(a, b, ConcatFromSequence::C3, "sizes beside the axis")?;
             }
         }
     }
@@ -263,19 +279,22 @@ enum Cut {
     Open(Option<Expr>),
 }
 
-/// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension
-/// is dropped without `keepdims`. onnxruntime takes an empty list of sizes as none.
-///
-/// (C1) The axis is within the rank. (C2) Sizes are a scalar or a list; positive, and in a list they add up.
+clauses! { SplitToSequence {
+    C1 "The axis is within the rank."
+    C2 "Sizes are a scalar or a list; positive, and in a list they add up."
+} }
+
+/// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension is
+/// dropped without `keepdims`. onnxruntime takes an empty list of sizes as none.
 fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let dtype = call.given(0)?.dtype;
-    let at = call.axis(call.int("axis", 0), sizes.len(), "SplitToSequence.C1")?;
+    let at = call.axis(call.int("axis", 0), sizes.len(), SplitToSequence::C1)?;
     let given = call.tensor(1).filter(|tensor| tensor.count() != Some(0));
     let rank = given.and_then(|tensor| tensor.shape.as_ref()).map_or(0, Vec::len);
-    call.check(rank <= 1 || cx.on_cpu(), "SplitToSequence.C2", || format!("sizes are of rank {rank}"))?;
+    call.check(rank <= 1 || cx.on_cpu(), SplitToSequence::C2, || format!("sizes are of rank {rank}"))?;
     let is_stated = !cx.on_cpu() || given.is_some() || !call.is_in_file(1);
-    call.check(is_stated, "SplitToSequence.C2", || "the file has an empty list of sizes".to_owned())?;
+    call.check(is_stated, SplitToSequence::C2, || "the file has an empty list of sizes".to_owned())?;
     let scalar = rank == 0;
     let keep = !scalar || call.int("keepdims", 1) != 0;
     let cut = match given {
@@ -305,17 +324,16 @@ fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Value::Sequence(Sequence::of(dtype, items))])
 }
 
-/// (C2) of [`split`] for parts of one size.
 fn into_equal(cx: &mut Cx, given: &Tensor, size: Expr, keep: bool) -> Result<Cut, KernelError> {
     let Some(step) = given.ints() else { return Ok(Cut::Open(None)) };
     let step = step[0];
     let positive = cx.ge(step, 1);
-    cx.require(positive, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(step)))?;
+    cx.require(positive, SplitToSequence::C2, |cx| format!("a size is {}", cx.show(step)))?;
     if !keep {
         // The only part of a size of 1 is one, too.
         let (one, short) = (cx.eq(step, 1), cx.le(size, 1));
         let one = cx.any(&[one, short]);
-        cx.require(one, "SplitToSequence.C2", |cx| format!("parts of {} have a dimension", cx.show(step)))?;
+        cx.require(one, SplitToSequence::C2, |cx| format!("parts of {} have a dimension", cx.show(step)))?;
     }
     let sizes = step.as_inline().zip(size.as_inline());
     let Some((step, literal)) = sizes.filter(|(step, size)| size / step <= MAX_PARTS) else {
@@ -325,7 +343,6 @@ fn into_equal(cx: &mut Cx, given: &Tensor, size: Expr, keep: bool) -> Result<Cut
     Ok(Cut::Into(starts.map(|start| cx.int(step.min(literal - start))).collect()))
 }
 
-/// (C2) of [`split`] for parts of given sizes.
 fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result<Cut, KernelError> {
     let parts = cx.product(call.shape(1)?.to_vec());
     let Some(count) = parts.as_inline().filter(|&count| count <= MAX_PARTS) else {
@@ -336,7 +353,7 @@ fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result
         };
         let adds_up = cx.eq(sum, size);
         let fine = cx.any(&[none, adds_up]);
-        cx.require(fine, "SplitToSequence.C2", |cx| {
+        cx.require(fine, SplitToSequence::C2, |cx| {
             format!("the sum of the sizes and the dimension: {} != {}", cx.show(sum), cx.show(size))
         })?;
         return Ok(Cut::Open(Some(cx.pool().ite(none, size, parts))));
@@ -345,10 +362,10 @@ fn into_given(cx: &mut Cx, call: &Checked, given: &Tensor, size: Expr) -> Result
     let list: Vec<Expr> =
         list.iter().map(|element| element.int().unwrap_or_else(|| cx.unbacked_size(0, None))).collect();
     let sum = cx.sum(list.clone());
-    cx.require_eq(sum, size, "SplitToSequence.C2", "the sum of the sizes and the dimension")?;
+    cx.require_eq(sum, size, SplitToSequence::C2, "the sum of the sizes and the dimension")?;
     for &size in &list {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "SplitToSequence.C2", |cx| format!("a size is {}", cx.show(size)))?;
+        cx.require(natural, SplitToSequence::C2, |cx| format!("a size is {}", cx.show(size)))?;
     }
     Ok(Cut::Into(list))
 }
@@ -358,12 +375,15 @@ fn optional(_: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![Value::Optional(Some(Box::new(value.clone())), value.type_name().as_ref().into())])
 }
 
-/// (OptionalGetElement.C1) The optional value is there.
+clauses! { OptionalGetElement {
+    C1 "The optional value is there."
+} }
+
 fn optional_get(_: &mut Cx, call: &Checked) -> Outcome {
     match call.input(0) {
         Some(Value::Optional(Some(value), _)) => Ok(vec![(**value).clone()]),
         Some(Value::Optional(None, _)) | None => {
-            Err(KernelError::invalid("OptionalGetElement.C1", "the optional value is not there"))
+            Err(KernelError::invalid(OptionalGetElement::C1, "the optional value is not there"))
         }
         Some(value) => Ok(vec![value.clone()]),
     }

@@ -1,25 +1,28 @@
 //! Operators that cut tensors into parts, or put something around them.
 use super::{Family, policy};
-use crate::shape::at_load;
 use crate::shape::call::{Checked, Outcome, open};
 use crate::shape::elements::{Grid, Index, build};
 use crate::shape::op::{Reads, free, op};
 use crate::shape::run_time::values;
-use crate::shape::spans;
 use crate::shape::value::{Element, Elements, Tensor, Value};
+use crate::shape::{at_load, spans};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[Slice::ALL, Split::ALL, Pad::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("Pad", pad).reads(Reads::Behind(1)).infers(at_load::read_sizes).at_run(&[values(
         1,
-        "Pad.C4",
+        Pad::C4,
         "the pads in {} leave no negative size and suit the mode",
     )]),
     op("Slice", slice).reads(Reads::Behind(1)).infers(at_load::read_sizes).span(spans::part).moves_integers(),
     op("Split", split).reads(Reads::Behind(1)).infers(at_load::read).at_run(&[values(
         1,
-        "Split.C2",
+        Split::C2,
         "no size in {} is negative, and they add up to the dimension",
     )]),
 ]);
@@ -39,13 +42,17 @@ struct Parts {
     steps: Vec<i64>,
 }
 
+clauses! { Slice {
+    C1 "Starts, ends, axes and steps have one dimension and one length."
+    C2 "Axes are within the rank, each once."
+    C3 "No step is 0."
+    C4 "onnxruntime slices no scalars."
+} }
+
 /// Elements from `start` to `end` by `step` along the axes, as Python slices.
-///
-/// (C1) Starts, ends, axes and steps have one dimension and one length. (C2) Axes are within the rank, each once. (C3)
-/// No step is 0. (C4) onnxruntime slices no scalars.
 fn slice(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    super::policy::onnxruntime_checks(cx, !sizes.is_empty(), "Slice.C4", || {
+    super::policy::onnxruntime_checks(cx, !sizes.is_empty(), Slice::C4, || {
         "a scalar cannot be sliced".to_owned()
     })?;
     let parts = parts(cx, call, sizes.len())?;
@@ -113,7 +120,7 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
         }
         let tensor = call.given(at)?;
         let shape = call.shape(at)?;
-        call.check(shape.len() == 1, "Slice.C1", || {
+        call.check(shape.len() == 1, Slice::C1, || {
             format!("{name} is to have 1 dimension, not {}", shape.len())
         })?;
         let length = call.fixed_size(cx, shape[0], name)?;
@@ -124,13 +131,13 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
         }
     };
     let (starts, ends) = (bounds(cx, "starts", 1)?, bounds(cx, "ends", 2)?);
-    call.check(starts.len() == ends.len(), "Slice.C1", || {
+    call.check(starts.len() == ends.len(), Slice::C1, || {
         format!("{} starts, {} ends", starts.len(), ends.len())
     })?;
     for at in [3, 4] {
         if !from_attributes && call.has(at) {
             let rank = call.shape(at)?.len();
-            call.check(rank == 1, "Slice.C1", || {
+            call.check(rank == 1, Slice::C1, || {
                 format!("axes and steps are to have 1 dimension, not {rank}")
             })?;
         }
@@ -138,27 +145,27 @@ fn parts(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Parts, KernelError>
     let axes = if from_attributes {
         call.ints("axes").map(<[i64]>::to_vec)
     } else {
-        call.input_ints(cx, 3, "Slice.C1")?
+        call.input_ints(cx, 3, Slice::C1)?
     };
     let axes = axes.unwrap_or_else(|| (0..starts.len() as i64).collect());
-    call.check(axes.len() == starts.len(), "Slice.C1", || {
+    call.check(axes.len() == starts.len(), Slice::C1, || {
         format!("{} axes for {} starts", axes.len(), starts.len())
     })?;
     let mut seen = vec![false; rank];
     let mut places = Vec::with_capacity(axes.len());
     for axis in axes {
-        let at = call.axis(axis, rank, "Slice.C2")?;
-        call.check(!std::mem::replace(&mut seen[at], true), "Slice.C2", || {
+        let at = call.axis(axis, rank, Slice::C2)?;
+        call.check(!std::mem::replace(&mut seen[at], true), Slice::C2, || {
             format!("axis {at} is named twice")
         })?;
         places.push(at);
     }
-    let steps = if from_attributes { None } else { call.input_ints(cx, 4, "Slice.C1")? };
+    let steps = if from_attributes { None } else { call.input_ints(cx, 4, Slice::C1)? };
     let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
-    call.check(steps.len() == starts.len(), "Slice.C1", || {
+    call.check(steps.len() == starts.len(), Slice::C1, || {
         format!("{} steps for {} starts", steps.len(), starts.len())
     })?;
-    call.check(!steps.contains(&0), "Slice.C3", || "a step is 0".to_owned())?;
+    call.check(!steps.contains(&0), Slice::C3, || "a step is 0".to_owned())?;
     Ok(Parts { axes: places, starts, ends, steps })
 }
 
@@ -211,25 +218,28 @@ fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr,
     (count, start.as_inline())
 }
 
+clauses! { Split {
+    C1 "The axis is within the rank."
+    C2 "There is a size for each output, none negative, and they add up."
+    C3 "Without sizes, or with an input of none, the dimension divides."
+} }
+
 /// Parts along an axis: as given, or as many equal ones as there are outputs (the last one smaller from version 18 on).
-///
-/// (C1) The axis is within the rank. (C2) There is a size for each output, none negative, and they add up. (C3) Without
-/// sizes, or with an input of none, the dimension divides.
 fn split(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
-    let at = call.axis(call.int("axis", 0), sizes.len(), "Split.C1")?;
+    let at = call.axis(call.int("axis", 0), sizes.len(), Split::C1)?;
     let outputs = call.output_count();
     let lengths = match part_sizes(cx, call)? {
         Some(lengths) => {
-            call.check(lengths.len() == outputs, "Split.C2", || {
+            call.check(lengths.len() == outputs, Split::C2, || {
                 format!("there are {} sizes for {outputs} outputs", lengths.len())
             })?;
             for &length in &lengths {
                 let natural = cx.ge(length, 0);
-                cx.require(natural, "Split.C2", |cx| format!("a size is {}", cx.show(length)))?;
+                cx.require(natural, Split::C2, |cx| format!("a size is {}", cx.show(length)))?;
             }
             let sum = cx.sum(lengths.clone());
-            cx.require_eq(sum, sizes[at], "Split.C2", "the sum of the sizes and the dimension")?;
+            cx.require_eq(sum, sizes[at], Split::C2, "the sum of the sizes and the dimension")?;
             lengths
         }
         None => equal_parts(cx, call, (at, sizes[at]), outputs)?,
@@ -253,11 +263,11 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
         return Ok(Some(list.iter().map(|&size| cx.int(size)).collect()));
     }
     let Some(tensor) = call.tensor(1) else { return Ok(None) };
-    call.check(call.attribute("num_outputs").is_none(), "Split.C2", || {
+    call.check(call.attribute("num_outputs").is_none(), Split::C2, || {
         "sizes and num_outputs are given".to_owned()
     })?;
     let rank = call.shape(1)?.len();
-    call.check(rank == 1, "Split.C2", || format!("the sizes have 1 dimension, not {rank}"))?;
+    call.check(rank == 1, Split::C2, || format!("the sizes have 1 dimension, not {rank}"))?;
     match tensor.ints() {
         // The inference of shapes takes an empty list for what it is.
         _ if tensor.count() == Some(0) => Ok((cx.on_cpu() && call.is_in_file(1)).then(Vec::new)),
@@ -268,7 +278,7 @@ fn part_sizes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelEr
             let given = given.unwrap_or(Expr::ONE);
             let cases = [cx.eq(given, expected), cx.eq(given, 0)];
             let fine = cx.any(&cases);
-            cx.require(fine, "Split.C2", |cx| {
+            cx.require(fine, Split::C2, |cx| {
                 format!("there are {} sizes for {outputs} outputs", cx.show(given))
             })?;
             Ok(Some((0..outputs).map(|_| cx.unbacked_size(0, None)).collect()))
@@ -293,110 +303,108 @@ fn equal_parts(
     if call.attribute("num_outputs").is_none() {
         let message = || "neither sizes nor num_outputs are given".to_owned();
         if !cx.on_cpu() {
-            return Err(KernelError::invalid("Split.C2", format!("Split: {}", message())));
+            return Err(KernelError::invalid(Split::C2, format!("Split: {}", message())));
         }
         // Only the inference of shapes asks for one, where it knows the size that is split.
-        call.refused_where(call.size_at_load(0, at), "Split.C2", message)?;
+        call.refused_where(call.size_at_load(0, at), Split::C2, message)?;
         return evenly(cx, size, outputs);
     }
-    call.check(stated >= 1, "Split.C2", || format!("num_outputs is {stated}"))?;
+    call.check(stated >= 1, Split::C2, || format!("num_outputs is {stated}"))?;
     let (part, least) = (cx.ceil_div(size, count), cx.int(stated));
     let others = cx.mul(part, outputs as i32 - 1);
     let last = cx.sub(size, others);
     let (enough, some) = (cx.ge(size, least), cx.gt(last, 0));
     let fine = cx.all(&[enough, some]);
-    cx.require(fine, "Split.C3", |cx| format!("{} is too small for {outputs} parts", cx.show(size)))?;
+    cx.require(fine, Split::C3, |cx| format!("{} is too small for {outputs} parts", cx.show(size)))?;
     let mut parts = vec![part; outputs];
     parts[outputs - 1] = last;
     Ok(parts)
 }
 
-/// (C3) of [`split`] without a number of outputs.
 fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelError> {
     let count = cx.int(outputs as i64);
     let remainder = cx.modulo(size, count);
     let divides = cx.eq(remainder, 0);
-    cx.require(divides, "Split.C3", |cx| format!("{} does not divide by {outputs}", cx.show(size)))?;
+    cx.require(divides, Split::C3, |cx| format!("{} does not divide by {outputs}", cx.show(size)))?;
     let part = cx.floor_div(size, count);
     Ok(vec![part; outputs])
 }
 
+clauses! { Pad {
+    C1 "There are two numbers for each axis; axes are within the rank."
+    C2 "The mode is known; the value is a scalar."
+    C3 "No size becomes negative."
+    C4 "Negative pads are applied first. Then `reflect` adds fewer elements than the dimension has, and \
+       `reflect`, `edge` and `wrap` need at least one. If the input is empty, only its empty dimensions are \
+       checked: they have to stay empty."
+} }
+
 /// The input with elements added or cut off on both sides of its dimensions.
-///
-/// (C1) There are two numbers for each axis; axes are within the rank. (C2) The mode is known; the value is a scalar.
-/// (C3) No size becomes negative. (C4) Negative pads are applied first. Then `reflect` adds fewer elements than the
-/// dimension has, and `reflect`, `edge` and `wrap` need at least one. If the input is empty, only its empty dimensions are
-/// checked: they have to stay empty.
 pub(super) fn pad(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let mode = call.text("mode", "constant");
     let known = matches!(mode, "constant" | "reflect" | "edge" | "wrap");
-    call.check(known, "Pad.C2", || format!("no mode is named {mode}"))?;
+    call.check(known, Pad::C2, || format!("no mode is named {mode}"))?;
     if call.has(2) {
         let count = cx.product(call.shape(2)?.to_vec());
-        cx.require_eq(count, Expr::ONE, "Pad.C2", "the number of padding values")?;
+        cx.require_eq(count, Expr::ONE, Pad::C2, "the number of padding values")?;
     }
     let pads = pad_list(cx, call)?;
     let axes = match call.tensor(3) {
         Some(_) => {
             padded_axes(cx, call, sizes.len(), pads.as_deref())?;
-            call.input_ints(cx, 3, "Pad.C1")?.unwrap_or_default()
+            call.input_ints(cx, 3, Pad::C1)?.unwrap_or_default()
         }
         None => (0..sizes.len() as i64).collect(),
     };
     let Some(pads) = pads else { return any_pads(cx, call, &sizes, &axes) };
-    call.check(pads.len() == 2 * axes.len(), "Pad.C1", || {
+    call.check(pads.len() == 2 * axes.len(), Pad::C1, || {
         format!("{} numbers for {} axes", pads.len(), axes.len())
     })?;
     let mut shape = sizes.clone();
     let mut seen = vec![false; sizes.len()];
     for (i, &axis) in axes.iter().enumerate() {
-        let at = call.axis(axis, sizes.len(), "Pad.C1")?;
+        let at = call.axis(axis, sizes.len(), Pad::C1)?;
         let (before, after) = (pads[i], pads[axes.len() + i]);
         let added = cx.add(before, after);
         shape[at] = cx.add(shape[at], added);
-        call.check(!std::mem::replace(&mut seen[at], true), "Pad.C1", || {
-            format!("axis {at} is named twice")
-        })?;
+        call.check(!std::mem::replace(&mut seen[at], true), Pad::C1, || format!("axis {at} is named twice"))?;
         let idle = sizes.contains(&Expr::ZERO);
-        call.check(!idle || mode != "wrap", "Pad.C4", || "nothing cannot be wrapped".to_owned())?;
+        call.check(!idle || mode != "wrap", Pad::C4, || "nothing cannot be wrapped".to_owned())?;
         if !idle {
             around(cx, mode, sizes[at], before, after)?;
         } else if sizes[at] == Expr::ZERO && mode != "constant" {
             let nothing = cx.le(added, 0);
-            cx.require(nothing, "Pad.C4", |cx| {
+            cx.require(nothing, Pad::C4, |cx| {
                 format!("an empty dimension cannot be padded by {}", cx.show(added))
             })?;
         }
     }
     for &size in &shape {
         let natural = cx.ge(size, 0);
-        cx.require(natural, "Pad.C3", |cx| format!("a size becomes {}", cx.show(size)))?;
+        cx.require(natural, Pad::C3, |cx| format!("a size becomes {}", cx.show(size)))?;
     }
     let mut result = call.output(0, shape)?;
     result.elements = if mode == "constant" { padded(call, &result, &axes, &pads) } else { None };
     Ok(vec![result.into()])
 }
 
-/// (C1) of [`pad`]: axes have one dimension. Where this is not inferred, onnxruntime's inference of shapes asks for
-/// numbers for all of them.
 fn padded_axes(cx: &mut Cx, call: &Checked, rank: usize, pads: Option<&[Expr]>) -> Result<(), KernelError> {
     let axes = call.shape(3)?.len();
-    call.check(axes == 1, "Pad.C1", || format!("axes are to have 1 dimension, not {axes}"))?;
+    call.check(axes == 1, Pad::C1, || format!("axes are to have 1 dimension, not {axes}"))?;
     let is_all = pads.filter(|_| call.is_in_file(1)).is_none_or(|pads| pads.len() == 2 * rank);
-    policy::onnxruntime_checks(cx, is_all || call.infers_rank(3)?, "Pad.C1", || {
+    policy::onnxruntime_checks(cx, is_all || call.infers_rank(3)?, Pad::C1, || {
         "the rank of the axes is not known".to_owned()
     })
 }
 
-/// (C1) of [`pad`] where the numbers are not known: the sizes of the axes are any.
 fn any_pads(cx: &mut Cx, call: &Checked, sizes: &[Expr], axes: &[i64]) -> Outcome {
     let given = call.shape(1)?.last().copied().unwrap_or(Expr::ONE);
     let expected = cx.int(2 * axes.len() as i64);
-    cx.require_eq(given, expected, "Pad.C1", "the number of pads")?;
+    cx.require_eq(given, expected, Pad::C1, "the number of pads")?;
     let mut shape = sizes.to_vec();
     for &axis in axes {
-        shape[call.axis(axis, sizes.len(), "Pad.C1")?] = cx.unbacked_size(0, None);
+        shape[call.axis(axis, sizes.len(), Pad::C1)?] = cx.unbacked_size(0, None);
     }
     call.one(shape)
 }
@@ -432,16 +440,15 @@ fn pad_list(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<Expr>>, KernelErro
     let shape = call.shape(1)?.to_vec();
     // onnxruntime's kernel takes a row, which the inference of shapes refuses where the file has it.
     let is_row = shape.len() == 2 && (call.schema.since == 1 || cx.on_cpu() && !call.is_in_file(1));
-    call.check(shape.len() == 1 || is_row, "Pad.C1", || {
+    call.check(shape.len() == 1 || is_row, Pad::C1, || {
         format!("pads are to have 1 dimension, not {}", shape.len())
     })?;
     if is_row {
-        cx.require_eq(shape[0], Expr::ONE, "Pad.C1", "rows of pads")?;
+        cx.require_eq(shape[0], Expr::ONE, Pad::C1, "rows of pads")?;
     }
     Ok(tensor.ints())
 }
 
-/// (C4) of [`pad`].
 fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Result<(), KernelError> {
     if mode == "constant" {
         return Ok(());
@@ -452,7 +459,7 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
         let idle = [cx.eq(before, 0), cx.eq(after, 0)];
         let (idle, left) = (cx.all(&idle), cx.gt(size, 0));
         let fine = cx.any(&[idle, left]);
-        cx.require(fine, "Pad.C4", |cx| {
+        cx.require(fine, Pad::C4, |cx| {
             format!("after cropping, {} elements cannot be reflected", cx.show(size))
         })?;
     }
@@ -467,7 +474,7 @@ fn around(cx: &mut Cx, mode: &str, size: Expr, before: Expr, after: Expr) -> Res
             _ => cx.gt(size, 0),
         };
         let fine = cx.any(&[none, enough]);
-        cx.require(fine, "Pad.C4", |cx| {
+        cx.require(fine, Pad::C4, |cx| {
             format!("{} elements cannot be padded by {}", cx.show(size), cx.show(pad))
         })?;
     }

@@ -6,6 +6,7 @@ use crate::shape::call::{Call, Checked, Outcome};
 use crate::shape::op::{free, op};
 use crate::shape::run_time::values;
 use crate::shape::value::{Element, Tensor};
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, Reach, Span};
 
@@ -14,36 +15,44 @@ fn top_k_at_load(call: &Call, rank: usize) -> AtLoad {
     if at_load::are_in_file(call, 1) { at_load::read(call, rank) } else { at_load::rank(call, rank) }
 }
 
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses = &[TopK::ALL, Unique::ALL];
+
 pub(super) const KERNELS: Family = &free([
     op("TopK", top_k).infers(top_k_at_load).at_run(&[values(
         1,
-        "TopK.C3",
+        TopK::C3,
         "{} is not negative and does not exceed the size of its dimension",
     )]),
     op("Unique", unique).infers(at_load::rank),
 ]);
 
-/// The k greatest along an axis, and their indices. (C1) The axis is within the rank. (C2) k is one number, not
-/// negative. (C3) k does not exceed the size of the axis.
+clauses! { TopK {
+    C1 "The axis is within the rank."
+    C2 "K is one number, not negative."
+    C3 "K does not exceed the size of the axis."
+} }
+
+/// The k greatest along an axis, and their indices.
 fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
-    let at = call.axis(call.int("axis", -1), shape.len(), "TopK.C1")?;
+    let at = call.axis(call.int("axis", -1), shape.len(), TopK::C1)?;
     let k = if call.since() < 10 {
         let k = call.int("k", 0);
-        call.check(k > 0, "TopK.C2", || format!("k is {k}"))?;
+        call.check(k > 0, TopK::C2, || format!("k is {k}"))?;
         cx.int(k)
     } else {
         let count = call.shape(1)?.to_vec();
-        call.check(count.len() == 1, "TopK.C2", || format!("k has 1 dimension, not {}", count.len()))?;
-        cx.require_eq(count[0], Expr::ONE, "TopK.C2", "the number of k")?;
+        call.check(count.len() == 1, TopK::C2, || format!("k has 1 dimension, not {}", count.len()))?;
+        cx.require_eq(count[0], Expr::ONE, TopK::C2, "the number of k")?;
         match call.given(1)?.single() {
             Some(Element::Int(k)) => k,
             _ => cx.unbacked_size(0, Some(shape[at])),
         }
     };
     let (natural, enough) = (cx.ge(k, 0), cx.le(k, shape[at]));
-    cx.require(natural, "TopK.C2", |cx| format!("k is {}", cx.show(k)))?;
-    cx.require(enough, "TopK.C3", |cx| format!("k is {}", cx.show(k)))?;
+    cx.require(natural, TopK::C2, |cx| format!("k is {}", cx.show(k)))?;
+    cx.require(enough, TopK::C3, |cx| format!("k is {}", cx.show(k)))?;
     let most = cx.sub(shape[at], 1);
     let span = Span { least: Expr::ZERO, most, reach: Reach::Distinct(k) };
     shape[at] = k;
@@ -51,12 +60,15 @@ fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
     Ok(vec![call.output(0, shape)?.into(), indices.into()])
 }
 
-/// The distinct elements, or slices along an axis, with first indices, inverse indices and counts. (C1) The axis is
-/// within the rank.
+clauses! { Unique {
+    C1 "The axis is within the rank."
+} }
+
+/// The distinct elements, or slices along an axis, with first indices, inverse indices and counts.
 fn unique(cx: &mut Cx, call: &Checked) -> Outcome {
     let sizes = call.shape(0)?.to_vec();
     let at = match call.attribute("axis") {
-        Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), "Unique.C1")?),
+        Some(_) => Some(call.axis(call.int("axis", 0), sizes.len(), Unique::C1)?),
         None => None,
     };
     let along = at.map_or_else(|| cx.product(sizes.clone()), |at| sizes[at]);

@@ -5,10 +5,15 @@ use crate::shape::op::{free, op};
 use crate::shape::value::{Element, Tensor};
 use crate::shape::{Dtype, at_load};
 use rustc_hash::FxHashSet;
+use sizewise_env::{Clauses, clauses};
 use sizewise_expr::Expr;
 use sizewise_kernels::{Cx, KernelError};
 use std::hash::Hash;
 use std::ops::RangeInclusive;
+
+/// The conditions of these operators.
+pub(super) const CLAUSES: Clauses =
+    &[Tokenizer::ALL, RegexFullMatch::ALL, StringNormalizer::ALL, TfIdfVectorizer::ALL];
 
 pub(super) const KERNELS: Family = &free([
     op("RegexFullMatch", matches_all).infers(at_load::rank),
@@ -19,18 +24,21 @@ pub(super) const KERNELS: Family = &free([
 
 pub(super) const CONTRIB: Family = &free([op("Tokenizer", tokenizer)]);
 
-/// The parts of each string in a new dimension, padded. (C1) Strings stand in `[c]` or `[n, c]`. (C2) There are
-/// separators, or an expression that parts match, but not both. (C3) The least length is positive.
+clauses! { Tokenizer {
+    C1 "Strings stand in `[c]` or `[n, c]`."
+    C2 "There are separators, or an expression that parts match, but not both."
+    C3 "The least length is positive."
+} }
+
+/// The parts of each string in a new dimension, padded.
 fn tokenizer(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
-    call.check(matches!(shape.len(), 1 | 2), "Tokenizer.C1", || {
-        format!("strings have rank {}", shape.len())
-    })?;
+    call.check(matches!(shape.len(), 1 | 2), Tokenizer::C1, || format!("strings have rank {}", shape.len()))?;
     let (separators, expression) = (call.attribute("separators"), call.attribute("tokenexp"));
     let fine = separators.is_some() != expression.is_some();
     let some = separators.is_none() || call.length("separators") > 0;
-    call.check(fine && some, "Tokenizer.C2", || "separators or an expression are to be given".to_owned())?;
-    call.check(call.int("mincharnum", 0) > 0, "Tokenizer.C3", || {
+    call.check(fine && some, Tokenizer::C2, || "separators or an expression are to be given".to_owned())?;
+    call.check(call.int("mincharnum", 0) > 0, Tokenizer::C3, || {
         "the least length is not positive".to_owned()
     })?;
     let count = cx.product(shape.clone());
@@ -42,17 +50,18 @@ fn tokenizer(cx: &mut Cx, call: &Checked) -> Outcome {
         return call.one(shape);
     }
     let some = cx.gt(count, 0);
-    cx.require(some, "Tokenizer.C1", |_| "there is no string".to_owned())?;
+    cx.require(some, Tokenizer::C1, |_| "there is no string".to_owned())?;
     let marks = if call.int("mark", 0) != 0 { 2 } else { 0 };
     shape.push(cx.unbacked_size(marks, None));
     call.one(shape)
 }
 
-/// (C1) There is a pattern.
+clauses! { RegexFullMatch {
+    C1 "There is a pattern."
+} }
+
 fn matches_all(_: &mut Cx, call: &Checked) -> Outcome {
-    call.check(call.attribute("pattern").is_some(), "RegexFullMatch.C1", || {
-        "there is no pattern".to_owned()
-    })?;
+    call.check(call.attribute("pattern").is_some(), RegexFullMatch::C1, || "there is no pattern".to_owned())?;
     call.one(call.shape(0)?.to_vec())
 }
 
@@ -98,12 +107,16 @@ fn split_into(cx: &mut Cx, sizes: Vec<Expr>, longest: Option<Expr>) -> Outcome {
     Ok(vec![Tensor::new(Dtype::Str, shape).into(), Tensor::new(Dtype::I64, sizes).into()])
 }
 
-/// (C1) Strings stand in `[c]` or `[1, c]`. (C2) The case is named rightly. (C3) onnxruntime wants a string.
-/// What stop words leave depends on data.
+clauses! { StringNormalizer {
+    C1 "Strings stand in `[c]` or `[1, c]`."
+    C2 "The case is named rightly."
+    C3 "onnxruntime wants a string. What stop words leave depends on data."
+} }
+
 fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut shape = call.shape(0)?.to_vec();
     let change = call.text("case_change_action", "NONE");
-    call.check(matches!(change, "NONE" | "LOWER" | "UPPER"), "StringNormalizer.C2", || {
+    call.check(matches!(change, "NONE" | "LOWER" | "UPPER"), StringNormalizer::C2, || {
         format!("no change of case is named {change}")
     })?;
     match shape.len() {
@@ -111,17 +124,17 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
         2 => {
             // The inference of shapes refuses a size that it does not know.
             let known = call.size_at_load(0, 0);
-            policy::known_at_load(cx, call, known, "StringNormalizer.C1", "the first size is not known")?;
-            cx.require_eq(shape[0], Expr::ONE, "StringNormalizer.C1", "the first size")?;
+            policy::known_at_load(cx, call, known, StringNormalizer::C1, "the first size is not known")?;
+            cx.require_eq(shape[0], Expr::ONE, StringNormalizer::C1, "the first size")?;
         }
         rank => {
-            call.check(false, "StringNormalizer.C1", || format!("it takes 1 or 2 dimensions, not {rank}"))?
+            call.check(false, StringNormalizer::C1, || format!("it takes 1 or 2 dimensions, not {rank}"))?
         }
     }
     let last = shape.len() - 1;
     if cx.on_cpu() || shape.len() == 2 {
         let some = cx.ge(shape[last], 1);
-        cx.require(some, "StringNormalizer.C3", |_| "there is no string".to_owned())?;
+        cx.require(some, StringNormalizer::C3, |_| "there is no string".to_owned())?;
     }
     if call.length("stopwords") > 0 {
         // An empty result has one empty string.
@@ -133,8 +146,13 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// A count for each n-gram. (C1) The input is `[c]` or `[n, c]`. (C2) Attributes fit each other. (C3) See
-/// [`whole_grams`].
+clauses! { TfIdfVectorizer {
+    C1 "The input is `[c]` or `[n, c]`."
+    C2 "Attributes fit each other."
+    C3 "The pool has whole n-grams of each length; those that are counted differ."
+} }
+
+/// A count for each n-gram.
 fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     let mut sizes = call.shape(0)?.to_vec();
     if sizes.is_empty() && cx.on_cpu() && !call.infers_rank(0)? {
@@ -142,32 +160,32 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     }
     let indexes = call.ints("ngram_indexes").unwrap_or_default();
     let mode = call.text("mode", "");
-    call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), "TfIdfVectorizer.C2", || {
+    call.check(matches!(mode, "TF" | "IDF" | "TFIDF"), TfIdfVectorizer::C2, || {
         format!("no mode is named {mode}")
     })?;
     let (least, most, skip) =
         (call.int("min_gram_length", 0), call.int("max_gram_length", 0), call.int("max_skip_count", 0));
-    call.check(least > 0 && most >= least && skip >= 0, "TfIdfVectorizer.C2", || {
+    call.check(least > 0 && most >= least && skip >= 0, TfIdfVectorizer::C2, || {
         format!("n-grams from {least} to {most} with {skip} skips")
     })?;
     let counts = call.ints("ngram_counts").unwrap_or_default();
-    call.check(counts.len() as i64 >= most && !indexes.is_empty(), "TfIdfVectorizer.C2", || {
+    call.check(counts.len() as i64 >= most && !indexes.is_empty(), TfIdfVectorizer::C2, || {
         "there are too few counts or indexes".to_owned()
     })?;
     let weights = call.length("weights");
-    call.check(weights == 0 || weights == indexes.len(), "TfIdfVectorizer.C2", || {
+    call.check(weights == 0 || weights == indexes.len(), TfIdfVectorizer::C2, || {
         format!("{weights} weights for {} indexes", indexes.len())
     })?;
-    call.check(indexes.iter().all(|&index| index >= 0), "TfIdfVectorizer.C2", || {
+    call.check(indexes.iter().all(|&index| index >= 0), TfIdfVectorizer::C2, || {
         "an index is negative".to_owned()
     })?;
-    call.check((1..=2).contains(&sizes.len()), "TfIdfVectorizer.C1", || {
+    call.check((1..=2).contains(&sizes.len()), TfIdfVectorizer::C1, || {
         format!("it takes 1 or 2 dimensions, not {}", sizes.len())
     })?;
     whole_grams(call, counts, least..=most)?;
     if let [batch, _] = sizes[..] {
         let some = cx.gt(batch, 0);
-        cx.require(some, "TfIdfVectorizer.C1", |_| "the batch is empty".to_owned())?;
+        cx.require(some, TfIdfVectorizer::C1, |_| "the batch is empty".to_owned())?;
     }
     let width = indexes.iter().max().map_or(0, |most| most.saturating_add(1));
     let width = cx.int(width);
@@ -175,14 +193,12 @@ fn tf_idf(cx: &mut Cx, call: &Checked) -> Outcome {
     call.one(shape)
 }
 
-/// (C3) of [`tf_idf`]: the pool has whole n-grams of each length.
-/// (TfIdfVectorizer.C3) The pool has whole n-grams of each length; those that are counted differ.
 fn whole_grams(call: &Checked, counts: &[i64], counted: RangeInclusive<i64>) -> Result<(), KernelError> {
     let items = call.length("pool_int64s").max(call.length("pool_strings")) as i64;
     for (at, &start) in counts.iter().enumerate() {
         let end = counts.get(at + 1).copied().unwrap_or(items);
         let whole = 0 <= start && start <= end && end <= items && (end - start) % (at as i64 + 1) == 0;
-        call.check(whole, "TfIdfVectorizer.C3", || {
+        call.check(whole, TfIdfVectorizer::C3, || {
             format!("from {start} to {end} are no whole {}-grams", at + 1)
         })?;
         let differ = match call.attribute("pool_strings") {
@@ -194,7 +210,7 @@ fn whole_grams(call: &Checked, counts: &[i64], counted: RangeInclusive<i64>) -> 
                 differ(pool.get(start as usize..end as usize).unwrap_or_default(), at + 1)
             }
         };
-        call.check(differ || !counted.contains(&(at as i64 + 1)), "TfIdfVectorizer.C3", || {
+        call.check(differ || !counted.contains(&(at as i64 + 1)), TfIdfVectorizer::C3, || {
             format!("a {}-gram is there twice", at + 1)
         })?;
     }

@@ -3,31 +3,22 @@ mod text;
 
 use super::dtype::Dtype;
 use super::value::Value;
+use sizewise_env::{Clauses, clauses};
 use std::sync::OnceLock;
 pub use text::operators;
 
-/// What a condition on a call says, by its code: one of an operator, or one that stands before those.
-pub fn condition_text(code: &str) -> Option<&'static str> {
-    let own = CONDITIONS.iter().find(|(known, _)| *known == code).map(|(_, says)| *says);
-    own.or_else(|| sizewise_kernels::condition_text(code))
-}
+clauses! { signature "schema" {
+    S0 "The version of the domain that the model imports has the operator."
+    S1 "There are as many inputs and outputs as the operator takes, and none is left out that it needs."
+    S2 "Inputs have element types that the operator takes, and one where they have to agree."
+    S3 "The operator has the attributes that are given, of their kind, and those that it needs are there."
+    S4 "onnxruntime's CPU provider has a kernel of the operator for these element types."
+    S5 "onnxruntime loads models of this version of ai.onnx."
+    S6 "64 bits count the bytes of its results."
+} }
 
-/// What the conditions say that stand before those of an operator.
-const CONDITIONS: &[(&str, &str)] = &[
-    ("schema.S0", "The version of the domain that the model imports has the operator."),
-    (
-        "schema.S1",
-        "There are as many inputs and outputs as the operator takes, and none is left out that it needs.",
-    ),
-    ("schema.S2", "Inputs have element types that the operator takes, and one where they have to agree."),
-    (
-        "schema.S3",
-        "The operator has the attributes that are given, of their kind, and those that it needs are there.",
-    ),
-    ("schema.S4", "onnxruntime's CPU provider has a kernel of the operator for these element types."),
-    ("schema.S5", "onnxruntime loads models of this version of ai.onnx."),
-    ("schema.S6", "64 bits count the bytes of its results."),
-];
+/// The conditions on any call.
+pub(crate) const CLAUSES: Clauses = &[signature::ALL];
 
 /// How often a formal parameter stands in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,15 +2,16 @@
 use super::super::ways::is_branch;
 use super::{Check, GuardReport, Witness};
 use sizewise_check::check::simplest;
-use sizewise_env::{Guard, ShapeEnv};
+use sizewise_env::{Guard, OpClause, ShapeEnv};
 use sizewise_expr::{Expr, Func};
+use sizewise_onnx_model::shape::clauses::{Broadcast, Einsum, Expand, MatMul, Quantized};
 
 /// The most conditions that are assumed for those after them.
 const MAX_BEFORE: usize = 300;
 
 /// The clauses of operators whose operands broadcast.
-pub(in super::super) const BROADCASTS: &[&str] =
-    &["Broadcast.C1", "MatMul.C3", "Expand.C3", "Quantized.C3", "Einsum.C3", "Einsum.C4"];
+pub(in super::super) const BROADCASTS: &[&OpClause] =
+    &[Broadcast::C1, MatMul::C3, Expand::C3, Quantized::C3, Einsum::C3, Einsum::C4];
 
 impl Check<'_> {
     /// All that a broadcast asks for, where its condition keeps the way of the example: a size of 1 on the other side would do

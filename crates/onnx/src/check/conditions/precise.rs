@@ -1,17 +1,19 @@
 //! Sizes that a model counts in floats.
 use super::{Check, GuardReport};
+use sizewise_env::OpClause;
 use sizewise_expr::{Evaluator, Expr, Value};
+use sizewise_onnx_model::shape::clauses::{Float, Resize};
 use sizewise_solve::{Verdict as Decided, decide};
 
 /// The clauses that ask for sizes of which floats say the number exactly.
-const CLAUSES: [&str; 2] = ["Float.C1", "Resize.C9"];
+const CLAUSES: [&OpClause; 2] = [Float::C1, Resize::C9];
 /// Floats that are exact up to here are taken to be so for sizes of which no greatest is said.
 const USUAL_SIZE: i64 = 4_096;
 
 impl Check<'_> {
     /// Whether a condition is assumed because it asks for no more than exact floats, of sizes that have no greatest one.
     pub(super) fn is_assumed_precise(&mut self, guard: &GuardReport, e: Expr) -> bool {
-        if !guard.clause.as_ref().is_some_and(|clause| CLAUSES.contains(&clause.as_str())) {
+        if !CLAUSES.iter().any(|known| guard.clause.as_deref() == Some(known.code)) {
             return false;
         }
         let free = self.symbolic.env.pool.free_symbols(&[e]);

@@ -20,7 +20,7 @@ impl Check<'_> {
         let sources = Sources::new(self.model);
         let (mut found, mut undecided, mut traced) = (Vec::new(), Vec::new(), 0);
         for (step, left, sentence) in sentences(&self.walk, shown) {
-            let guard = self.guard(step, sentence, left.clause);
+            let guard = self.guard(step, sentence, left.clause.code);
             let left = self.walk.steps.get(step).map(|at| (*at, left));
             traced += 1;
             let left = left.filter(|_| traced <= MAX_TRACED);
