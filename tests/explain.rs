@@ -89,6 +89,7 @@ fn the_command_answers_and_says_what_it_does_not_know() {
         assert!(status == Some(0) && out.contains(part), "{out}");
     }
     let says = "Gather.C2\n  A condition on the operands of an operator:\n  Indices are within the dimension.\n  \
+                For example, it refuses Gather-7(f32[3,4,5], i64[2] = [0,3], axis = 0)\n  \
                 A report that names it says which node needs it.\n";
     let (status, out, _) = run(&["explain", "Gather.C2"]);
     assert_eq!((status, out.as_str()), (Some(0), says));

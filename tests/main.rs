@@ -63,6 +63,7 @@ mod readings;
 mod recorded;
 #[cfg(feature = "cli")]
 mod reference;
+mod refusals;
 mod replay;
 mod report_schema;
 mod reports;

@@ -73,31 +73,33 @@ const DIFFERENT: &[(&str, usize, &str)] = &[
     ("aten.scaled_dot_product_attention.default/", 2, LENGTHS),
 ];
 
-fn recorded_calls() -> impl Iterator<Item = Json> {
+pub(crate) fn recorded_calls() -> impl Iterator<Item = Json> {
     let file = File::open("tests/data/ops.jsonl.gz").expect("the recorded calls");
     let lines = BufReader::new(GzDecoder::new(file)).lines();
     lines.map(|line| serde_json::from_str(&line.expect("text")).expect("JSON"))
 }
 
-/// What a call gives: the results as JSON, or the clause by which it is rejected, which is empty where arguments have
-/// the wrong type.
-fn outcome(operators: &Operators, call: &Json) -> Result<Result<Vec<Json>, &'static str>, String> {
-    let mut env = ShapeEnv::new();
-    let op = call["op"].as_str().ok_or("no operator")?;
-    let mut positional: Vec<Value> = Vec::new();
-    for arg in call["args"].as_array().into_iter().flatten() {
-        match read_value(&mut env, arg) {
-            Ok(value) => positional.push(value),
-            Err(_) => return Ok(Err("")),
-        }
-    }
+/// Arguments by position, and by name.
+pub(crate) type Arguments<'c> = (Vec<Value>, Vec<(&'c str, Value)>);
+
+/// The arguments of a recorded call, if they are of kinds that calls take.
+pub(crate) fn arguments<'c>(env: &mut ShapeEnv, call: &'c Json) -> Result<Arguments<'c>, String> {
+    let positional = call["args"].as_array().into_iter().flatten();
+    let positional = positional.map(|arg| read_value(env, arg)).collect::<Result<_, _>>();
+    let positional = positional.map_err(|error| format!("{error:?}"))?;
     let mut keywords: Vec<(&str, Value)> = Vec::new();
     for (name, arg) in call["kwargs"].as_object().into_iter().flatten() {
-        match read_value(&mut env, arg) {
-            Ok(value) => keywords.push((name, value)),
-            Err(_) => return Ok(Err("")),
-        }
+        keywords.push((name, read_value(env, arg).map_err(|error| format!("{error:?}"))?));
     }
+    Ok((positional, keywords))
+}
+
+/// What a call gives: the results as JSON, or the clause by which it is rejected, which is empty where arguments have
+/// the wrong type.
+pub(crate) fn outcome(operators: &Operators, call: &Json) -> Result<Result<Vec<Json>, &'static str>, String> {
+    let mut env = ShapeEnv::new();
+    let op = call["op"].as_str().ok_or("no operator")?;
+    let Ok((positional, keywords)) = arguments(&mut env, call) else { return Ok(Err("")) };
     let (schema, kernel) = operators.find(op).ok_or("there is no kernel")?;
     let Ok(args) = bind(&mut env.pool, schema, positional, keywords) else { return Ok(Err("")) };
     match kernel.call(&mut Cx::new(&mut env), &args) {

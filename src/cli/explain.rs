@@ -14,6 +14,9 @@ use std::process::ExitCode;
 const CHOICE: &str = "The operator goes one way or another by the sizes of its operands. The example took one of them; the condition \
                       says where the program is followed that way. What happens elsewhere is not known from this program.";
 
+/// A call that each condition refuses: a code and a call in each line. A test compares the list with what operators do.
+const REFUSALS: &str = include_str!("../../data/refusals.txt");
+
 /// Options of `explain`.
 #[derive(Args, Debug)]
 pub struct ExplainOptions {
@@ -105,6 +108,10 @@ fn clause(code: &str) -> Result<String> {
         Some(says) => format!("{code}\n  A condition on the operands of an operator:\n  {says}\n"),
         None => format!("{code}\n  A condition on the operands of an operator.\n"),
     };
+    let mut refusals = REFUSALS.lines().filter_map(|line| line.split_once(' '));
+    if let Some((_, call)) = refusals.find(|(refusing, _)| *refusing == code) {
+        let _ = writeln!(text, "  For example, it refuses {call}");
+    }
     if let Some((_, family)) = found.first() {
         let names: Vec<&str> = found.iter().take(MAX_OPERATORS).map(|(name, _)| name.as_str()).collect();
         let more = match found.len() - names.len() {

@@ -211,8 +211,18 @@ fn print_value(env: &mut ShapeEnv, value: &Value) -> String {
             format!("[{}]", print_sizes(env, items))
         }
         Value::Dtype(dtype) => dtype.short_name().into(),
+        Value::Str(text) => format!("'{text}'"),
+        Value::Layout(layout) => format!("layout.{}", layout.name()),
+        Value::Device(device) => format!("device.{}", device.kind),
         other => format!("{other:?}"),
     }
+}
+
+/// A call, in the notation of the tables.
+pub fn print_call(env: &mut ShapeEnv, op: &str, positional: &[Value], keywords: &[(&str, Value)]) -> String {
+    let mut shown: Vec<String> = positional.iter().map(|value| print_value(env, value)).collect();
+    shown.extend(keywords.iter().map(|(name, value)| format!("{name}={}", print_value(env, value))));
+    format!("{op}({})", shown.join(", "))
 }
 
 /// The results of a call, in the notation of the tables.
