@@ -194,17 +194,22 @@ pub struct Budget {
     pub classes: bool,
 }
 
+impl Budget {
+    /// The work that is usual.
+    pub const DEFAULT: Budget = Budget {
+        points: 60_000,
+        branches: 400,
+        work: 1_000_000,
+        terms: 1_000_000,
+        iterations: 4,
+        rlimit: 400_000,
+        classes: true,
+    };
+}
+
 impl Default for Budget {
     fn default() -> Budget {
-        Budget {
-            points: 60_000,
-            branches: 400,
-            work: 1_000_000,
-            terms: 1_000_000,
-            iterations: 4,
-            rlimit: 400_000,
-            classes: true,
-        }
+        Budget::DEFAULT
     }
 }
 

@@ -67,17 +67,7 @@ fn attention(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     if call.truth("enable_gqa").unwrap_or(false) {
         (key, value) = (repeated_heads(b, query, key)?, repeated_heads(b, query, value)?);
     }
-    let scale = match call.argument("scale") {
-        Argument::None => match b.size(query, rank - 1)? {
-            Operand::Literal(width) => 1.0 / (width as f64).sqrt(),
-            Operand::Value(_) => return Err(refused("the width of its heads is symbolic")),
-        },
-        _ => call.float("scale")?,
-    };
-    if scale <= 0.0 {
-        return Err(refused("its scale is not positive"));
-    }
-    let root = Argument::Float(scale.sqrt());
+    let root = root_of_scale(b, call, query)?;
     query = b.one("mul.Scalar", &[query.into(), root.clone()])?;
     let turned = transposed(b, key, rank - 2, rank - 1)?;
     let turned = b.one("mul.Scalar", &[turned.into(), root])?;
@@ -95,6 +85,26 @@ fn attention(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let first = permuted(b, result, [2, 0, 1, 3])?;
     let copy = copied(b, first)?;
     permuted(b, copy, [1, 2, 0, 3]).map(one)
+}
+
+/// The square root of the scale, which is that of the width of the heads if none is given.
+fn root_of_scale(b: &mut Builder<'_, '_>, call: &Call<'_>, query: Proxy) -> Result<Argument, TraceError> {
+    let scale = match call.argument("scale") {
+        Argument::None => match b.size(query, b.rank(query)? - 1)? {
+            Operand::Literal(width) => 1.0 / (width as f64).sqrt(),
+            width @ Operand::Value(_) => {
+                let width = b.computed("torch.sym_float", &[size(width)])?;
+                let root = b.computed("_operator.pow", &[width, Argument::Float(0.5)])?;
+                let scale = b.computed("_operator.truediv", &[Argument::Float(1.0), root])?;
+                return b.computed("_operator.pow", &[scale, Argument::Float(0.5)]);
+            }
+        },
+        _ => call.float("scale")?,
+    };
+    if scale <= 0.0 {
+        return Err(refused("its scale is not positive"));
+    }
+    Ok(Argument::Float(scale.sqrt()))
 }
 
 /// Zero where the mask is true, minus infinity elsewhere.
@@ -121,11 +131,7 @@ fn repeated_heads(b: &mut Builder<'_, '_>, query: Proxy, x: Proxy) -> Result<Pro
     if rank < 3 {
         return Err(refused("groups of heads need three dimensions"));
     }
-    match (b.size(query, rank - 3)?, b.size(x, rank - 3)?) {
-        (Operand::Literal(heads), Operand::Literal(given)) if given > 0 && heads % given == 0 => {
-            let times = size(Operand::Literal(heads / given));
-            b.one("repeat_interleave.self_int", &[x.into(), times, Argument::Int(rank as i64 - 3)])
-        }
-        _ => Err(refused("the number of its heads is symbolic")),
-    }
+    let (heads, given) = (b.size(query, rank - 3)?, b.size(x, rank - 3)?);
+    let times = b.divided(heads, given)?;
+    b.one("repeat_interleave.self_int", &[x.into(), size(times), Argument::Int(rank as i64 - 3)])
 }

@@ -61,10 +61,10 @@ impl<'t, 'o> Builder<'t, 'o> {
         if self.around.enabled().next().is_none() {
             self.foreseen_values(&call, op)?;
         }
-        let guards = self.tracer.guard_count();
+        let (guards, mut facts) = (self.tracer.guard_count(), self.tracer.facts());
         let results = self.decomposed(op, call)?;
-        if self.tracer.guard_count() > guards {
-            return Err(refused(format!("the decomposition holds only where {}", self.tracer.last_guard())));
+        if let Some(guard) = self.tracer.first_open_guard(guards, &mut facts) {
+            return Err(refused(format!("the decomposition holds only where {guard}")));
         }
         if results.len() != wanted.len() {
             return Err(refused(format!("{} results stand for {}", results.len(), wanted.len())));

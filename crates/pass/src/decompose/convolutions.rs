@@ -1,7 +1,7 @@
 //! Convolutions and pooling.
 use super::Made;
-use super::builder::{Builder, Function};
-use super::call::{Call, refused};
+use super::builder::{Builder, Function, Size, sizes};
+use super::call::Call;
 use super::views::{one, squeezed, unsqueezed};
 use crate::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Operand};
@@ -41,13 +41,13 @@ fn convolution(b: &mut Builder<'_, '_>, call: &Call<'_>, rank: usize) -> Made {
         x = unsqueezed(b, x, 0)?;
     }
     let padding = match call.argument("padding") {
-        Argument::Str(mode) if &*mode == "valid" => vec![0; rank],
+        Argument::Str(mode) if &*mode == "valid" => Argument::Ints(vec![0; rank]),
         Argument::Str(_) => {
             let (padded, padding) = same_padding(b, x, weight, &dilation)?;
             x = padded;
-            padding
+            sizes(&padding)
         }
-        _ => spread(call.ints("padding")?, rank),
+        _ => Argument::Ints(spread(call.ints("padding")?, rank)),
     };
     let output_padding = if transposed { spread(call.ints("output_padding")?, rank) } else { vec![0; rank] };
     let arguments = [
@@ -55,7 +55,7 @@ fn convolution(b: &mut Builder<'_, '_>, call: &Call<'_>, rank: usize) -> Made {
         weight.into(),
         call.optional_tensor("bias").map_or(Argument::None, Into::into),
         Argument::Ints(stride),
-        Argument::Ints(padding),
+        padding,
         Argument::Ints(dilation),
         Argument::Bool(transposed),
         Argument::Ints(output_padding),
@@ -71,21 +71,22 @@ fn same_padding(
     x: Proxy,
     weight: Proxy,
     dilation: &[i64],
-) -> Result<(Proxy, Vec<i64>), TraceError> {
+) -> Result<(Proxy, Vec<Size>), TraceError> {
+    let two = Operand::Literal(2);
     let (mut inside, mut before) = (Vec::new(), Vec::new());
-    for (dim, dilation) in dilation.iter().enumerate() {
-        let Operand::Literal(kernel) = b.size(weight, dim + 2)? else {
-            return Err(refused("the size of its kernel is symbolic"));
-        };
-        let total = kernel.checked_sub(1).and_then(|gaps| gaps.checked_mul(*dilation));
-        let total = total.ok_or_else(|| refused("its padding is beyond 64 bits"))?;
-        inside.push(total / 2);
-        before.splice(0..0, [0, total % 2]);
+    for (dim, &dilation) in dilation.iter().enumerate() {
+        let kernel = b.size(weight, dim + 2)?;
+        let gaps = b.minus(kernel, Operand::Literal(1))?;
+        let total = b.times(gaps, Operand::Literal(dilation))?;
+        let each = b.divided(total, two)?;
+        let both = b.times(each, two)?;
+        before.splice(0..0, [Operand::Literal(0), b.minus(total, both)?]);
+        inside.push(each);
     }
-    if before.iter().all(|&padding| padding == 0) {
+    if before.iter().all(|&padding| padding == Operand::Literal(0)) {
         return Ok((x, inside));
     }
-    let padded = b.one("constant_pad_nd.default", &[x.into(), Argument::Ints(before)])?;
+    let padded = b.one("constant_pad_nd.default", &[x.into(), sizes(&before)])?;
     Ok((padded, inside))
 }
 

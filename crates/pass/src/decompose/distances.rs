@@ -14,6 +14,11 @@ pub const RULES: &[(&str, Function)] = &[
         let names = ["x1", "x2", "p", "compute_mode"];
         b.one("_cdist_forward.default", &names.map(|name| call.argument(name))).map(one)
     }),
+    ("pdist.default", |b, call| {
+        let x = call.tensor("self")?;
+        let x = if b.is_contiguous(x)? { x } else { super::views::copied(b, x)? };
+        b.one("_pdist_forward.default", &[x.into(), call.argument("p")]).map(one)
+    }),
     ("renorm.default", renorm),
     ("_weight_norm.default", weight_norm),
     ("linalg_matrix_norm.str_ord", |b, call| {

@@ -9,6 +9,13 @@ use crate::tracer::{Proxy, TraceError};
 use sizewise_ir::{Argument, Dtype};
 
 pub const RULES: &[(&str, Function)] = &[
+    ("sgn.default", |b, call| {
+        let x = call.tensor("self")?;
+        if b.dtype(x)?.is_complex() {
+            return Err(refused("complex numbers are left"));
+        }
+        b.one("sign.default", &[x.into()]).map(one)
+    }),
     ("nan_to_num.default", nan_to_num),
     ("isclose.default", isclose),
     ("logit.default", logit),

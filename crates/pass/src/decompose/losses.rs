@@ -20,6 +20,7 @@ pub const RULES: &[(&str, Function)] = &[
     ("huber_loss.default", huber),
     ("soft_margin_loss.default", soft_margin),
     ("kl_div.default", kl_div),
+    ("poisson_nll_loss.default", poisson),
     ("binary_cross_entropy.default", binary_cross_entropy),
     ("binary_cross_entropy_with_logits.default", binary_cross_entropy_with_logits),
     ("cross_entropy_loss.default", cross_entropy),
@@ -100,6 +101,36 @@ fn kl_div(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         let cross = b.one("mul.Tensor", &[target, x])?;
         b.one("sub.Tensor", &[entropy.into(), cross.into()])?
     };
+    reduced(b, call, losses)
+}
+
+/// Counts of a Poisson distribution, with Stirling's formula for what only the target decides if all terms are asked for.
+fn poisson(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (x, target) = (call.tensor("input")?, call.tensor("target")?);
+    let mut losses = if call.truth("log_input")? {
+        let rate = b.one("exp.default", &[x.into()])?;
+        let product = b.one("mul.Tensor", &[target.into(), x.into()])?;
+        b.one("sub.Tensor", &[rate.into(), product.into()])?
+    } else {
+        let shifted = b.one("add.Scalar", &[x.into(), call.argument("eps")])?;
+        let log = b.one("log.default", &[shifted.into()])?;
+        let product = b.one("mul.Tensor", &[target.into(), log.into()])?;
+        b.one("sub.Tensor", &[x.into(), product.into()])?
+    };
+    if call.truth("full")? {
+        let log = b.one("log.default", &[target.into()])?;
+        let product = b.one("mul.Tensor", &[target.into(), log.into()])?;
+        let rest = b.one("sub.Tensor", &[product.into(), target.into()])?;
+        let circle = b.one("mul.Scalar", &[target.into(), float(std::f64::consts::TAU)])?;
+        let log = b.one("log.default", &[circle.into()])?;
+        let half = b.one("mul.Scalar", &[log.into(), float(0.5)])?;
+        let stirling = b.one("add.Tensor", &[rest.into(), half.into()])?;
+        let few = b.one("le.Scalar", &[target.into(), Argument::Int(1)])?;
+        let tensor = b.tensor(stirling)?;
+        let zero = b.scalar(float(0.0), tensor.dtype, &tensor.device)?;
+        let stirling = b.one("where.self", &[few.into(), zero.into(), stirling.into()])?;
+        losses = b.one("add.Tensor", &[losses.into(), stirling.into()])?;
+    }
     reduced(b, call, losses)
 }
 

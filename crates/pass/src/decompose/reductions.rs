@@ -1,10 +1,10 @@
 //! Sums, means, variances and norms.
 use super::Made;
-use super::builder::{Builder, Function};
+use super::builder::{self, Builder, Function};
 use super::call::{Call, refused};
 use super::views::{one, squeezed};
 use crate::tracer::{Proxy, TraceError};
-use sizewise_ir::{Argument, Dtype};
+use sizewise_ir::{Argument, Dtype, Operand};
 
 pub const RULES: &[(&str, Function)] = &[
     ("sum.default", |b, call| {
@@ -38,6 +38,7 @@ pub const RULES: &[(&str, Function)] = &[
         };
         b.one("sum.dim_IntList", &[nonzero.into(), over]).map(one)
     }),
+    ("sum_to_size.default", sum_to_size),
     ("nansum.default", |b, call| without_nan(b, call).map(|(sum, _)| vec![sum])),
     ("nanmean.default", |b, call| {
         let (sum, counted) = without_nan(b, call)?;
@@ -49,6 +50,24 @@ pub const RULES: &[(&str, Function)] = &[
     ("pairwise_distance.default", pairwise_distance),
     ("cosine_similarity.default", cosine_similarity),
 ];
+
+/// Sums over the dimensions in front that the wanted sizes do not have, and over those that become 1.
+fn sum_to_size(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
+    let (x, wanted) = (call.tensor("self")?, call.sizes("size")?);
+    let given = b.sizes(x)?;
+    let front =
+        given.len().checked_sub(wanted.len()).ok_or_else(|| refused("the result has more dimensions"))?;
+    let ones = wanted.iter().zip(&given[front..]).enumerate();
+    let one_literal = Operand::Literal(1);
+    let kept = ones.filter(|(_, (wanted, given))| **wanted == one_literal && **given != one_literal);
+    let kept: Vec<usize> = kept.map(|(at, _)| front + at).collect();
+    let mut made = x;
+    if front + kept.len() > 0 {
+        let over = builder::dims((0..front).chain(kept));
+        made = b.one("sum.dim_IntList", &[x.into(), over, Argument::Bool(true)])?;
+    }
+    if front > 0 { squeezed(b, made, (0..front).collect()).map(one) } else { Ok(vec![made]) }
+}
 
 /// What is taken off the number of elements: `unbiased` or `correction`.
 fn correction(call: &Call<'_>) -> Result<Argument, TraceError> {

@@ -5,7 +5,12 @@ use sizewise_expr::Expr;
 use sizewise_expr::text::print;
 use sizewise_ir::{Argument, Node, Target, ValueId};
 use sizewise_kernels::{Operators, Tensor, Value};
+use sizewise_solve::{Budget, Facts, Verdict, decide};
 use std::sync::Arc;
+
+/// The work for one condition: a program has many, and one that stays open only leaves an operator as it is.
+const BUDGET: Budget =
+    Budget { points: 4_000, branches: 40, work: 100_000, terms: 100_000, rlimit: 40_000, ..Budget::DEFAULT };
 
 impl Proxy {
     /// Stands for a tensor of the program that is being made.
@@ -76,10 +81,22 @@ impl<'o> Tracer<'o> {
         self.env.guards().len()
     }
 
-    /// The guard that was added last.
-    pub(crate) fn last_guard(&self) -> String {
-        let last = self.env.guards().last();
-        last.map_or_else(String::new, |guard| print::expression(&self.env.pool, guard.condition))
+    /// What is known of the program by now.
+    pub(crate) fn facts(&self) -> Facts {
+        self.env.known_facts().clone()
+    }
+
+    /// The first guard behind so many that does not follow from facts and the guards before it.
+    pub(crate) fn first_open_guard(&mut self, known: usize, facts: &mut Facts) -> Option<String> {
+        for at in known..self.env.guards().len() {
+            let condition = self.env.guards()[at].condition;
+            let answer = decide(&mut self.env.pool, facts, condition, &BUDGET);
+            if !matches!(answer.verdict, Verdict::Implied { .. }) {
+                return Some(print::expression(&self.env.pool, condition));
+            }
+            facts.assume(&mut self.env.pool, condition);
+        }
+        None
     }
 
     /// The number of a tensor's dimension that a call of the graph reads, if one does.
@@ -91,7 +108,8 @@ impl<'o> Tracer<'o> {
     pub(crate) fn same_sizes(&mut self, a: &[Expr], b: &[Expr]) -> bool {
         let mut same = |a: Expr, b: Expr| {
             let equal = self.env.pool.eq(a, b);
-            self.env.statically_known_true(equal)
+            let (pool, facts) = self.env.facts();
+            matches!(decide(pool, facts, equal, &BUDGET).verdict, Verdict::Implied { .. })
         };
         a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || same(a, b))
     }
