@@ -28,6 +28,8 @@ mod edge;
 mod egraph_proves;
 mod explain;
 mod first_fixes;
+#[cfg(feature = "cli")]
+mod first_readers;
 mod fixes;
 #[cfg(feature = "cli")]
 mod fleet;

@@ -317,13 +317,13 @@ pub(super) fn shapes(words: &[String], is_tensor: &dyn Fn(&str) -> Option<bool>)
     for word in words {
         let wrong = || {
             Failure::usage(format!(
-                "`{word}`: expected an input and its sizes, such as `x=3,8` (`x=` for a tensor without dimensions), or \
+                "`{word}`: expected an input and its sizes, such as `x=3,8` (`x=[]` for a tensor without dimensions), or \
                  the value of an input that is a number"
             ))
         };
         let (name, value) = word.split_once('=').ok_or_else(wrong)?;
         let (name, value) = (name.trim(), value.trim());
-        if is_tensor(name) == Some(false) {
+        if is_tensor(name) == Some(false) && value != "[]" {
             let value = match value {
                 "True" | "true" => Json::from(true),
                 "False" | "false" => Json::from(false),
