@@ -198,6 +198,7 @@ fn entailed(reply: &Fields, words: &[String]) -> Shown {
         text.push_str("  a larger budget may decide it: --budget 10\n");
     }
     steps(&mut text, reply);
+    settling(&mut text, reply);
     if let Some(certificate) = reply.get("certificate").and_then(Json::as_str) {
         text.push_str(certificate);
     }
@@ -223,6 +224,23 @@ fn steps(text: &mut String, reply: &Fields) {
                 indent = 4 + 2 * depth
             );
         }
+    }
+}
+
+/// What the method that settled a question came to: the last of those that were tried.
+fn settling(text: &mut String, reply: &Fields) {
+    let Some(tried) = reply.get("explain").and_then(Json::as_array) else { return };
+    let outcome = match reply.get("verdict").and_then(Json::as_str) {
+        Some("implied") => "a proof",
+        Some("refuted") => "a counterexample",
+        Some("inconsistent") => "the assumptions contradict each other",
+        _ => return,
+    };
+    if let Some(rung) = reply.get("decided_by").and_then(Json::as_str) {
+        if tried.is_empty() {
+            text.push_str("  explain\n");
+        }
+        let _ = writeln!(text, "    {rung:<12}  {outcome}");
     }
 }
 

@@ -54,6 +54,28 @@ pub fn simplest_size(pool: &mut Pool, facts: &mut Facts, size: Expr) -> Expr {
     guessed.filter(|&guess| weight(pool, guess) < weight(pool, simple)).unwrap_or(simple)
 }
 
+/// A comparison with the sizes in it in their simplest form: `d + 1 == max(0, d - 1)` for `d + 1 == max(0, d - min(1, d))`.
+pub(super) fn with_simple_sizes(pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Expr {
+    let Some((func @ (Func::IsZero | Func::NotPositive), &[p])) = pool.as_call(condition) else {
+        return condition;
+    };
+    let mut sum = p;
+    for (term, factor) in pool.poly(p).terms {
+        let is_extreme = matches!(pool.as_call(term), Some((Func::Min | Func::Max, _)));
+        if !is_extreme {
+            continue;
+        }
+        let simple = simplest_size(pool, facts, term);
+        if weight(pool, simple) < weight(pool, term) {
+            let factor = pool.int(factor);
+            let (old, new) = (pool.mul(factor, term), pool.mul(factor, simple));
+            let less = pool.sub(sum, old);
+            sum = pool.add(less, new);
+        }
+    }
+    if func == Func::IsZero { pool.eq(sum, Expr::ZERO) } else { pool.le(sum, Expr::ZERO) }
+}
+
 /// A size that grows by the same step from some size on, and is one number before that.
 fn straight(pool: &mut Pool, facts: &Facts, size: Expr) -> Option<Expr> {
     let symbols = pool.free_symbols(&[size]);
@@ -91,7 +113,7 @@ fn is_involved(pool: &Pool, e: Expr) -> bool {
 }
 
 /// How much there is to read.
-fn weight(pool: &Pool, e: Expr) -> usize {
+pub(super) fn weight(pool: &Pool, e: Expr) -> usize {
     sizewise_expr::text::print::expression(pool, e).chars().filter(|c| !c.is_ascii_digit()).count()
 }
 
