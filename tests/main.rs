@@ -69,6 +69,8 @@ mod refusals;
 mod replay;
 mod report_schema;
 mod reports;
+#[cfg(feature = "cli")]
+mod reports_say;
 mod rules;
 mod rules_apply;
 mod run_time;

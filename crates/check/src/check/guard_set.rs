@@ -5,7 +5,7 @@ use super::put_simply::is_bound;
 use super::readable::readable;
 use super::runtime;
 use super::session::Session;
-use super::simpler::{simplest, weight, with_simple_sizes};
+use super::simpler::{simplest, with_simple_sizes};
 use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
@@ -14,7 +14,7 @@ use crate::report::guard_code::{GuardSet, GuardedInput};
 use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
 use sizewise_env::{GuardKind, Origin};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, print};
 use sizewise_ir::Bounds;
 use sizewise_solve::{Budget, Facts, decide, requirements};
 
@@ -156,7 +156,7 @@ fn in_simplest_form(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions
             let found = simplest(pool, &mut facts, condition);
             let found = with_simple_sizes(pool, &mut facts, found);
             let found = readable(pool, &facts, found);
-            if pool.as_bool(found).is_none() && weight(pool, found) < weight(pool, condition) {
+            if pool.as_bool(found).is_none() && letters(pool, found) <= letters(pool, condition) {
                 simple = found;
             }
         }
@@ -165,6 +165,11 @@ fn in_simplest_form(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions
         }
     }
     simplified
+}
+
+/// How long a condition is as people read it.
+fn letters(pool: &Pool, e: Expr) -> usize {
+    print::python(pool, e, &|symbol| pool.symbol_name(symbol)).chars().count()
 }
 
 /// The conditions that data decide, as texts.

@@ -73,7 +73,9 @@ pub(super) fn with_simple_sizes(pool: &mut Pool, facts: &mut Facts, condition: E
             sum = pool.add(less, new);
         }
     }
-    if func == Func::IsZero { pool.eq(sum, Expr::ZERO) } else { pool.le(sum, Expr::ZERO) }
+    let simple = if func == Func::IsZero { pool.eq(sum, Expr::ZERO) } else { pool.le(sum, Expr::ZERO) };
+    // What is known to be true or false shows nothing.
+    if pool.as_bool(simple).is_some() { condition } else { simple }
 }
 
 /// A size that grows by the same step from some size on, and is one number before that.
@@ -113,7 +115,7 @@ fn is_involved(pool: &Pool, e: Expr) -> bool {
 }
 
 /// How much there is to read.
-pub(super) fn weight(pool: &Pool, e: Expr) -> usize {
+fn weight(pool: &Pool, e: Expr) -> usize {
     sizewise_expr::text::print::expression(pool, e).chars().filter(|c| !c.is_ascii_digit()).count()
 }
 
@@ -214,7 +216,7 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, simpler, simplest, simplest_size};
+    use super::{BTreeSet, simpler, simplest, simplest_size, with_simple_sizes};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
     use sizewise_expr::{Expr, Int, Pool};
@@ -275,6 +277,20 @@ mod tests {
             let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
             let parts = |text: &str| text.split(" or ").map(str::to_owned).collect::<BTreeSet<String>>();
             assert_eq!(parts(&shown), parts(simple), "{condition}");
+        }
+    }
+
+    #[test]
+    fn sizes_within_comparisons_are_put_simply() {
+        for (condition, simple) in [
+            ("Eq(b, Max(0, t - Min(2, t)))", "b == max(0, t - 2)"),
+            ("Eq(t + 1, Max(0, t - Min(1, t)))", "t == max(0, t - min(1, t)) - 1"),
+            ("b >= 2*Max(0, Max(0, t - 3) - Min(2, t))", "b >= 2*max(0, t - 5)"),
+            ("Eq(b, t//2)", "b == t // 2"),
+        ] {
+            let (mut pool, mut facts, e) = of_sizes(condition);
+            let found = with_simple_sizes(&mut pool, &mut facts, e);
+            assert_eq!(print::python(&pool, found, &|s| pool.symbol_name(s)), simple, "{condition}");
         }
     }
 

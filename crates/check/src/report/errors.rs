@@ -154,6 +154,10 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
             false => format!("{allows} shapes that a node refuses: it needs that {}", visible(&guard.shown)),
         };
     }
+    // Under the spec nothing is left of it that says more.
+    if guard.never && guard.shown == "False" {
+        return format!("the program works for no shapes that {allows}");
+    }
     if guard.never {
         return format!("no shapes that {allows} satisfy {}", condition(report, guard));
     }
