@@ -294,6 +294,39 @@ class patches_of_2(torch.nn.Module):
         return x.reshape(batch, (height // 2) * (width // 2), 4 * channels)
 
 
+@program({"x": [AUTO, AUTO], "h": None, "w": None}, ones(2, 12), torch.tensor(3), torch.tensor(4))
+class image_tokens(torch.nn.Module):
+    def forward(self, x, h, w):
+        height, width = h.item(), w.item()
+        torch._check(height >= 2)
+        torch._check(width >= 2)
+        torch._check(height * width == x.shape[1])
+        return x.view(x.shape[0], height, width)
+
+
+@program({"x": [AUTO, AUTO], "y": [AUTO, AUTO]}, ones(4, 10), ones(4, 10))
+class sum_of_two(torch.nn.Module):
+    def forward(self, x, y):
+        z = x + y
+        return z * 2
+
+
+@program({"x": [4 * Dim("k", min=1, max=20), None]}, ones(12, 3))
+class quarters(torch.nn.Module):
+    def forward(self, x):
+        if x.shape[0] % 4 == 0:
+            return x.reshape(4, -1)
+        return x.reshape(-1)
+
+
+@program({"x": [AUTO, None, AUTO]}, ones(2, 3, 512))
+class pooled_thrice(torch.nn.Module):
+    def forward(self, x):
+        x = torch.nn.functional.avg_pool1d(x, 5, 5)
+        x = torch.nn.functional.avg_pool1d(x, 5, 5)
+        return torch.nn.functional.avg_pool1d(x, 2, 1)
+
+
 KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byteorder|version|\.data/.*)$")
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 

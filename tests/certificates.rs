@@ -151,7 +151,14 @@ fn what_is_no_proof_is_rejected() {
         ("(>= (+ x y) 3)", "", "(combine (1 0) (1 1) (1 2)) (square x)", "after the end"),
         ("(>= (+ x y) 3)", "", "(guess)", "no rule `guess`"),
         ("(>= (+ x y) 3)", "", "guess", "a step is a list"),
-        ("(>= x (// x y))", "", "(contradiction 0)", "no definition"),
+        ("(>= x (// x y))", "", "(contradiction 0)", "no definition of `(// x y)`"),
+        (
+            "(>= x (max (* 2 x y) (- y 3)))",
+            "",
+            "(contradiction 0)",
+            "no definition of `(max (* 2 x y) (- y 3))`",
+        ),
+        ("(>= x (// (- 1 (* x x)) 2))", "", "(contradiction 0)", "no definition of `(// (- 1 (* x x)) 2)`"),
         ("(>= x z)", "", "(contradiction 0)", "no symbol `z`"),
         ("(>= x q)", "(q (// x 2))", "(contradiction 0)", "no symbol `q`"),
         ("(>= x 1)", "(x (// y 2))", "(contradiction 0)", "no new name"),
@@ -191,7 +198,7 @@ fn infinite_exponents_have_a_value() {
     let text = "(certificate 1 (symbols x) (premises (>= x 0) (<= x 0)) \
                 (defined (float** (float x) #fff0000000000000)) (goal (false)) (definitions) (proof (enumerate 1 (x 0 1))))";
     let problem = check_text(text).expect_err(text);
-    assert!(problem.contains("false at"), "{problem}");
+    assert!(problem.contains("the claim is false at x = 0"), "{problem}");
 }
 
 #[test]

@@ -28,6 +28,8 @@ mod edge;
 mod egraph_proves;
 mod explain;
 mod first_fixes;
+#[cfg(feature = "cli")]
+mod first_readers;
 mod fixes;
 #[cfg(feature = "cli")]
 mod fleet;
@@ -67,6 +69,8 @@ mod refusals;
 mod replay;
 mod report_schema;
 mod reports;
+#[cfg(feature = "cli")]
+mod reports_say;
 mod rules;
 mod rules_apply;
 mod run_time;

@@ -143,6 +143,7 @@ fn a_violated_spec_has_an_exact_fix() {
             continue;
         }
         let fix = report.fixes.first().unwrap_or_else(|| panic!("{}: no fix", case.name));
+        assert!(!report.dimensions.is_empty(), "{}: no table", case.name);
         assert!(!fix.assumptions.is_empty() && fix.proved, "{}: {fix:?}", case.name);
         for run in inside() {
             let kept = hold(&fix.assumptions, run);

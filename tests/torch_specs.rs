@@ -102,8 +102,14 @@ fn what_is_printed_for_recorded_programs_is_taken() {
             for (min, max) in [(0, None), (1, Some(64))] {
                 let spec = parsed(&widened(&own.to_json(), min, max, &mut 0));
                 let given = spec.to_python_with(&containers);
-                for fix in check(&checker, &spec).fixes {
-                    a_fix_is_taken(&name, &given, &fix);
+                let found = check(&checker, &spec).fixes;
+                for (at, fix) in found.iter().enumerate() {
+                    a_fix_is_taken(&name, &given, fix);
+                    assert!(
+                        found[..at].iter().all(|other| other.text != fix.text),
+                        "{name}: {} twice",
+                        fix.text
+                    );
                     fixes += 1;
                 }
             }

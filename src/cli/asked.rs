@@ -198,6 +198,7 @@ fn entailed(reply: &Fields, words: &[String]) -> Shown {
         text.push_str("  a larger budget may decide it: --budget 10\n");
     }
     steps(&mut text, reply);
+    settling(&mut text, reply);
     if let Some(certificate) = reply.get("certificate").and_then(Json::as_str) {
         text.push_str(certificate);
     }
@@ -223,6 +224,23 @@ fn steps(text: &mut String, reply: &Fields) {
                 indent = 4 + 2 * depth
             );
         }
+    }
+}
+
+/// What the method that settled a question came to: the last of those that were tried.
+fn settling(text: &mut String, reply: &Fields) {
+    let Some(tried) = reply.get("explain").and_then(Json::as_array) else { return };
+    let outcome = match reply.get("verdict").and_then(Json::as_str) {
+        Some("implied") => "a proof",
+        Some("refuted") => "a counterexample",
+        Some("inconsistent") => "the assumptions contradict each other",
+        _ => return,
+    };
+    if let Some(rung) = reply.get("decided_by").and_then(Json::as_str) {
+        if tried.is_empty() {
+            text.push_str("  explain\n");
+        }
+        let _ = writeln!(text, "    {rung:<12}  {outcome}");
     }
 }
 
@@ -317,13 +335,13 @@ pub(super) fn shapes(words: &[String], is_tensor: &dyn Fn(&str) -> Option<bool>)
     for word in words {
         let wrong = || {
             Failure::usage(format!(
-                "`{word}`: expected an input and its sizes, such as `x=3,8` (`x=` for a tensor without dimensions), or \
+                "`{word}`: expected an input and its sizes, such as `x=3,8` (`x=[]` for a tensor without dimensions), or \
                  the value of an input that is a number"
             ))
         };
         let (name, value) = word.split_once('=').ok_or_else(wrong)?;
         let (name, value) = (name.trim(), value.trim());
-        if is_tensor(name) == Some(false) {
+        if is_tensor(name) == Some(false) && value != "[]" {
             let value = match value {
                 "True" | "true" => Json::from(true),
                 "False" | "false" => Json::from(false),

@@ -2,7 +2,7 @@
 use super::args::Format;
 use super::failure::{Failure, Result};
 use super::files;
-use super::sized::SizedOptions;
+use super::sized::{SizedOptions, noted};
 use crate::escape;
 use clap::Args;
 use std::fmt::Write;
@@ -26,15 +26,20 @@ pub fn run(options: &BoundsOfOptions) -> Result<ExitCode> {
     let names = &options.value;
     sizing.keep_values(names).map_err(|error| opened.unanswered(error))?;
     let values = sizing.values();
+    let note = opened.note()?;
     let mut out = String::new();
     for bounds in &values {
         match options.sized.format {
             Format::Json => {
-                let line = serde_json::to_string(&sizing.value_json(bounds)).map_err(Failure::internal)?;
+                let line = serde_json::to_string(&noted(sizing.value_json(bounds), note.clone()))
+                    .map_err(Failure::internal)?;
                 _ = writeln!(out, "{}", escape::json_text(line));
             }
             Format::Text => out.push_str(&escape::lines(&sizing.value_text(bounds))),
         }
+    }
+    if let (Some(note), Format::Text) = (note, options.sized.format) {
+        _ = writeln!(out, "\nnote: {note}");
     }
     files::write(None, &out)?;
     Ok(ExitCode::SUCCESS)

@@ -12,9 +12,10 @@ pub struct EvalOptions {
     /// The exported program.
     #[command(flatten)]
     pub program: ProgramFile,
-    /// An input with its sizes, `x=3,8`, or its value if it is a number (of an ONNX model also a tensor without dimensions); without any, JSON
-    /// lines are read from standard input. Inputs of an exported program that are not given keep
-    /// the sizes that they were traced with; of an ONNX model all tensors are given.
+    /// An input with its sizes, `x=3,8` (`x=[]` for a tensor without dimensions), or its value if it is a number (of an ONNX model
+    /// also a tensor without dimensions); without any, JSON lines are read from standard input.
+    /// Inputs of an exported program that are not given keep the sizes that they were traced with;
+    /// of an ONNX model all tensors are given.
     #[arg(value_name = "INPUT=SIZES")]
     pub inputs: Vec<String>,
     /// The operators.

@@ -44,14 +44,18 @@ pub fn run(options: &FitOptions) -> Result<ExitCode> {
     let Some(other) = &options.frontier else {
         let fitted = sizing.fit(&fit).map_err(|error| opened.unanswered(error))?;
         let text = || format!("{}\n{}", opened.name(), fitted.text());
-        options.sized.print(|| fitted.json(), text)?;
+        opened.print(options.sized.format, || fitted.json(), text)?;
         return Ok(status(fitted.fits.is_some() || fitted.is_unlimited));
     };
     let frontier = sizing.frontier(&fit, other).map_err(|error| opened.unanswered(error))?;
     if let Some(plot) = &options.plot {
         files::write(Some(plot), &frontier.svg())?;
     }
-    options.sized.print(|| frontier.json(), || format!("{}\n{}", opened.name(), frontier.text()))?;
+    opened.print(
+        options.sized.format,
+        || frontier.json(),
+        || format!("{}\n{}", opened.name(), frontier.text()),
+    )?;
     Ok(status(frontier.fits()))
 }
 

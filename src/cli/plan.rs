@@ -19,5 +19,5 @@ pub struct PlanOptions {
 pub fn run(options: &PlanOptions) -> Result<ExitCode> {
     let opened = options.sized.open()?;
     let plan = opened.sizing()?.plan(options.align).map_err(|error| opened.unanswered(error))?;
-    options.sized.print(|| plan.json(), || format!("{}\n{}", opened.name(), plan.text()))
+    opened.print(options.sized.format, || plan.json(), || format!("{}\n{}", opened.name(), plan.text()))
 }

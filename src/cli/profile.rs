@@ -41,11 +41,11 @@ pub fn run(options: &ProfileOptions) -> Result<ExitCode> {
     match serving {
         Some(serving) => {
             let buckets = sizing.buckets(serving).map_err(|error| opened.unanswered(error))?;
-            options.sized.print(|| buckets.json(), || buckets.text())
+            opened.print(options.sized.format, || buckets.json(), || buckets.text())
         }
         None => {
             let profile = sizing.profile().map_err(|error| opened.unanswered(error))?;
-            options.sized.print(|| profile.json(), || profile.text())
+            opened.print(options.sized.format, || profile.json(), || profile.text())
         }
     }
 }

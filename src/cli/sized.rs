@@ -7,7 +7,9 @@ use super::{files, operators, spec};
 use crate::escape;
 use crate::kernels::Operators;
 use crate::onnx::subject::{Subject, SubjectError};
+use crate::report::Outcome;
 use crate::sizing::Sizing;
+use crate::solve::Budget;
 use clap::Args;
 use serde_json::Value as Json;
 use std::path::PathBuf;
@@ -58,21 +60,6 @@ impl SizedOptions {
         let spec = self.spec.as_ref().or(beside.as_ref()).map(|path| spec::read(path)).transpose()?;
         Ok(Opened { subject, operators, spec })
     }
-
-    /// Prints an answer in the format that is asked for.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn print(&self, json: impl FnOnce() -> Json, text: impl FnOnce() -> String) -> Result<ExitCode> {
-        match self.format {
-            Format::Json => {
-                let text = serde_json::to_string_pretty(&json()).map_err(Failure::internal)?;
-                files::write(None, &(escape::json_text(text) + "\n"))?;
-            }
-            Format::Text => files::write(None, &escape::lines(&text()))?,
-        }
-        Ok(ExitCode::SUCCESS)
-    }
 }
 
 impl Opened {
@@ -82,6 +69,60 @@ impl Opened {
     /// When there is no answer.
     pub fn sizing(&self) -> Result<Sizing<'_>> {
         self.subject.sizing(self.spec.as_ref(), &self.operators).map_err(|error| self.unanswered(error))
+    }
+
+    /// Prints an answer in the format that is asked for, with what is to be known of it.
+    ///
+    /// # Errors
+    /// When it cannot be written, or the program cannot be checked.
+    pub fn print(
+        &self,
+        format: Format,
+        json: impl FnOnce() -> Json,
+        text: impl FnOnce() -> String,
+    ) -> Result<ExitCode> {
+        let note = self.note()?;
+        match format {
+            Format::Json => {
+                let text = serde_json::to_string_pretty(&noted(json(), note)).map_err(Failure::internal)?;
+                files::write(None, &(escape::json_text(text) + "\n"))?;
+            }
+            Format::Text => {
+                let note = note.map(|note| format!("\nnote: {note}\n")).unwrap_or_default();
+                files::write(None, &escape::lines(&(text() + &note)))?;
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// That an answer holds only for some of the inputs that a spec allows, if the program refuses others.
+    ///
+    /// # Errors
+    /// When the program cannot be checked.
+    pub fn note(&self) -> Result<Option<String>> {
+        let Some(spec) = &self.spec else { return Ok(None) };
+        let (operators, budget) = (&self.operators, Budget::small());
+        let verdict = match &self.subject {
+            // Without fixes and what else a report has.
+            Subject::Program(checker) => checker
+                .session(operators)
+                .and_then(|session| Ok(session.recheck(Some(spec), &budget)?.verdict))
+                .map_err(SubjectError::from),
+            model @ Subject::Model(_) => {
+                model.check(Some(spec), operators, &budget).map(|report| report.verdict)
+            }
+        };
+        let verdict = verdict.map_err(|error| self.unanswered(error))?;
+        let refused = match verdict {
+            Outcome::Violated => {
+                "the program refuses inputs that this spec allows (`sizewise check` names one)"
+            }
+            Outcome::Unknown => {
+                "it is not decided whether the program accepts all inputs that this spec allows"
+            }
+            Outcome::Ok | Outcome::Invalid => return Ok(None),
+        };
+        Ok(Some(format!("{refused}; the figures hold for those that it accepts")))
     }
 
     /// The name of the file.
@@ -100,4 +141,12 @@ impl Opened {
             error => failed(self.name(), error),
         }
     }
+}
+
+/// An object with a note.
+pub fn noted(mut json: Json, note: Option<String>) -> Json {
+    if let (Some(fields), Some(note)) = (json.as_object_mut(), note) {
+        fields.insert("note".to_owned(), note.into());
+    }
+    json
 }

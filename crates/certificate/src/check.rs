@@ -485,6 +485,10 @@ impl Checker {
         self.claim = claim;
         let (work, contradicted) = result?;
         self.spend(work)?;
-        if contradicted { Err(format!("the claim is false at {at:?}")) } else { Ok(()) }
+        if contradicted {
+            let values: Vec<String> = at.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+            return Err(format!("the claim is false at {}", values.join(", ")));
+        }
+        Ok(())
     }
 }

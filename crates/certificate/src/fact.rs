@@ -137,8 +137,8 @@ const MAX_PRODUCTS: usize = 20_000_000;
 /// Why a term has no polynomial, or a formula no fact.
 #[derive(Clone, Debug)]
 pub enum Problem {
-    /// An operation has no definition.
-    Missing(Box<Meaning>),
+    /// An operation has no definition; the text is the term.
+    Missing(Box<Meaning>, String),
     /// What is wrong.
     Wrong(String),
 }
@@ -152,7 +152,7 @@ impl<T: Into<String>> From<T> for Problem {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Missing(meaning) => write!(f, "no definition of {meaning:?}"),
+            Problem::Missing(_, term) => write!(f, "no definition of `{term}`"),
             Problem::Wrong(text) => f.write_str(text),
         }
     }
@@ -200,7 +200,7 @@ impl Names {
     fn look_up(&self, meaning: Meaning) -> Result<Poly> {
         match self.meanings.get(&meaning.key()) {
             Some(number) => Ok(Poly::var(*number)),
-            None => Err(Problem::Missing(Box::new(meaning))),
+            None => Err(Problem::Missing(Box::new(meaning), String::new())),
         }
     }
 
@@ -240,6 +240,13 @@ impl Names {
     /// # Errors
     /// When a name is unknown, an operation has no definition, or a limit is reached.
     pub fn poly(&self, term: &Term) -> Result<Poly> {
+        self.poly_of(term).map_err(|problem| match problem {
+            Problem::Missing(meaning, at) if at.is_empty() => Problem::Missing(meaning, term.to_string()),
+            problem => problem,
+        })
+    }
+
+    fn poly_of(&self, term: &Term) -> Result<Poly> {
         let (op, operands) = match term {
             Term::Int(value) => return Ok(Poly::constant(value.clone())),
             Term::Name(name) => {

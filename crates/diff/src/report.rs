@@ -84,10 +84,11 @@ fn output(change: &OutputChange) -> String {
     format!("output {output}{line}: OLD {old}, NEW {new} for {}", call(inputs))
 }
 
-/// Inputs as `sizewise eval` takes them: `x=3,8 n=4`.
+/// Inputs as `sizewise eval` takes them: `x=3,8 n=4`, and `x=[]` for a tensor without dimensions.
 fn call(shapes: &Shapes) -> String {
     let Json::Object(values) = inputs(shapes) else { return String::new() };
     let one = |(name, value): (&String, &Json)| match value {
+        Json::Array(sizes) if sizes.is_empty() => format!("{name}=[]"),
         Json::Array(sizes) => {
             let sizes: Vec<String> = sizes.iter().map(Json::to_string).collect();
             format!("{name}={}", sizes.join(","))

@@ -60,7 +60,7 @@ fn prepare(claim: &Claim) -> Option<Prepared> {
     let facts = loop {
         match claim.facts(&names) {
             Ok(facts) => break facts,
-            Err(Problem::Missing(meaning)) if definitions.len() < MAX_DEFINITIONS => {
+            Err(Problem::Missing(meaning, _)) if definitions.len() < MAX_DEFINITIONS => {
                 let name = (1..)
                     .map(|n| format!("v{}", definitions.len() + n))
                     .find(|n| !names.numbers.contains_key(n))?;

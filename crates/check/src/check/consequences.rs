@@ -87,18 +87,19 @@ impl Examination<'_, '_> {
         roots.map(sufficient).collect()
     }
 
-    /// Notes where a condition that a step needs is false at every size that the spec allows.
-    pub(super) fn note_if_nothing_works(&mut self, condition: Option<Expr>, shown: Option<&str>) {
-        let is_new = self.has_spec && !self.report.has("nothing-works");
-        let (Some(condition), Some(shown), true) = (condition, shown, is_new) else { return };
+    /// Notes where a condition that a step needs is false at every size that the spec allows, and says whether it is.
+    pub(super) fn note_if_nothing_works(&mut self, condition: Option<Expr>, shown: Option<&str>) -> bool {
+        let (Some(condition), Some(shown), true) = (condition, shown, self.has_spec) else { return false };
         let mut base = self.assumptions.env.clone();
         let symbols = base.pool.free_symbols(&[condition]);
         let (pool, facts) = base.facts();
         let is_known = symbols.iter().all(|&symbol| facts.range(symbol).is_some());
         let opposite = pool.not(condition);
-        if is_known && decide(pool, facts, opposite, self.budget).verdict.is_implied() {
+        let never = is_known && decide(pool, facts, opposite, self.budget).verdict.is_implied();
+        if never && !self.report.has("nothing-works") {
             self.report.diagnostics.push(nothing_works(shown));
         }
+        never
     }
 }
 

@@ -206,10 +206,7 @@ impl<'p> Evaluator<'p> {
         match (&input.kind, given) {
             (InputKind::Tensor { sizes: recorded, .. }, Some(Shape::Tensor(actual))) => {
                 if recorded.len() != actual.len() {
-                    return Err(refused(
-                        format!("{path} has {} dimensions, not {}", recorded.len(), actual.len()),
-                        None,
-                    ));
+                    return Err(refused(dimensions_differ(&path, recorded.len(), actual.len()), None));
                 }
                 for (i, (&r, v)) in recorded.iter().zip(actual).enumerate() {
                     if v.is_negative() {
@@ -487,4 +484,12 @@ fn hint_of(actual: &Number) -> Result<Hint, Refused> {
         Number::Bool(v) => Hint::Bool(*v),
         Number::Ratio(_) => return Err(malformed("a rational number is not a size".into())),
     })
+}
+
+/// What is wrong with a tensor of another number of dimensions. Without any there is no size to give, and a value is data.
+fn dimensions_differ(path: &str, recorded: usize, given: usize) -> String {
+    match recorded {
+        0 => format!("{path} has no dimensions, not {given}: its sizes are [], and its value is data"),
+        _ => format!("{path} has {recorded} dimensions, not {given}"),
+    }
 }

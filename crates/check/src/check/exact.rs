@@ -5,6 +5,7 @@
 use super::consequences::nothing_works;
 use super::cost::Cost;
 use super::error::CheckError;
+use super::exact_rows::rows;
 use super::fix::only_skips;
 use super::pipeline::Examined;
 use super::readable::readable;
@@ -72,6 +73,7 @@ impl Session<'_> {
         let kept = first.assumptions.env.pool.and(&conditions);
         let cost = Cost::new(Some(self.lost(kept, first, budget)), Vec::new());
         let spec = Spec::of_shapes(shapes.assuming(&texts).folded());
+        let changes = rows(&mut first.assumptions, shapes, &conditions, &names);
         Ok(Some(Fix {
             text: shown(&first.assumptions, shapes, &conditions, &names),
             spec: Some(spec.to_json()),
@@ -79,7 +81,7 @@ impl Session<'_> {
             proved: is_proved,
             cost: cost.text(),
             loses: cost.loses(),
-            changes: Vec::new(),
+            changes,
             note: None,
             assumptions: texts,
             declarations: Vec::new(),

@@ -5,6 +5,7 @@ use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
 use super::parallel::Parallel;
 use super::prove::{Emit, Proof, shapes_json};
+use super::simpler::with_simple_sizes;
 use super::summary;
 use super::{minimal, overflow, place};
 use crate::propagate::FailureKind;
@@ -223,6 +224,9 @@ impl<'p> Examination<'_, 'p> {
 
     /// Decides whether element counts fit in 64 bits.
     fn element_counts(&mut self, run: &mut Run, base: &mut ShapeEnv) {
+        for path in overflow::too_large_inputs(self.assumptions, base) {
+            self.report.assumed_too.push(format!("{path} has at most 2^63 - 1 elements"));
+        }
         let counts = overflow::counts(self.assumptions, run, base);
         if !counts.bounded.is_empty() {
             let mut facts = base.facts().1.clone();
@@ -276,7 +280,11 @@ impl<'p> Examination<'_, 'p> {
         }
         for failure in std::mem::take(&mut run.failures) {
             let step = &run.steps[failure.origin.0 as usize];
-            let shown = failure.condition.map(|c| summary::condition(self.assumptions, &run.env, c));
+            let simple = failure.condition.map(|condition| {
+                let (pool, facts) = run.env.facts();
+                with_simple_sizes(pool, &mut facts.clone(), condition)
+            });
+            let shown = simple.map(|simple| summary::condition(self.assumptions, &run.env, simple));
             if failure.kind != FailureKind::Invalid {
                 let code = if failure.kind == FailureKind::DataDependent {
                     "data-dependent"
@@ -303,7 +311,7 @@ impl<'p> Examination<'_, 'p> {
             let violated = matches!(replayed, Some(Ok(_)));
             let verdict = if violated { GuardVerdict::Violated } else { GuardVerdict::Unknown };
             self.lower(if violated { Outcome::Violated } else { Outcome::Unknown });
-            self.note_if_nothing_works(failure.condition.filter(|_| violated), shown.as_deref());
+            let never = self.note_if_nothing_works(failure.condition.filter(|_| violated), shown.as_deref());
             let expr = failure.condition.map(|c| text::print::expression(&run.env.pool, c));
             let mut guard = GuardReport {
                 expr: expr.unwrap_or_else(|| failure.message.clone()),
@@ -321,6 +329,7 @@ impl<'p> Examination<'_, 'p> {
                 reason: (!violated).then(|| failure.message.clone()),
                 cause: Cause::Operator,
                 excludes: None,
+                never,
                 ..place::nowhere()
             };
             place::place(&mut guard, step, Traced::Needed);

@@ -1,8 +1,11 @@
 //! What a checker of input shapes has to check.
 use super::error::CheckError;
 use super::minimal;
+use super::put_simply::is_bound;
+use super::readable::readable;
 use super::runtime;
 use super::session::Session;
+use super::simpler::{simplest, with_simple_sizes};
 use super::strides;
 use super::strides::cases::Cases;
 use super::summary;
@@ -11,9 +14,12 @@ use crate::report::guard_code::{GuardSet, GuardedInput};
 use crate::spec::{Assumptions, Contract, InputKind, UNCHECKED_MINIMUM, bound_conditions};
 use sizewise_env::{GuardKind, Origin};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol, print};
 use sizewise_ir::Bounds;
-use sizewise_solve::Budget;
+use sizewise_solve::{Budget, Facts, decide, requirements};
+
+/// Of larger sets the conditions stay as they are.
+const MAX_SIMPLIFIED: usize = 24;
 
 /// A program followed for all sizes that its contract does not exclude by itself.
 pub(super) struct Followed<'c> {
@@ -121,10 +127,49 @@ fn build(session: &Session, followed: Followed) -> Result<GuardSet, CheckError> 
             (v.symbol, if plain_size { ValueRange::at_least(Int::ZERO) } else { ValueRange::all() })
         })
         .collect();
-    set.conditions = minimal::minimal(&mut run.env.pool, &ranges, &conditions);
+    let kept = minimal::minimal(&mut run.env.pool, &ranges, &conditions);
+    set.conditions = in_simplest_form(&mut run.env.pool, &ranges, kept);
     set.left_open = left_open(&assumptions, &run);
     set.pool = run.env.pool;
     Ok(set)
+}
+
+/// The conditions in their simplest form, each where the bounds among them hold. A set of many stays as it is, and so does a
+/// condition that may have no value there: what has none is refused.
+fn in_simplest_form(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: Vec<Expr>) -> Vec<Expr> {
+    if conditions.len() > MAX_SIMPLIFIED {
+        return conditions;
+    }
+    let mut facts = Facts::new();
+    for (symbol, range) in ranges {
+        facts.declare(pool, *symbol, range.clone());
+    }
+    let bounds: Vec<Expr> = conditions.iter().copied().filter(|&e| is_bound(pool, e)).collect();
+    bounds.iter().for_each(|&bound| _ = facts.assume(pool, bound));
+    let mut simplified: Vec<Expr> = Vec::with_capacity(conditions.len());
+    for condition in conditions {
+        let mut simple = condition;
+        let needed = requirements(pool, &[condition]);
+        if !bounds.contains(&condition)
+            && needed.into_iter().all(|e| decide(pool, &mut facts, e, &Budget::small()).verdict.is_implied())
+        {
+            let found = simplest(pool, &mut facts, condition);
+            let found = with_simple_sizes(pool, &mut facts, found);
+            let found = readable(pool, &facts, found);
+            if pool.as_bool(found).is_none() && letters(pool, found) <= letters(pool, condition) {
+                simple = found;
+            }
+        }
+        if !simplified.contains(&simple) {
+            simplified.push(simple);
+        }
+    }
+    simplified
+}
+
+/// How long a condition is as people read it.
+fn letters(pool: &Pool, e: Expr) -> usize {
+    print::python(pool, e, &|symbol| pool.symbol_name(symbol)).chars().count()
 }
 
 /// The conditions that data decide, as texts.

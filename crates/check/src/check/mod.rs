@@ -13,6 +13,7 @@ mod effort;
 mod error;
 mod evaluate;
 mod exact;
+mod exact_rows;
 mod examine;
 mod excluded;
 mod explain;

@@ -107,6 +107,20 @@ pub(super) fn assume_inputs(assumptions: &Assumptions, pool: &mut Pool, facts: &
     }
 }
 
+/// The inputs of which the declared ranges allow more elements than a tensor has. Of a dimension without a maximum it goes
+/// without saying.
+pub(super) fn too_large_inputs(assumptions: &Assumptions, env: &mut ShapeEnv) -> Vec<String> {
+    let mut found = Vec::new();
+    for input in &assumptions.inputs {
+        let Some(sizes) = &input.allowed else { continue };
+        let count = sizes.iter().fold(Expr::ONE, |count, &size| env.pool.mul(count, size));
+        if env.upper_bound(count).is_some_and(|most| most > most_elements()) {
+            found.push(input.path.clone());
+        }
+    }
+    found
+}
+
 fn input_counts(assumptions: &Assumptions, pool: &mut Pool) -> Vec<Expr> {
     let sizes = assumptions.inputs.iter().filter_map(|input| input.allowed.as_ref());
     sizes.map(|sizes| sizes.iter().fold(Expr::ONE, |count, &size| pool.mul(count, size))).collect()

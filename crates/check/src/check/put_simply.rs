@@ -1,15 +1,18 @@
 //! Violated conditions in their simplest form.
 use super::examine::Examination;
 use super::readable::readable;
-use super::simpler::simpler;
+use super::simpler::{simpler, with_simple_sizes};
 use super::summary;
 use crate::report::{ConditionKind, GuardVerdict};
+use crate::spec::shapes::bound;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
-use sizewise_solve::{Budget, Facts, quickly, simplify};
+use sizewise_solve::{Budget, Facts, decide, quickly, simplify};
 
 /// Shorter conditions without quotients are simple enough.
 const MAX_SIMPLE: usize = 16;
+/// Sizes above this are those of no tensor that is stored.
+const FAR: i64 = 1 << 40;
 /// The most conditions that are put simply.
 const MAX_CONDITIONS: usize = 12;
 
@@ -43,8 +46,10 @@ impl Examination<'_, '_> {
                 false => simplify(pool, &mut facts.clone(), condition, &Budget::small()),
             };
             let simple = simple.unwrap_or_else(|| shorter(&mut pool));
+            let simple = with_simple_sizes(&mut pool, &mut facts.clone(), simple);
             self.put(&pool, &facts, i, simple);
         }
+        self.never_hold(base);
         // Where some sizes are multiples, the other conditions speak of multiples: `d != 4` is `d >= 8` then.
         let is_congruence = |e: &Expr| {
             let parts = pool.reachable(&[*e]);
@@ -68,7 +73,8 @@ impl Examination<'_, '_> {
 
     /// Shows a condition in a simpler form, if its example breaks that as well.
     fn put(&mut self, pool: &Pool, facts: &Facts, at: usize, simple: Expr) {
-        if self.holds_in_example(pool, at, simple) {
+        // What never holds has no simpler form that says why.
+        if pool.as_bool(simple).is_some() || self.holds_in_example(pool, at, simple) {
             // The other errors' bounds exclude this example, so that it says nothing of the simple form.
             return;
         }
@@ -79,6 +85,32 @@ impl Examination<'_, '_> {
             let before = std::mem::replace(&mut guard.shown, shown);
             guard.recorded.get_or_insert(before);
             self.simple.push((at, simple));
+        }
+    }
+
+    /// Marks the errors whose conditions hold at no allowed size, as the spec contradicts them, and those that only sizes
+    /// above 2^40 break. A condition that holds in the example holds somewhere.
+    fn never_hold(&mut self, base: &ShapeEnv) {
+        let violated: Vec<usize> = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .collect();
+        let mut pool = base.pool.clone();
+        let is_far = |pool: &Pool, e: Expr| {
+            let most = bound(pool, e).and_then(|(_, _, most)| most);
+            most.is_some_and(|most| most >= Int::from(FAR))
+        };
+        let hint = |s: Symbol| base.symbol(s)?.hint.clone();
+        for (i, condition) in violated.into_iter().zip(self.violated.iter().map(|o| o.condition)) {
+            let guard = &mut self.report.guards[i];
+            guard.far = !guard.follows && is_far(&pool, condition);
+            let is_own =
+                !guard.follows && guard.kind != ConditionKind::Runtime && guard.left_static.is_none();
+            if !is_own || pool.eval(condition, hint).is_ok_and(|value| value.as_bool()) {
+                continue;
+            }
+            let opposite = pool.not(condition);
+            let mut facts = base.known_facts().clone();
+            guard.never = decide(&mut pool, &mut facts, opposite, &Budget::small()).verdict.is_implied();
         }
     }
 

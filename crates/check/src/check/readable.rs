@@ -109,6 +109,9 @@ impl Reader<'_> {
             let others: Vec<Expr> = [&operands[..own], &operands[own + 1..]].concat();
             return Some(beyond(self.pool, &others));
         }
+        if let Some(open) = self.of_nested_extremes(func, &operands, value) {
+            return Some(open);
+        }
         let number = self.pool.as_int(value)?;
         let [a, b] = operands[..] else { return None };
         let (limit, other) = match (self.pool.as_int(a), self.pool.as_int(b)) {
@@ -120,6 +123,32 @@ impl Reader<'_> {
             return Some(if is_least { self.pool.ge(other, value) } else { self.pool.le(other, value) });
         }
         ((number < limit) == is_least).then(|| self.pool.eq(other, value))
+    }
+
+    /// What `v == max(c, min(v, a))` says of a value that is at least `c` anyway: `v <= a or v == c`. The other way round
+    /// for `v == min(c, max(v, a))`.
+    fn of_nested_extremes(&mut self, outer: Func, operands: &[Expr], value: Expr) -> Option<Expr> {
+        let is_least = outer == Func::Min;
+        let inner = if is_least { Func::Max } else { Func::Min };
+        let parts_of = |pool: &Pool, e: Expr| pool.as_func(e, inner).map(<[Expr]>::to_vec);
+        let (at, parts) = operands.iter().enumerate().find_map(|(at, &operand)| {
+            Some((at, parts_of(self.pool, operand).filter(|parts| parts.contains(&value))?))
+        })?;
+        let rest: Vec<Expr> = [&operands[..at], &operands[at + 1..]].concat();
+        for &other in &rest {
+            let is_beyond = if is_least { self.pool.le(value, other) } else { self.pool.ge(value, other) };
+            if self.table.decide(self.pool, is_beyond) != Some(true) {
+                return None;
+            }
+        }
+        let others = parts.into_iter().filter(|&part| part != value);
+        let within: Vec<Expr> = others
+            .map(|part| if is_least { self.pool.ge(value, part) } else { self.pool.le(value, part) })
+            .collect();
+        let within = self.pool.and(&within);
+        let ends: Vec<Expr> = rest.iter().map(|&other| self.pool.eq(value, other)).collect();
+        let [end] = ends[..] else { return None };
+        Some(self.pool.or(&[within, end]))
     }
 
     /// What else a sum of 0 says that has the least of two expressions and one number each: `min(k, a + s) - min(k, a) ==
@@ -296,6 +325,9 @@ mod tests {
             ("Eq(a + b, Min(a + b, 7, c))", "And(a + b <= 7, a + b <= c)"),
             ("Or(Eq(a, 1), Eq(a, Min(16, a)))", "a <= 16"),
             ("Or(Eq(a, 17), Eq(a, Min(16, a)))", "Or(Eq(a, 17), a <= 16)"),
+            ("Eq(a, Max(0, Min(a, b)))", "Or(a <= b, Eq(a, 0))"),
+            ("Eq(b + 1, Max(1, Min(b + 1, a)))", "Or(b + 1 <= a, Eq(b, 0))"),
+            ("Eq(a, Max(1, Min(a, b)))", "Eq(a, Max(1, Min(a, b)))"),
             ("Eq(Min(16, a), 3)", "Eq(a, 3)"),
             ("Eq(Min(16, a), 16)", "a >= 16"),
             ("Eq(Max(16, a), 16)", "a <= 16"),

@@ -54,6 +54,30 @@ pub fn simplest_size(pool: &mut Pool, facts: &mut Facts, size: Expr) -> Expr {
     guessed.filter(|&guess| weight(pool, guess) < weight(pool, simple)).unwrap_or(simple)
 }
 
+/// A comparison with the sizes in it in their simplest form: `d + 1 == max(0, d - 1)` for `d + 1 == max(0, d - min(1, d))`.
+pub(super) fn with_simple_sizes(pool: &mut Pool, facts: &mut Facts, condition: Expr) -> Expr {
+    let Some((func @ (Func::IsZero | Func::NotPositive), &[p])) = pool.as_call(condition) else {
+        return condition;
+    };
+    let mut sum = p;
+    for (term, factor) in pool.poly(p).terms {
+        let is_extreme = matches!(pool.as_call(term), Some((Func::Min | Func::Max, _)));
+        if !is_extreme {
+            continue;
+        }
+        let simple = simplest_size(pool, facts, term);
+        if weight(pool, simple) < weight(pool, term) {
+            let factor = pool.int(factor);
+            let (old, new) = (pool.mul(factor, term), pool.mul(factor, simple));
+            let less = pool.sub(sum, old);
+            sum = pool.add(less, new);
+        }
+    }
+    let simple = if func == Func::IsZero { pool.eq(sum, Expr::ZERO) } else { pool.le(sum, Expr::ZERO) };
+    // What is known to be true or false shows nothing.
+    if pool.as_bool(simple).is_some() { condition } else { simple }
+}
+
 /// A size that grows by the same step from some size on, and is one number before that.
 fn straight(pool: &mut Pool, facts: &Facts, size: Expr) -> Option<Expr> {
     let symbols = pool.free_symbols(&[size]);
@@ -192,7 +216,7 @@ fn multiples(pool: &mut Pool, symbols: &[Symbol], holds: &[Vec<i64>], fails: &[V
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeSet, simpler, simplest, simplest_size};
+    use super::{BTreeSet, simpler, simplest, simplest_size, with_simple_sizes};
     use sizewise_expr::range::ValueRange;
     use sizewise_expr::text::{print, read};
     use sizewise_expr::{Expr, Int, Pool};
@@ -253,6 +277,20 @@ mod tests {
             let shown = print::python(&pool, found, &|s| pool.symbol_name(s));
             let parts = |text: &str| text.split(" or ").map(str::to_owned).collect::<BTreeSet<String>>();
             assert_eq!(parts(&shown), parts(simple), "{condition}");
+        }
+    }
+
+    #[test]
+    fn sizes_within_comparisons_are_put_simply() {
+        for (condition, simple) in [
+            ("Eq(b, Max(0, t - Min(2, t)))", "b == max(0, t - 2)"),
+            ("Eq(t + 1, Max(0, t - Min(1, t)))", "t == max(0, t - min(1, t)) - 1"),
+            ("b >= 2*Max(0, Max(0, t - 3) - Min(2, t))", "b >= 2*max(0, t - 5)"),
+            ("Eq(b, t//2)", "b == t // 2"),
+        ] {
+            let (mut pool, mut facts, e) = of_sizes(condition);
+            let found = with_simple_sizes(&mut pool, &mut facts, e);
+            assert_eq!(print::python(&pool, found, &|s| pool.symbol_name(s)), simple, "{condition}");
         }
     }
 

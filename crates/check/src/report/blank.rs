@@ -19,6 +19,7 @@ impl Report {
             program,
             verdict: Outcome::Ok,
             assumed,
+            assumed_too: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
             symbols: IndexMap::new(),
@@ -74,6 +75,8 @@ impl GuardReport {
             settled_by: None,
             origin: None,
             undeclarable: false,
+            never: false,
+            far: false,
             left_static: None,
             recorded: None,
         }

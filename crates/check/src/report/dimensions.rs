@@ -18,7 +18,8 @@ pub fn dimensions(report: &Report) -> Vec<DimensionReport> {
 fn row(report: &Report, errors: &[&GuardReport], change: &Changed) -> DimensionReport {
     let dim = &change.dim;
     let speaks = |symbol: &super::model::SymbolReport| {
-        symbol.dim.as_ref() == Some(dim) || symbol.source.as_ref() == Some(dim)
+        let is_there = change.source.is_some() && symbol.source == change.source;
+        symbol.dim.as_ref() == Some(dim) || symbol.source.as_ref() == Some(dim) || is_there
     };
     let found = report.symbols.iter().find(|(_, symbol)| speaks(symbol));
     let is_left_static = |guard: &&&GuardReport| guard.left_static.as_ref() == Some(dim);

@@ -43,12 +43,25 @@ pub(super) fn wrong_records(report: &Report) -> Vec<&MismatchReport> {
     wrong
 }
 
-/// The violated conditions: those that are errors of their own, and those that follow from them.
+/// The violated conditions: those that are errors of their own, and those that follow from them. What only sizes above 2^40
+/// break is a remark beside other errors.
 pub(super) fn own_and_follow(report: &Report) -> (Vec<&GuardReport>, Vec<&GuardReport>) {
     let violated = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated);
-    let (mut follow, own): (Vec<&GuardReport>, Vec<_>) = violated.partition(|g| g.follows);
+    let (mut follow, mut own): (Vec<&GuardReport>, Vec<_>) = violated.partition(|g| g.follows);
     follow.retain(|g| own.iter().all(|o| o.shown != g.shown));
+    if own.iter().any(|guard| !guard.far) {
+        own.retain(|guard| !guard.far);
+    }
     (own, follow)
+}
+
+/// What is said of the conditions that only sizes above 2^40 break, beside other errors.
+pub(super) fn far(report: &Report) -> Option<String> {
+    let violated = report.guards.iter().filter(|g| g.verdict == GuardVerdict::Violated && !g.follows);
+    let (far, near): (Vec<&GuardReport>, Vec<_>) = violated.partition(|guard| guard.far);
+    let shown: Vec<String> = far.iter().map(|guard| format!("`{}`", guard.shown)).collect();
+    let has_both = !far.is_empty() && !near.is_empty();
+    has_both.then(|| format!("only sizes above 2^40 break {}", shown.join(" and ")))
 }
 
 /// Whether no error of an exported program can name a line, as the program has none.
@@ -100,6 +113,9 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     if left > 0 {
         let _ = writeln!(out, "\n... and {} (--all shows them)", plural(left, "more error", "more errors"));
     }
+    if let Some(says) = far(report) {
+        let _ = writeln!(out, "\nnote: {}", visible(&says));
+    }
     let (_, follow) = own_and_follow(report);
     if all && !follow.is_empty() {
         let shown: Vec<String> = follow.iter().map(|g| short(&g.shown).into_owned()).collect();
@@ -137,6 +153,13 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
             true => format!("the model runs at no size{any}: {}", visible(&needs_that(guard))),
             false => format!("{allows} shapes that a node refuses: it needs that {}", visible(&guard.shown)),
         };
+    }
+    // Under the spec nothing is left of it that says more.
+    if guard.never && guard.shown == "False" {
+        return format!("the program works for no shapes that {allows}");
+    }
+    if guard.never {
+        return format!("no shapes that {allows} satisfy {}", condition(report, guard));
     }
     let bound = if guard.undeclarable { ", a bound, which an ONNX file cannot declare" } else { "" };
     format!("{allows} shapes that break {}{bound}", condition(report, guard))

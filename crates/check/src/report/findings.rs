@@ -1,5 +1,5 @@
 //! The findings of a report as a flat list, for formats that tools read.
-use super::errors::{broken, own_and_follow};
+use super::errors::{broken, far, own_and_follow};
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
@@ -47,6 +47,9 @@ pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
     let errors = own.len();
     let mut out: Vec<Finding> = own.into_iter().map(|guard| violated(report, guard)).collect();
     out.extend(folded(errors, &follow));
+    out.extend(far(report).map(|says| {
+        Finding::at(&DIAGNOSTIC_NOTE, &[], "sizes above 2^40").saying([format!("{}.", capital(&says))])
+    }));
     out.extend(undecided(report));
     out.extend(left_to_run_time(report));
     let recorded = if report.program.onnx.is_some() { "declared" } else { "recorded" };

@@ -81,6 +81,9 @@ pub struct Report {
     pub verdict: Outcome,
     /// What was assumed of the inputs.
     pub assumed: Assumed,
+    /// What was assumed beside that: `x has at most 2^63 - 1 elements`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumed_too: Vec<String>,
     /// The user's inputs.
     pub inputs: Vec<TensorInfo>,
     /// What the user gets.
@@ -261,6 +264,12 @@ pub struct GuardReport {
     /// Whether it is a bound that an ONNX file cannot declare; never of a check with a spec.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub undeclarable: bool,
+    /// Whether no allowed size satisfies it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub never: bool,
+    /// Whether only sizes above 2^40 break it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub far: bool,
     /// The size that the spec leaves static, if that breaks the condition: `y.shape[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_static: Option<String>,

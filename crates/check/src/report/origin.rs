@@ -120,12 +120,9 @@ pub fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'stati
         Cause::Specialisation if is_contract => {
             "torch.export takes dynamic sizes to be 2 or more; 0 and 1 are constants to it"
         }
-        Cause::Specialisation => {
-            "torch.export takes what is computed of sizes to be neither 0 nor 1, or the code compares it; the export keeps only what \
-             the example answers"
-        }
-        Cause::Branch => {
-            "the code, or torch itself, compares this size; the export keeps only what the example answers"
+        // An archive has the condition, and not what asked for it.
+        Cause::Specialisation | Cause::Branch => {
+            "the trace compared these sizes, and the export keeps only what the example answers"
         }
         Cause::Layout => {
             "torch checks how memory is laid out; the export keeps only what the example answers"

@@ -87,8 +87,16 @@ fn head(out: &mut String, report: &Report, style: Style) {
     let _ = writeln!(out, "{}", style.faint(&facts));
 }
 
-/// The answer in a line.
+/// The answer in a line, with what it rests on.
 fn verdict(report: &Report, style: Style) -> String {
+    let answer = answer(report, style);
+    match report.assumed_too.as_slice() {
+        [] => answer,
+        more => format!("{answer}; assumed: {}", visible(&more.join(", "))),
+    }
+}
+
+fn answer(report: &Report, style: Style) -> String {
     let of = |wanted: GuardVerdict| report.guards.iter().filter(|g| g.verdict == wanted).count();
     let works = match report.runtime_asserts.len() {
         0 => "works",

@@ -51,9 +51,10 @@ pub fn at_json(at: &At) -> Json {
     Json::Object(at.iter().map(of).collect::<Map<_, _>>())
 }
 
-/// As `sizewise eval` takes them: `x=2,8 n=3`.
+/// As `sizewise eval` takes them: `x=2,8 n=3`, and `x=[]` for a tensor without dimensions.
 pub fn at_text(at: &At) -> String {
     let of = |(name, shape): &(Arc<str>, Shape)| match shape {
+        Shape::Tensor(sizes) if sizes.is_empty() => format!("{name}=[]"),
         Shape::Tensor(sizes) => {
             let sizes: Vec<String> = sizes.iter().map(Int::to_string).collect();
             format!("{name}={}", sizes.join(","))

@@ -17,6 +17,8 @@ const FEW: i64 = 3;
 const BEYOND: i64 = 1009;
 /// Larger sizes count as unbounded.
 const FAR: i64 = 1 << 40;
+/// The greatest size but one that 64 bits have; torch records it for sizes without an end.
+const LAST: i64 = i64::MAX - 1;
 
 /// Sizes `stride * t + offset` for `t` from `low` to `high`.
 #[derive(Clone, Debug)]
@@ -120,8 +122,11 @@ impl Growing<'_> {
         let high = if self.proved(k, with(ceiling, at), &conditions) {
             ceiling
         } else {
-            let top = ceiling.unwrap_or(FAR);
-            Some(self.farthest(at, top, |growing, high| growing.proved(k, with(Some(high), at), &conditions)))
+            let mut good = |growing: &mut Self, high| growing.proved(k, with(Some(high), at), &conditions);
+            let high = self.farthest(at, ceiling.unwrap_or(FAR), &mut good);
+            // What is proved so far may have an end all the same: what torch takes for infinity.
+            let is_open = ceiling.is_none() && high == FAR;
+            Some(if is_open && good(self, LAST) { LAST } else { high })
         };
         self.spans[k].high = high;
         let low = if self.proved(k, with(high, floor), &conditions) {

@@ -166,10 +166,26 @@ impl Lines {
     }
 }
 
-/// `2..64`, `2 or more`, `any size`.
+/// Above this, numbers are shown by their distance to a power of 2.
+const FAR: i64 = 1 << 40;
+
+/// `2^63 - 2` for 9223372036854775806; any other number as it is.
+fn far(size: i64) -> String {
+    let below = (41..=63).find_map(|power: u32| {
+        let distance = (1_i128 << power) - i128::from(size);
+        (0..=2).contains(&distance).then(|| match distance {
+            0 => format!("2^{power}"),
+            distance => format!("2^{power} - {distance}"),
+        })
+    });
+    below.unwrap_or_else(|| size.to_string())
+}
+
+/// `2..64`, `2 or more`, `any size`, `2..2^63 - 2`.
 pub fn range_in_words(min: i64, max: Option<i64>) -> String {
     match (min, max) {
         (min, Some(max)) if min == max => format!("{min} only"),
+        (min, Some(max)) if max > FAR => format!("{min}..{}", far(max)),
         (min, Some(max)) => format!("{min}..{max}"),
         (..=0, None) => "any size".to_owned(),
         (min, None) => format!("{min} or more"),
