@@ -48,6 +48,7 @@ mod strides;
 mod summary;
 mod told;
 mod usual_sizes;
+mod without_checks;
 
 pub use acceptance::{Acceptance, Enforced, Enforcement};
 pub use checker::{Checker, Progress, Watch};

@@ -152,6 +152,7 @@ impl Checker {
         if task.detailed {
             examination.trace_causes(&mut run);
             task.spec.into_iter().for_each(|spec| examination.blame_spec(spec));
+            examination.without_checks();
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
         let (roots, open) = (examination.roots(), std::mem::take(&mut examination.open));
