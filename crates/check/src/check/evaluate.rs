@@ -61,6 +61,9 @@ pub struct Evaluation {
     pub unsupported: usize,
 }
 
+/// What happens where a guard divides by zero.
+pub(super) const DIVIDES: &str = "a guard of the exported module divides by zero (ZeroDivisionError)";
+
 /// Evaluates one program at many input shapes.
 pub struct Evaluator<'p> {
     contract: Contract<'p>,
@@ -297,10 +300,7 @@ impl<'p> Evaluator<'p> {
             let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
             let broken = |&requirement: &Expr| pool.eval(requirement, lookup).is_ok_and(|v| !v.as_bool());
             if let Some(&broken) = requirements.iter().find(|&e| !settled && broken(e)) {
-                let message = format!(
-                    "a guard of the exported module divides by zero: it needs {}",
-                    self.shown(broken)
-                );
+                let message = format!("{DIVIDES}: it needs {}", self.shown(broken));
                 return Err(refused(message, Some(guard.clone())));
             }
             match pool.eval(*condition, lookup) {

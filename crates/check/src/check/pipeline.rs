@@ -160,7 +160,7 @@ impl Checker {
             examination.say_jointly();
             examination.note_left_to_module();
         }
-        examination.weaker_bounds();
+        examination.weaker_ones();
         let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
         let of_records = of_records.map(|o| o.condition).collect();
         clock.lap("decide");

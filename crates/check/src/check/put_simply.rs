@@ -3,10 +3,10 @@ use super::examine::Examination;
 use super::readable::readable;
 use super::simpler::simpler;
 use super::summary;
-use crate::report::{ConditionKind, GuardVerdict};
+use crate::report::GuardVerdict;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
-use sizewise_solve::{Budget, Facts, quickly, simplify};
+use sizewise_solve::{Budget, Facts, simplify};
 
 /// Shorter conditions without quotients are simple enough.
 const MAX_SIMPLE: usize = 16;
@@ -79,34 +79,6 @@ impl Examination<'_, '_> {
             let before = std::mem::replace(&mut guard.shown, shown);
             guard.recorded.get_or_insert(before);
             self.simple.push((at, simple));
-        }
-    }
-
-    /// Bounds that only the trace asks for, and that follow from the simplest form of another error, are no errors of their
-    /// own: of `n >= 3` and `n >= 5` the second is shown.
-    pub(super) fn weaker_bounds(&mut self) {
-        let violated = (0..self.report.guards.len())
-            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
-            .zip(self.violated.iter().map(|o| o.condition));
-        let mut pool = self.assumptions.env.pool.clone();
-        let weaker: Vec<usize> = violated
-            .filter(|&(i, bound)| {
-                let guard = &self.report.guards[i];
-                let is_traced =
-                    guard.node.is_none() && !guard.follows && guard.kind != ConditionKind::Runtime;
-                is_traced
-                    && self.simple.iter().any(|&(other, simple)| {
-                        let mut facts = self.assumptions.env.known_facts().clone();
-                        other != i && {
-                            facts.assume(&mut pool, simple);
-                            quickly(&mut pool, &mut facts, bound) == Some(true)
-                        }
-                    })
-            })
-            .map(|(i, _)| i)
-            .collect();
-        for i in weaker {
-            self.report.guards[i].follows = true;
         }
     }
 }

@@ -63,7 +63,7 @@ impl Examination<'_, '_> {
         let pool = &self.assumptions.env.pool;
         self.violated.iter().zip(guards).enumerate().any(|(other, (obligation, guard))| {
             let is_same = guard.node.as_deref() == Some(&*step.node()) && guard.clause == *clause;
-            other != at && is_same && !self.holds_in_example(pool, i, obligation.condition)
+            other != at && !guard.follows && is_same && !self.holds_in_example(pool, i, obligation.condition)
         })
     }
 }

@@ -76,6 +76,7 @@ impl GuardReport {
             undeclarable: false,
             left_static: None,
             unneeded: false,
+            beside: None,
             recorded: None,
         }
     }

@@ -267,6 +267,9 @@ pub struct GuardReport {
     /// Whether every operator takes the inputs of the witness: only what the exported module checks itself refuses them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unneeded: bool,
+    /// What an operator needs that this condition implies, where only the export keeps the condition itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
 }
 
 /// What a condition's node and line have to do with it.
@@ -281,6 +284,8 @@ pub enum Traced {
     Fails,
     /// torch asked for it at this line while it traced the program.
     Asked,
+    /// torch compares the end of the slice that the node takes with the size of what it cuts, and the export keeps the answer.
+    Compared,
     /// No node needs it; at this line the sizes that it speaks of first exist.
     First,
     /// The line is not known.
