@@ -40,6 +40,7 @@ mod place;
 mod prove;
 mod put_simply;
 mod readable;
+mod relation;
 mod repair;
 mod runtime;
 mod search;
@@ -50,6 +51,7 @@ mod stronger;
 mod summary;
 mod told;
 mod usual_sizes;
+mod whole;
 mod without_checks;
 
 pub use acceptance::{Acceptance, Enforced, Enforcement};

@@ -75,6 +75,7 @@ impl GuardReport {
             origin: None,
             undeclarable: false,
             left_static: None,
+            relation: None,
             unneeded: false,
             beside: None,
             recorded: None,

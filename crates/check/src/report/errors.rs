@@ -121,7 +121,7 @@ fn alike<'r>(own: &[&'r GuardReport], all: bool) -> Vec<Vec<&'r GuardReport>> {
         (what, guard.beside.is_some(), form(&guard.shown))
     };
     let is_one = |guard: &GuardReport| {
-        let is_on_sizes = guard.kind != ConditionKind::Runtime && guard.left_static.is_none();
+        let is_on_sizes = guard.kind != ConditionKind::Runtime && guard.left_static.is_none() && guard.relation.is_none();
         is_on_sizes && !guard.undeclarable && !form(&guard.shown).is_empty()
     };
     let mut groups: Vec<Vec<&GuardReport>> = Vec::new();
@@ -181,6 +181,9 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
             visible(number),
             visible(size)
         );
+    }
+    if let Some(relation) = &guard.relation {
+        return format!("{}: they agree only where {}", visible(relation), condition(report, guard));
     }
     if guard.kind == ConditionKind::Runtime && guard.clause.as_deref() != Some("some data passes") {
         let there = guard.witness.as_ref().map(|witness| assignment(report, witness)).unwrap_or_default();

@@ -264,6 +264,9 @@ pub struct GuardReport {
     /// The size that the spec leaves static, if that breaks the condition: `y.shape[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_static: Option<String>,
+    /// What relation of the spec is wrong, as a sentence, if that alone breaks the condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relation: Option<String>,
     /// Whether every operator takes the inputs of the witness: only what the exported module checks itself refuses them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unneeded: bool,
