@@ -2,8 +2,8 @@
 use super::error::CheckError;
 use super::examine::Examination;
 use super::fix::only_skips;
-use super::whole::shown_whole;
 use super::session::Session;
+use super::whole::shown_whole;
 use crate::report::{Cause, Changed, Fix, GuardVerdict, Outcome};
 use crate::spec::{Containers, Forgotten, Spec};
 use sizewise_expr::escape::visible;

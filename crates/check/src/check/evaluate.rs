@@ -243,11 +243,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Checks recorded sizes: static ones, and those that are expressions of others.
-    fn check_sizes(
-        &self,
-        sizes: &[Actual],
-        values: &SymbolHints,
-    ) -> Result<(), Refused> {
+    fn check_sizes(&self, sizes: &[Actual], values: &SymbolHints) -> Result<(), Refused> {
         let pool = &self.contract.env.pool;
         for (place, recorded, actual) in sizes {
             let condition = || format!("{place} == {}", self.shown(*recorded));

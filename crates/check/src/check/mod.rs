@@ -18,6 +18,7 @@ mod examine;
 mod excluded;
 mod explain;
 mod explain_store;
+mod factored;
 mod fix;
 mod frozen;
 mod guard_set;

@@ -1,6 +1,5 @@
 //! Violated conditions in their simplest form.
 use super::examine::Examination;
-use super::readable::readable;
 use super::simpler::simpler;
 use super::summary;
 use crate::report::GuardVerdict;
@@ -8,7 +7,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
 use sizewise_solve::{Budget, Facts, simplify};
 
-/// Shorter conditions without quotients are simple enough.
+/// Shorter conditions without quotients and products are simple enough.
 const MAX_SIMPLE: usize = 16;
 /// The most conditions that are put simply.
 const MAX_CONDITIONS: usize = 12;
@@ -30,8 +29,8 @@ impl Examination<'_, '_> {
         }
         let long = |i: &usize| {
             let guard = &self.report.guards[*i];
-            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(', '*']);
-            !guard.follows && (is_long || guard.shown.contains('/') || guard.shown.contains("!="))
+            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(']);
+            !guard.follows && (is_long || guard.shown.contains(['/', '*']) || guard.shown.contains("!="))
         };
         let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
@@ -58,8 +57,12 @@ impl Examination<'_, '_> {
         }
         let is_other = |(i, _): &&(usize, Expr)| multiples.iter().all(|(at, _)| at != i);
         for &(i, condition) in open.iter().filter(is_other).filter(|_| !multiples.is_empty()) {
-            let simple = others.iter().find(|(at, _)| *at == i).map_or(condition, |(_, simple)| *simple);
-            if let Some(simple) = simpler(&mut pool, &facts, &known, simple) {
+            let known_form = others.iter().find(|(at, _)| *at == i).map_or(condition, |(_, simple)| *simple);
+            let found = simpler(&mut pool, &facts, &known, known_form).or_else(|| {
+                let found = simplify(&mut pool, &mut facts.clone(), known_form, &Budget::small());
+                Some(found).filter(|&found| is_bound(&pool, found))
+            });
+            if let Some(simple) = found {
                 self.simple.retain(|(at, _)| *at != i);
                 self.put(&pool, &facts, i, simple);
             }
@@ -72,7 +75,7 @@ impl Examination<'_, '_> {
             // The other errors' bounds exclude this example, so that it says nothing of the simple form.
             return;
         }
-        let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, simple));
+        let shown = summary::condition_in(self.assumptions, pool, facts, simple);
         let before = self.report.guards[at].shown.chars().count();
         if shown.chars().count() < before || is_bound(pool, simple) {
             let guard = &mut self.report.guards[at];

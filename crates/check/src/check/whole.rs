@@ -13,7 +13,8 @@ pub(super) fn shown_whole(fix: &Fix) -> Option<String> {
     let mut whole: Vec<String> = whole.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if let Some(at) = whole.iter().position(|line| line.starts_with("dynamic_shapes = ")) {
         let tree: Vec<&str> = whole[at..].iter().map(|line| line.trim()).collect();
-        let tree = tree.join(" ").replace("{ ", "{").replace(", }", "}").replace("[ ", "[").replace(", ]", "]");
+        let tree =
+            tree.join(" ").replace("{ ", "{").replace(", }", "}").replace("[ ", "[").replace(", ]", "]");
         if tree.chars().count() <= MAX_LINE {
             whole.truncate(at);
             whole.push(tree);

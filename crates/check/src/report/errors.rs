@@ -121,7 +121,8 @@ fn alike<'r>(own: &[&'r GuardReport], all: bool) -> Vec<Vec<&'r GuardReport>> {
         (what, guard.beside.is_some(), form(&guard.shown))
     };
     let is_one = |guard: &GuardReport| {
-        let is_on_sizes = guard.kind != ConditionKind::Runtime && guard.left_static.is_none() && guard.relation.is_none();
+        let is_on_sizes =
+            guard.kind != ConditionKind::Runtime && guard.left_static.is_none() && guard.relation.is_none();
         is_on_sizes && !guard.undeclarable && !form(&guard.shown).is_empty()
     };
     let mut groups: Vec<Vec<&GuardReport>> = Vec::new();
@@ -151,8 +152,7 @@ fn form(shown: &str) -> String {
 fn title(out: &mut String, report: &Report, group: &[&GuardReport], style: Style) {
     let code = style.error("error[guard-not-implied]");
     let mut says = broken(report, group[0]);
-    let more: Vec<String> =
-        group[1..].iter().take(MAX_NAMED).map(|guard| condition(report, guard)).collect();
+    let more: Vec<String> = group[1..].iter().take(MAX_NAMED).map(|guard| condition(report, guard)).collect();
     let left = (group.len() - 1).saturating_sub(more.len());
     match more.split_last() {
         None => {}
