@@ -62,8 +62,9 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "  for example   x: f32[7, 3, 5, 9]   batch = 7, height = 5",
                 "violated: 1 error; 1 more condition holds once it is fixed; 1 fix, proved (--all shows everything)",
                 "  works         x: f32[7, 3, 6, 9]",
-                "fix 1         height = Dim('height', min=6)",
-                "              a spec, for --spec: an ONNX file declares no ranges of sizes",
+                "              height = Dim('height', min=6)",
+                "              dynamic_shapes = {'x': [batch, None, height, None]}",
+                "              an ONNX file declares no ranges: refuse other sizes before the model runs, or check it under this spec (--fix spec.py, then --spec spec.py)",
             ][..],
         ),
         // Sizes that are to be equal and no broadcast.

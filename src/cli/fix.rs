@@ -26,7 +26,10 @@ pub fn text(report: &Report, number: usize) -> Result<String> {
         Failure::usage(format!("there is no fix {number}: the report has {count}"))
     })?;
     let text = fix.code.as_ref().unwrap_or(&fix.text);
-    Ok(format!("{}\n", escape::lines(text.trim_end())))
+    // What is to be known of it goes with it.
+    let note = fix.note.as_ref().filter(|_| fix.code.is_some() && fix.declarations.is_empty());
+    let note = note.map(|note| format!("# {}\n", escape::visible(note))).unwrap_or_default();
+    Ok(format!("{note}{}\n", escape::lines(text.trim_end())))
 }
 
 /// What was written.

@@ -34,6 +34,12 @@ impl ShapeEnv {
         self.revise();
     }
 
+    /// From now on what the program asserts of numbers is taken to hold without being asked: only operators refuse.
+    pub fn leave_assertions(&mut self) {
+        self.answers.leaves_assertions = true;
+        self.revise();
+    }
+
     /// A number that is another one whenever something has become known or was recorded: a question asked again in
     /// the same revision has the same answer, and one that has left the revision as it was has recorded nothing.
     pub fn revision(&self) -> u64 {

@@ -61,6 +61,8 @@ pub(super) struct Answers {
     pub answered: IndexSet<Expr, FxBuildHasher>,
     /// Whether guards are recorded without being learned from.
     pub keeps_asking: bool,
+    /// Whether what the program asserts of numbers is taken to hold without being asked.
+    pub leaves_assertions: bool,
     pub revision: u64,
     /// The revision since which nothing has become known.
     pub known_since: u64,

@@ -4,6 +4,7 @@
 //! sizes that the spec allows; guards are recorded but not assumed, so that every step that needs a condition is found.
 //! A condition is forced by the steps whose conditions imply it. Where none does, Python branched on a size while the
 //! program was traced: then the line is given at which the sizes that the condition speaks of first exist.
+use super::compared::Values;
 use super::examine::Examination;
 use super::place::{place, place_asked};
 use super::prove::by_rewriting;
@@ -31,6 +32,7 @@ struct Needs<'p> {
     steps: Arc<Vec<Step<'p>>>,
     /// The steps at which expressions first occur in a size.
     first: FxHashMap<Expr, usize>,
+    values: Values,
 }
 
 impl<'p> Needs<'p> {
@@ -75,6 +77,12 @@ impl<'p> Examination<'_, 'p> {
                 guard.clause = Some(forced.clause.name().to_string());
                 guard.more_nodes = forcing.len() - 1;
                 place(guard, step, traced);
+            }
+            if guard.node.is_none()
+                && let Some(step) = needs.values.slice(&mut run.env.pool, &needs.steps, condition)
+            {
+                (guard.node, guard.op) = (Some(step.node()), Some(step.op()));
+                place(guard, step, Traced::Compared);
             }
             if guard.code.is_none()
                 && let Some(step) = first_use(&run.env.pool, &needs, condition)
@@ -157,7 +165,7 @@ impl<'p> Examination<'_, 'p> {
             guards.push(Guard { condition, kind: GuardKind::Precondition, origin, clause });
         }
         let steps = run_again.steps.clone();
-        Some(Needs { guards, steps, first: first.0 })
+        Some(Needs { guards, steps, first: first.0, values: Values::new(&given, &made) })
     }
 
     /// The operators' conditions that force a violated one, or are broken with it.

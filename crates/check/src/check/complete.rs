@@ -3,13 +3,11 @@ use super::error::CheckError;
 use super::examine::Examination;
 use super::fix::only_skips;
 use super::session::Session;
+use super::whole::shown_whole;
 use crate::report::{Cause, Changed, Fix, GuardVerdict, Outcome};
 use crate::spec::{Containers, Forgotten, Spec};
 use sizewise_expr::escape::visible;
 use sizewise_solve::Budget;
-
-/// Specs of more lines are not shown whole as the text of a fix.
-const MAX_LINES: usize = 12;
 
 impl Session<'_> {
     /// The spec with the entries that it has forgotten, as a fix, with what it needs besides.
@@ -31,13 +29,7 @@ impl Session<'_> {
                 (fix.loses, fix.cost) = (None, Some("it may also reject shapes that work".to_owned()));
             }
             let named: Vec<String> = forgotten.iter().map(comment).collect();
-            let whole = fix.code.as_deref().unwrap_or_default().trim_end();
-            let whole = whole.lines().skip_while(|line| !line.contains(" = "));
-            let whole: Vec<&str> = whole.filter(|line| !line.is_empty()).collect();
-            let lines = match whole.len() <= MAX_LINES {
-                true => whole.join("\n"),
-                false => fix.text.clone(),
-            };
+            let lines = shown_whole(fix).unwrap_or_else(|| fix.text.clone());
             fix.text = [named.join("\n"), lines].join("\n").trim_end().to_owned();
             let added = forgotten.iter().map(|place| Changed {
                 dim: place.path.clone(),
@@ -50,7 +42,7 @@ impl Session<'_> {
     }
 
     /// A spec under which everything is proved, as a fix.
-    fn as_it_is(&self, spec: &Spec, proved: bool) -> Fix {
+    pub(super) fn as_it_is(&self, spec: &Spec, proved: bool) -> Fix {
         Fix {
             text: String::new(),
             spec: Some(spec.to_json()),

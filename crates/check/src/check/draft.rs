@@ -29,6 +29,8 @@ pub(super) struct Draft {
     pub equates: bool,
     /// Whether a dimension may be no larger any more than in the example.
     pub caps: bool,
+    /// Whether a dimension has to leave the rest that the example leaves: `4*k + 3`.
+    pub leaves_a_rest: bool,
 }
 
 impl Draft {
@@ -48,6 +50,7 @@ impl Draft {
             paths: Vec::new(),
             equates: false,
             caps: false,
+            leaves_a_rest: false,
         }
     }
 
@@ -89,6 +92,7 @@ impl Draft {
         self.spec = spec;
         for (name, change) in &changes {
             self.lines.change(name, change);
+            self.leaves_a_rest |= matches!(change, Change::Linear { offset, .. } if *offset != 0);
             self.equates |= matches!(change, Change::Derived { factor: 1, offset: 0, .. });
             if let Change::Range { max: Some(max), .. } = change {
                 let size = self.meaning(name);
@@ -118,6 +122,11 @@ impl Draft {
     /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
     pub fn kept(&self, first: &mut Examined) -> Option<Expr> {
         self.conditions.as_ref().map(|conditions| first.assumptions.env.pool.and(conditions))
+    }
+
+    /// Whether dimensions got names that the spec does not have.
+    pub fn names_dimensions(&self) -> bool {
+        !self.paths.is_empty()
     }
 
     /// The number of changes.

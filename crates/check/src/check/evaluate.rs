@@ -1,5 +1,7 @@
 //! What happens to inputs of given shapes.
-use crate::propagate::{Interpreter, Mode, Run, Stop, recorded};
+mod unchecked;
+
+use crate::propagate::{Run, recorded};
 use crate::records::Records;
 use crate::spec::{Contract, ContractGuard, InputKind, ProgramInput, Shape, UNCHECKED_MINIMUM};
 use indexmap::IndexMap;
@@ -7,14 +9,20 @@ use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::keys;
-use sizewise_ir::{Constant, GraphInput, Hint, Meta, UserInput, symbol_hints};
+use sizewise_ir::{Constant, GraphInput, Hint, Meta, SymbolHints, UserInput};
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
 use sizewise_solve::{Budget, FactId, Premise, Verdict, Witness, decide};
 use std::cmp::Ordering;
 use std::sync::{Arc, Mutex};
+use unchecked::refused_by_step;
+
+pub(super) use unchecked::Unchecked;
 
 /// What was said of guards, each with the sizes that were 0 then.
 type Told = Mutex<FxHashMap<(Expr, Vec<Symbol>), String>>;
+
+/// A size of an input, or a number: its place, what the program records, and what is given.
+type Actual = (String, Expr, Number);
 
 /// Input shapes and scalar values by placeholder name.
 pub type Shapes = IndexMap<Arc<str>, Shape>;
@@ -52,6 +60,9 @@ pub struct Evaluation {
     /// Nodes without a kernel, whose records were trusted.
     pub unsupported: usize,
 }
+
+/// What happens where a guard divides by zero.
+pub(super) const DIVIDES: &str = "a guard of the exported module divides by zero (ZeroDivisionError)";
 
 /// Evaluates one program at many input shapes.
 pub struct Evaluator<'p> {
@@ -129,40 +140,13 @@ impl<'p> Evaluator<'p> {
     /// When the exported module or one of its operators refuses them.
     pub fn evaluate(&self, given: &Shapes) -> Result<Evaluation, Refused> {
         let contract = &self.contract;
-        let (mut env, mut records) = (contract.env.with_own_pool(), contract.records.clone());
-        self.known_inputs(given)?;
-        let mut sizes: Vec<(String, Expr, Number)> = Vec::new();
-        for input in &contract.inputs {
-            self.actual(input, given.get(&input.input.placeholder), &mut sizes)?;
-        }
-        let known = sizes.iter().map(|(_, recorded, actual)| Ok((*recorded, hint_of(actual)?)));
-        let known = known.collect::<Result<Vec<(Expr, Hint)>, Refused>>()?;
-        let values = symbol_hints(&env.pool, &known);
+        let (sizes, values) = self.sizes(given)?;
         self.check_sizes(&sizes, &values)?;
         self.check_contract(&values)?;
-        for (symbol, value) in &values {
-            let constant = env.pool.value_expr(value.clone());
-            records.bind(*symbol, constant);
-        }
-        let inputs = self.inputs(&mut env, &mut records, &sizes)?;
-        let mut interpreter =
-            Interpreter::new(contract.program, env, records, self.operators, Mode::Evaluate);
-        let results = interpreter.propagate(inputs).map_err(|stop| match stop {
-            Stop::Failed(failure) => {
-                let step = interpreter.run.step(failure.origin);
-                Refused {
-                    message: match (step, failure.clause) {
-                        (Some(step), _) => format!("{}: {}", step.op(), failure.message),
-                        (None, _) => failure.message.clone(),
-                    },
-                    node: step.map(|s| s.node().into()),
-                    expr: failure.clause.map(|clause| clause.to_string()),
-                    guard: None,
-                    malformed: false,
-                }
-            }
-            Stop::Unreadable(error) => malformed(error.to_string()),
-        })?;
+        let mut interpreter = self.interpreter(contract.env.with_own_pool(), &values);
+        let inputs = self.inputs(&mut interpreter.run.env, &mut interpreter.records, &sizes)?;
+        let results =
+            interpreter.propagate(inputs).map_err(|stop| refused_by_step(&interpreter.run, stop))?;
         some_data_passes(&mut interpreter.run)?;
         let (mut outputs, mut numbers, mut expected) = (Vec::new(), Vec::new(), Vec::new());
         let program = contract.program;
@@ -200,7 +184,7 @@ impl<'p> Evaluator<'p> {
         &self,
         input: &ProgramInput,
         given: Option<&Shape>,
-        sizes: &mut Vec<(String, Expr, Number)>,
+        sizes: &mut Vec<Actual>,
     ) -> Result<(), Refused> {
         let path = input.path();
         match (&input.kind, given) {
@@ -256,11 +240,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Checks recorded sizes: static ones, and those that are expressions of others.
-    fn check_sizes(
-        &self,
-        sizes: &[(String, Expr, Number)],
-        values: &sizewise_ir::SymbolHints,
-    ) -> Result<(), Refused> {
+    fn check_sizes(&self, sizes: &[Actual], values: &SymbolHints) -> Result<(), Refused> {
         let pool = &self.contract.env.pool;
         for (place, recorded, actual) in sizes {
             let condition = || format!("{place} == {}", self.shown(*recorded));
@@ -283,7 +263,7 @@ impl<'p> Evaluator<'p> {
     }
 
     /// Checks the range constraints and guards that the exported module enforces.
-    fn check_contract(&self, values: &sizewise_ir::SymbolHints) -> Result<(), Refused> {
+    fn check_contract(&self, values: &SymbolHints) -> Result<(), Refused> {
         let pool = &self.contract.env.pool;
         let lookup = |s: Symbol| values.get(&s).cloned();
         for (e, bounds) in &self.contract.ranges {
@@ -313,10 +293,7 @@ impl<'p> Evaluator<'p> {
             let settled = matches!(pool.as_call(*condition), Some((Func::Or | Func::Ite, _)));
             let broken = |&requirement: &Expr| pool.eval(requirement, lookup).is_ok_and(|v| !v.as_bool());
             if let Some(&broken) = requirements.iter().find(|&e| !settled && broken(e)) {
-                let message = format!(
-                    "a guard of the exported module divides by zero: it needs {}",
-                    self.shown(broken)
-                );
+                let message = format!("{DIVIDES}: it needs {}", self.shown(broken));
                 return Err(refused(message, Some(guard.clone())));
             }
             match pool.eval(*condition, lookup) {
@@ -353,7 +330,7 @@ impl<'p> Evaluator<'p> {
         &self,
         env: &mut ShapeEnv,
         records: &mut Records<'p>,
-        sizes: &[(String, Expr, Number)],
+        sizes: &[Actual],
     ) -> Result<Vec<Value>, Refused> {
         let program = self.contract.program;
         let mut values = Vec::with_capacity(program.graph.inputs().len());

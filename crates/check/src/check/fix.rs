@@ -8,6 +8,7 @@ use super::repair::{self, Changes};
 use super::session::Session;
 use super::simpler::simpler;
 use super::summary;
+use super::whole::shown_whole;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Containers, Reason, Refused, Spec, refused};
 use indexmap::IndexMap;
@@ -35,6 +36,8 @@ struct Repair {
     /// Whether it makes dimensions equal, and whether it caps one at its size in the example.
     equates: bool,
     caps: bool,
+    /// Whether it asks for the rest that a size of the example leaves.
+    leaves_a_rest: bool,
     /// Whether it sets a dimension to a number.
     fixes_a_size: bool,
     /// The condition under which the inputs of the given spec are still allowed; `None` if it cannot be written so.
@@ -53,8 +56,16 @@ impl Session<'_> {
             return Ok(self.exact_fix(spec, first, budget)?.into_iter().collect());
         }
         let mut fixes = self.completions(spec, budget)?;
+        if fixes.is_empty() {
+            fixes.extend(self.relations(spec, first, budget)?);
+        }
         let known = fixes.len();
-        fixes.extend(self.narrowings(spec, first, budget)?);
+        let mut narrowings = self.narrowings(spec, first, budget)?;
+        for fix in narrowings.iter_mut().filter(|fix| known > 0 && fix.loses == Some(false)) {
+            // It loses nothing that the spec allows; the spec itself is what is too narrow.
+            fix.cost = Some("leaves the rest of your spec as it is: fix 1 serves more shapes".to_owned());
+        }
+        fixes.extend(narrowings);
         fixes.truncate((known + 1).max(MAX_FIXES + 1));
         Ok(fixes)
     }
@@ -96,6 +107,8 @@ impl Session<'_> {
         let found = self.pursued(&start, proposals, first, budget)?;
         let is_best = found.first().is_some_and(|repair| repair.cost.is_nothing());
         let fixes_a_size = found.first().is_none_or(|repair| repair.fixes_a_size);
+        let (rests, found): (Vec<Repair>, Vec<Repair>) =
+            found.into_iter().partition(|repair| repair.leaves_a_rest && !is_best);
         let mut fixes: Vec<Fix> = found.into_iter().map(|repair| repair.fix).collect();
         if is_best {
             return Ok(fixes);
@@ -114,6 +127,8 @@ impl Session<'_> {
         }
         fixes.truncate(MAX_FIXES);
         fixes.extend(self.fix_as_shapes(spec, budget)?);
+        // Sizes that leave the rest of the example are seldom meant.
+        fixes.extend(rests.into_iter().take(1).map(|repair| repair.fix));
         Ok(fixes)
     }
 
@@ -146,10 +161,8 @@ impl Session<'_> {
         // Those that keep most shapes come first, then those that change least.
         // Where equal sizes will do, a range that ends at the example is seldom meant.
         let equates = found.iter().any(|repair| repair.equates && !repair.caps);
-        found.sort_by_key(|r| {
-            let is_last = equates && r.caps;
-            (!r.cost.is_nothing(), is_last, std::cmp::Reverse(r.allowed), r.changed)
-        });
+        found.retain(|repair| !(equates && repair.caps) || repair.cost.is_nothing());
+        found.sort_by_key(|r| (!r.cost.is_nothing(), std::cmp::Reverse(r.allowed), r.changed));
         Ok(found)
     }
 
@@ -314,7 +327,7 @@ impl Session<'_> {
             }
         }
         notes.extend(draft.no_longer());
-        let fix = Fix {
+        let mut fix = Fix {
             text: draft.text(),
             spec: Some(draft.spec.to_json()),
             code: Some(draft.spec.to_python_with(&Containers::of(self.checker().program()))),
@@ -326,6 +339,9 @@ impl Session<'_> {
             assumptions: Vec::new(),
             declarations: Vec::new(),
         };
+        // Lines with new names are of use with the entries that have them.
+        let whole = if draft.names_dimensions() { shown_whole(&fix) } else { None };
+        fix.text = whole.unwrap_or(fix.text);
         let kept = kept.filter(|_| draft.left().is_empty());
         Ok(Repair {
             fix,
@@ -334,6 +350,7 @@ impl Session<'_> {
             changed: draft.changed(),
             equates: draft.equates,
             caps: draft.caps,
+            leaves_a_rest: draft.leaves_a_rest,
             fixes_a_size: draft.fixes_a_size(),
             kept,
         })
@@ -379,19 +396,22 @@ pub(super) fn only_skips(report: &Report) -> bool {
 
 /// What to do about new dimensions that are 0 or 1 in the example: torch.export makes those static.
 fn small_examples(fixed: &Examined, first: &Examined) -> Option<String> {
-    let mut small: Vec<&String> = Vec::new();
+    let mut small: Vec<(&String, Int)> = Vec::new();
     for (symbol, name) in &fixed.assumptions.dims {
         let hint = fixed.assumptions.env.symbol(*symbol).and_then(|info| info.hint.as_ref()?.as_int());
         let is_new = name.starts_with('_') && first.assumptions.dims.values().all(|known| known != name);
-        if is_new && hint.is_some_and(|hint| hint < Int::from(2)) {
-            small.push(name);
+        if let Some(hint) = hint.filter(|hint| is_new && *hint < Int::from(2)) {
+            small.push((name, hint));
         }
     }
     small.sort_unstable();
-    let names: Vec<&str> = small.iter().map(|name| name.as_str()).collect();
+    let names: Vec<&str> = small.iter().map(|(name, _)| name.as_str()).collect();
+    let here: Vec<String> = small.iter().map(|(name, hint)| format!("{name} = {hint}")).collect();
+    let are = if names.len() == 1 { "is" } else { "are" };
     (!names.is_empty()).then(|| {
         format!(
-            "export with an example in which {} is 2 or more: torch.export specializes sizes 0 and 1",
+            "torch.export refuses it with the example of this export, where {}: trace one in which {} {are} 2 or more",
+            here.join(" and "),
             names.join(" and ")
         )
     })

@@ -184,7 +184,7 @@ fn left_out(of: &str, raised: &[String]) -> String {
 }
 
 /// What an equation makes of one of its symbols: `past + q` of `total` in `total - past - q == 0`.
-fn solved(first: &mut Examined, equation: Expr, symbol: Symbol) -> Option<Expr> {
+pub(super) fn solved(first: &mut Examined, equation: Expr, symbol: Symbol) -> Option<Expr> {
     let pool = &mut first.assumptions.env.pool;
     let &[p] = pool.as_func(equation, Func::IsZero)? else { return None };
     let e = pool.symbol_expr(symbol);

@@ -3,7 +3,7 @@
 //!
 //! A proof by refutation gives any counterexample. People want the one that differs least from the example that they
 //! traced: few sizes changed, each by little, none of them 0 unless that is the point, and no other condition broken.
-use super::evaluate::Shapes;
+use super::evaluate::{DIVIDES, Shapes};
 use super::examine::Examination;
 use super::instance::{MAX_INSTANCE, instance};
 use super::obligation::{Obligation, Source};
@@ -145,6 +145,10 @@ impl<'p> Examination<'_, 'p> {
         let own = node.is_some_and(|node| {
             guard.consequence.as_deref().is_some_and(|text| text.starts_with(&format!("{node} ")))
         });
+        // A guard that has no value raises an error before any is false.
+        if guard.consequence.as_deref().is_some_and(|says| says.starts_with(DIVIDES)) {
+            return;
+        }
         let is_guard = obligation.source == Source::Demand(DemandKind::Guard);
         let is_record = obligation.source == Source::Demand(DemandKind::Contract);
         let Some(sizes) = guard.witness.clone().filter(|_| !(alone && is_record)) else { return };

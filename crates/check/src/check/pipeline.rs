@@ -152,6 +152,7 @@ impl Checker {
         if task.detailed {
             examination.trace_causes(&mut run);
             task.spec.into_iter().for_each(|spec| examination.blame_spec(spec));
+            examination.without_checks();
         }
         let violated = examination.violated.iter().map(|o| o.condition).collect();
         let (roots, open) = (examination.roots(), std::mem::take(&mut examination.open));
@@ -159,7 +160,7 @@ impl Checker {
             examination.say_jointly();
             examination.note_left_to_module();
         }
-        examination.weaker_bounds();
+        examination.weaker_ones();
         let of_records = examination.violated.iter().filter(|o| o.source == Source::RecordedSize);
         let of_records = of_records.map(|o| o.condition).collect();
         clock.lap("decide");

@@ -1,15 +1,14 @@
 //! Violated conditions in their simplest form.
 use super::examine::Examination;
-use super::readable::readable;
 use super::simpler::{simpler, with_simple_sizes};
 use super::summary;
 use crate::report::{ConditionKind, GuardVerdict};
 use crate::spec::shapes::bound;
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol, Value};
-use sizewise_solve::{Budget, Facts, decide, quickly, simplify};
+use sizewise_solve::{Budget, Facts, decide, simplify};
 
-/// Shorter conditions without quotients are simple enough.
+/// Shorter conditions without quotients and products are simple enough.
 const MAX_SIMPLE: usize = 16;
 /// Sizes above this are those of no tensor that is stored.
 const FAR: i64 = 1 << 40;
@@ -33,8 +32,8 @@ impl Examination<'_, '_> {
         }
         let long = |i: &usize| {
             let guard = &self.report.guards[*i];
-            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(', '*']);
-            !guard.follows && (is_long || guard.shown.contains('/') || guard.shown.contains("!="))
+            let is_long = guard.shown.len() > MAX_SIMPLE && guard.shown.contains(['%', '(']);
+            !guard.follows && (is_long || guard.shown.contains(['/', '*']) || guard.shown.contains("!="))
         };
         let pairs = violated.into_iter().zip(self.violated.iter().map(|o| o.condition));
         let open: Vec<(usize, Expr)> = pairs.filter(|(i, _)| long(i)).take(MAX_CONDITIONS).collect();
@@ -63,8 +62,12 @@ impl Examination<'_, '_> {
         }
         let is_other = |(i, _): &&(usize, Expr)| multiples.iter().all(|(at, _)| at != i);
         for &(i, condition) in open.iter().filter(is_other).filter(|_| !multiples.is_empty()) {
-            let simple = others.iter().find(|(at, _)| *at == i).map_or(condition, |(_, simple)| *simple);
-            if let Some(simple) = simpler(&mut pool, &facts, &known, simple) {
+            let known_form = others.iter().find(|(at, _)| *at == i).map_or(condition, |(_, simple)| *simple);
+            let found = simpler(&mut pool, &facts, &known, known_form).or_else(|| {
+                let found = simplify(&mut pool, &mut facts.clone(), known_form, &Budget::small());
+                Some(found).filter(|&found| is_bound(&pool, found))
+            });
+            if let Some(simple) = found {
                 self.simple.retain(|(at, _)| *at != i);
                 self.put(&pool, &facts, i, simple);
             }
@@ -78,7 +81,7 @@ impl Examination<'_, '_> {
             // The other errors' bounds exclude this example, so that it says nothing of the simple form.
             return;
         }
-        let shown = summary::shown_in(self.assumptions, pool, readable(pool, facts, simple));
+        let shown = summary::condition_in(self.assumptions, pool, facts, simple);
         let before = self.report.guards[at].shown.chars().count();
         if shown.chars().count() < before || is_bound(pool, simple) {
             let guard = &mut self.report.guards[at];
@@ -111,34 +114,6 @@ impl Examination<'_, '_> {
             let opposite = pool.not(condition);
             let mut facts = base.known_facts().clone();
             guard.never = decide(&mut pool, &mut facts, opposite, &Budget::small()).verdict.is_implied();
-        }
-    }
-
-    /// Bounds that only the trace asks for, and that follow from the simplest form of another error, are no errors of their
-    /// own: of `n >= 3` and `n >= 5` the second is shown.
-    pub(super) fn weaker_bounds(&mut self) {
-        let violated = (0..self.report.guards.len())
-            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
-            .zip(self.violated.iter().map(|o| o.condition));
-        let mut pool = self.assumptions.env.pool.clone();
-        let weaker: Vec<usize> = violated
-            .filter(|&(i, bound)| {
-                let guard = &self.report.guards[i];
-                let is_traced =
-                    guard.node.is_none() && !guard.follows && guard.kind != ConditionKind::Runtime;
-                is_traced
-                    && self.simple.iter().any(|&(other, simple)| {
-                        let mut facts = self.assumptions.env.known_facts().clone();
-                        other != i && {
-                            facts.assume(&mut pool, simple);
-                            quickly(&mut pool, &mut facts, bound) == Some(true)
-                        }
-                    })
-            })
-            .map(|(i, _)| i)
-            .collect();
-        for i in weaker {
-            self.report.guards[i].follows = true;
         }
     }
 }

@@ -23,7 +23,9 @@ pub fn readable(pool: &Pool, facts: &Facts, condition: Expr) -> Expr {
             return condition;
         }
     }
-    let rewritten = Reader { pool: &mut pool, table }.rewritten(condition);
+    let mut reader = Reader { pool: &mut pool, table };
+    let open = reader.open_extremes(condition);
+    let rewritten = reader.rewritten(open);
     // Where the ranges decide all of it, the condition is shown as it is.
     if pool.as_bool(rewritten).is_some() { condition } else { rewritten }
 }
@@ -35,6 +37,45 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// A condition without operands of extremes that the ranges leave out: `n` for `max(1, n)` where `n` is 1 or more.
+    fn open_extremes(&mut self, condition: Expr) -> Expr {
+        let mut replaced: Vec<(Expr, Expr)> = Vec::new();
+        for part in self.pool.reachable(&[condition]) {
+            let Some((func @ (Func::Min | Func::Max), operands)) = self.pool.as_call(part) else { continue };
+            let mut kept = operands.to_vec();
+            if kept.len() > MAX_COMPARED {
+                continue;
+            }
+            let all = kept.clone();
+            for operand in all {
+                let is_beyond = kept
+                    .iter()
+                    .copied()
+                    .any(|other| other != operand && self.is_beyond(func, other, operand));
+                if is_beyond {
+                    kept.retain(|&known| known != operand);
+                }
+            }
+            if kept.len() < self.pool.as_func(part, func).map_or(0, <[Expr]>::len) {
+                let extreme =
+                    |pool: &mut Pool, a, b| if func == Func::Max { pool.max(a, b) } else { pool.min(a, b) };
+                let left = kept[1..].iter().fold(kept[0], |left, &other| extreme(self.pool, left, other));
+                replaced.push((part, left));
+            }
+        }
+        if replaced.is_empty() {
+            return condition;
+        }
+        let replacement = |e: Expr| replaced.iter().find(|(part, _)| *part == e).map(|(_, left)| *left);
+        self.pool.substitute(condition, replacement)
+    }
+
+    /// Whether the ranges make an operand of an extreme the other one's: for `max`, it is never less.
+    fn is_beyond(&mut self, func: Func, one: Expr, other: Expr) -> bool {
+        let beyond = if func == Func::Max { self.pool.ge(one, other) } else { self.pool.le(one, other) };
+        self.table.decide(self.pool, beyond) == Some(true)
+    }
+
     fn rewritten(&mut self, e: Expr) -> Expr {
         let Some((func, operands)) = self.pool.as_call(e) else { return e };
         match (func, operands) {

@@ -1,4 +1,5 @@
 //! The parts of a report that only describe: program, inputs, outputs, symbols.
+use super::factored::factored;
 use super::readable::readable;
 use crate::propagate::Run;
 use crate::report::{ProgramInfo, SymbolReport, TensorInfo, Tool, int_json};
@@ -10,7 +11,7 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number, text};
 use sizewise_ir::{Constant, GraphInput, Meta, Program};
 use sizewise_kernels::Value;
-use sizewise_solve::{self as decide, Budget};
+use sizewise_solve::{self as decide, Budget, Facts};
 use std::fmt::Write;
 
 /// The name and version of this program.
@@ -62,7 +63,14 @@ pub(super) fn shown(assumptions: &Assumptions, env: &ShapeEnv, e: Expr) -> Strin
 
 /// A condition of `env` as people write it, in the user's own names.
 pub(super) fn condition(assumptions: &Assumptions, env: &ShapeEnv, condition: Expr) -> String {
-    shown(assumptions, env, readable(&env.pool, env.known_facts(), condition))
+    condition_in(assumptions, &env.pool, env.known_facts(), condition)
+}
+
+/// A condition of `pool` as people write it, in the user's own names.
+pub(super) fn condition_in(assumptions: &Assumptions, pool: &Pool, facts: &Facts, condition: Expr) -> String {
+    let readable = readable(pool, facts, condition);
+    let own = |symbol| name(assumptions, pool, symbol).to_owned();
+    factored(pool, readable, &own).unwrap_or_else(|| shown_in(assumptions, pool, readable))
 }
 
 /// An expression of `pool` in the user's own names.

@@ -78,6 +78,9 @@ impl GuardReport {
             never: false,
             far: false,
             left_static: None,
+            relation: None,
+            unneeded: false,
+            beside: None,
             recorded: None,
         }
     }

@@ -22,7 +22,10 @@ fn row(report: &Report, errors: &[&GuardReport], change: &Changed) -> DimensionR
         symbol.dim.as_ref() == Some(dim) || symbol.source.as_ref() == Some(dim) || is_there
     };
     let found = report.symbols.iter().find(|(_, symbol)| speaks(symbol));
-    let is_left_static = |guard: &&&GuardReport| guard.left_static.as_ref() == Some(dim);
+    let is_related = |says: &String| says.contains(&format!(" {dim} "));
+    let is_left_static = |guard: &&&GuardReport| {
+        guard.left_static.as_ref() == Some(dim) || guard.relation.as_ref().is_some_and(is_related)
+    };
     let (allows, source) = match found {
         Some((_, symbol)) => {
             let end = |bound: &Option<Json>| bound.as_ref().and_then(Json::as_i64);

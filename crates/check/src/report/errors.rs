@@ -20,6 +20,10 @@ const MAX_SENTENCE: usize = 80;
 const MAX_INPUTS: usize = 3;
 /// The longest line of source that is shown whole, in characters.
 const MAX_CODE: usize = 120;
+/// Longer conditions are not gathered with others, in characters.
+const MAX_ALIKE: usize = 40;
+/// The most conditions that stand in one title besides the first.
+const MAX_NAMED: usize = 3;
 /// The most callers that are named.
 const MAX_CALLERS: usize = 3;
 
@@ -94,9 +98,11 @@ pub(super) fn hides_some(report: &Report, style: Style) -> bool {
 pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     let (all, own) = (style.is_all(), ordered(report));
     let most = if all { usize::MAX } else { MAX_SHOWN };
+    let groups = alike(&own, all);
     let mut reasons: Vec<&str> = Vec::new();
-    for (at, guard) in own.iter().take(most).enumerate() {
-        title(out, report, guard, style);
+    for (at, group) in groups.iter().take(most).enumerate() {
+        let guard = group[0];
+        title(out, report, group, style);
         let is_known = reason(guard).is_some_and(|reason| reasons.contains(&reason));
         match at == 0 || all {
             true => in_full_length(out, report, guard, style),
@@ -104,12 +110,13 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
         }
         reasons.extend(reason(guard));
     }
+    let hidden: usize = groups.iter().skip(most).map(Vec::len).sum();
     let mismatches = if all { usize::MAX } else { MAX_SHOWN.saturating_sub(own.len()).max(1) };
     let wrong = wrong_records(report);
     for mismatch in wrong.iter().take(mismatches) {
         wrong_record(out, report, mismatch, style);
     }
-    let left = own.len().saturating_sub(most) + wrong.len().saturating_sub(mismatches);
+    let left = hidden + wrong.len().saturating_sub(mismatches);
     if left > 0 {
         let _ = writeln!(out, "\n... and {} (--all shows them)", plural(left, "more error", "more errors"));
     }
@@ -123,9 +130,59 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
     }
 }
 
-fn title(out: &mut String, report: &Report, guard: &GuardReport, style: Style) {
+/// The errors, those beside each other that differ in the sizes alone: `n >= 1` and `m >= 1`, needed by one operator.
+fn alike<'r>(own: &[&'r GuardReport], all: bool) -> Vec<Vec<&'r GuardReport>> {
+    let key = |guard: &GuardReport| {
+        let what = (guard.op.clone(), guard.clause.clone(), guard.traced, guard.cause, guard.unneeded);
+        (what, guard.beside.is_some(), form(&guard.shown))
+    };
+    let is_one = |guard: &GuardReport| {
+        let is_on_sizes =
+            guard.kind != ConditionKind::Runtime && guard.left_static.is_none() && guard.relation.is_none();
+        is_on_sizes && !guard.undeclarable && !form(&guard.shown).is_empty()
+    };
+    let mut groups: Vec<Vec<&GuardReport>> = Vec::new();
+    for &guard in own {
+        let is_same = |group: &&mut Vec<&GuardReport>| is_one(guard) && key(group[0]) == key(guard);
+        match groups.iter_mut().find(is_same).filter(|_| !all) {
+            Some(group) => group.push(guard),
+            None => groups.push(vec![guard]),
+        }
+    }
+    groups
+}
+
+/// A short condition with a mark for each name of a size: `_ % 2 == 0`; nothing for another one.
+fn form(shown: &str) -> String {
+    if shown.chars().count() > MAX_ALIKE {
+        return String::new();
+    }
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '[' | ']');
+    let words = shown.split(' ').map(|word| {
+        let is_name = word.starts_with(|c: char| c.is_alphabetic() || c == '_') && word.chars().all(is_word);
+        if is_name && !matches!(word, "and" | "or" | "not") { "_" } else { word }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+fn title(out: &mut String, report: &Report, group: &[&GuardReport], style: Style) {
     let code = style.error("error[guard-not-implied]");
-    let _ = writeln!(out, "\n{code}: {}", broken(report, guard));
+    let mut says = broken(report, group[0]);
+    let more: Vec<String> = group[1..].iter().take(MAX_NAMED).map(|guard| condition(report, guard)).collect();
+    let left = (group.len() - 1).saturating_sub(more.len());
+    match more.split_last() {
+        None => {}
+        Some(_) if left > 0 => {
+            let _ = write!(says, ", {} and {left} more", more.join(", "));
+        }
+        Some((last, [])) => {
+            let _ = write!(says, ", and {last}");
+        }
+        Some((last, others)) => {
+            let _ = write!(says, ", {} and {last}", others.join(", "));
+        }
+    }
+    let _ = writeln!(out, "\n{code}: {says}");
 }
 
 /// What is wrong, in a sentence.
@@ -140,6 +197,9 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
             visible(number),
             visible(size)
         );
+    }
+    if let Some(relation) = &guard.relation {
+        return format!("{}: they agree only where {}", visible(relation), condition(report, guard));
     }
     if guard.kind == ConditionKind::Runtime && guard.clause.as_deref() != Some("some data passes") {
         let there = guard.witness.as_ref().map(|witness| assignment(report, witness)).unwrap_or_default();
@@ -238,6 +298,9 @@ pub(super) fn place(out: &mut String, report: &Report, guard: &GuardReport, styl
         what = what.replacen(&format!("({clause})"), &format!("({clause}{})", says(guard)), 1);
     }
     let _ = writeln!(out, "  {word:<14}{}", visible(&what));
+    if let Some(beside) = &guard.beside {
+        let _ = writeln!(out, "  besides       {}", visible(beside));
+    }
     callers(out, &guard.stack);
 }
 

@@ -20,6 +20,10 @@ pub(super) fn write(out: &mut String, report: &Report, style: Style) {
                 let lines = plural(count, "line", "lines");
                 let says = says(report, fix);
                 let _ = writeln!(out, "{name}         {kind}{lines}: `--fix {}` prints it; {says}", at + 1);
+                // What a ShapesSpec is stands in the documentation; what torch refuses is to be known before it is tried.
+                if let Some(note) = fix.note.as_ref().filter(|_| fix.assumptions.is_empty()) {
+                    let _ = writeln!(out, "              {}", visible(note));
+                }
             }
             false => in_full(out, &name, report, fix),
         }

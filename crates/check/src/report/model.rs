@@ -273,6 +273,15 @@ pub struct GuardReport {
     /// The size that the spec leaves static, if that breaks the condition: `y.shape[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_static: Option<String>,
+    /// What relation of the spec is wrong, as a sentence, if that alone breaks the condition.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub relation: Option<String>,
+    /// Whether every operator takes the inputs of the witness: only what the exported module checks itself refuses them.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unneeded: bool,
+    /// What an operator needs that this condition implies, where only the export keeps the condition itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<String>,
 }
 
 /// What a condition's node and line have to do with it.
@@ -287,6 +296,8 @@ pub enum Traced {
     Fails,
     /// torch asked for it at this line while it traced the program.
     Asked,
+    /// torch compares the end of the slice that the node takes with the size of what it cuts, and the export keeps the answer.
+    Compared,
     /// No node needs it; at this line the sizes that it speaks of first exist.
     First,
     /// The line is not known.

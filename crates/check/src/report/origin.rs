@@ -33,8 +33,9 @@ pub(super) fn reason(guard: &GuardReport) -> Option<&'static str> {
 
 /// What the exported module checks, where the reason of an error says it.
 pub(super) fn checks(guard: &GuardReport) -> Option<&str> {
-    let checks = guard.recorded.as_deref().filter(|checks| checks.chars().count() <= MAX_CHECKED);
-    checks.filter(|_| reason(guard).is_some())
+    // What is divided by a quotient says nothing to people.
+    let is_readable = |checks: &&str| checks.chars().count() <= MAX_CHECKED && !checks.contains("// (");
+    guard.recorded.as_deref().filter(is_readable).filter(|_| reason(guard).is_some())
 }
 
 /// What an operator's condition says, to go behind its code: `: the shapes broadcast`; nothing if that is long.
@@ -61,20 +62,37 @@ fn needed_for(guard: &GuardReport, reason: &str) -> (&'static str, String) {
     };
     match (guard.traced, node) {
         (_, Some((node, "aten._assert_scalar.default"))) if guard.kind != ConditionKind::Runtime => {
-            ("because", format!("the program asserts it when it runs ({node}{more})"))
+            let alone = if guard.unneeded { "; no operator refuses the example" } else { "" };
+            ("because", format!("the program asserts it when it runs ({node}{more}){alone}"))
+        }
+        (Traced::Compared, Some((node, op))) => {
+            let checks = guard.recorded.as_deref().filter(|checks| checks.chars().count() <= MAX_CHECKED);
+            let checks = checks.map(|checks| format!(", `{checks}`")).unwrap_or_default();
+            let what = "torch compares the end of a slice with the size that it cuts; the export keeps what the example answers";
+            ("because", format!("{what}{checks} ({node} = {op})"))
         }
         (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
         (Traced::Asked, _) => ("because", asked_by(guard.cause, &guard.shown).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
             let line = match traced {
-                Traced::First => "; the line is only where the size first appears",
+                Traced::First => " (the line is where the size first appears)",
                 _ => "",
             };
-            let checks = checks(guard).map(|checks| format!("the exported module checks `{checks}`: "));
-            let checks = checks.unwrap_or_default();
-            ("because", format!("{checks}{reason}{line}"))
+            ("because", format!("{}{reason}{line}", checked(guard)))
         }
+    }
+}
+
+/// What the exported module checks, before the reason of it, and whether operators need that.
+fn checked(guard: &GuardReport) -> String {
+    let alone = "no operator needs it";
+    // What the trace made a number may have gone into the graph as one.
+    match (checks(guard), guard.unneeded && guard.cause != Cause::Record) {
+        (Some(checks), false) => format!("the exported module checks `{checks}`: "),
+        (Some(checks), true) => format!("the exported module checks `{checks}`, and {alone}: "),
+        (None, true) if reason(guard).is_some() => format!("{alone}: "),
+        (None, _) => String::new(),
     }
 }
 
@@ -82,6 +100,7 @@ fn needed_for(guard: &GuardReport, reason: &str) -> (&'static str, String) {
 pub fn cause(guard: &GuardReport) -> String {
     let words = match (&guard.op, guard.traced) {
         (Some(op), _) if op == "aten._assert_scalar.default" => "the program asserts it when it runs",
+        (Some(_), Traced::Compared) => "torch compares the end of a slice with the size that it cuts",
         (Some(op), _) => return format!("needed by {op}"),
         (None, Traced::Asked) => asked_by(guard.cause, &guard.shown),
         (None, _) => of_guard(guard),
@@ -110,7 +129,9 @@ fn asked_by(cause: Cause, shown: &str) -> &'static str {
 }
 
 fn of_guard(guard: &GuardReport) -> &'static str {
-    recorded_because(guard.cause, guard.kind == ConditionKind::Contract, &guard.shown)
+    let checks = guard.recorded.as_deref().unwrap_or(&guard.shown);
+    let shown = if guard.cause == Cause::Branch { checks } else { &guard.shown };
+    recorded_because(guard.cause, guard.kind == ConditionKind::Contract, shown)
 }
 
 /// Why torch.export recorded a condition that no operator needs.
@@ -119,6 +140,10 @@ pub fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'stati
         Cause::Forgotten => "the program takes both as one size",
         Cause::Specialisation if is_contract => {
             "torch.export takes dynamic sizes to be 2 or more; 0 and 1 are constants to it"
+        }
+        Cause::Branch if is_small_and_computed(shown) => {
+            "the trace compared a size that was 0 or 1 in the example, and the export keeps only what the example answers; \
+             an example in which it is 2 or more may keep it dynamic"
         }
         // An archive has the condition, and not what asked for it.
         Cause::Specialisation | Cause::Branch => {
@@ -150,6 +175,12 @@ pub fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'stati
     }
 }
 
+/// Whether a condition says that a product or a quotient is 0 or 1.
+fn is_small_and_computed(shown: &str) -> bool {
+    let size = shown.strip_suffix(" == 1").or_else(|| shown.strip_suffix(" == 0"));
+    size.is_some_and(|size| size.contains(['*', '/']) && !size.contains(['%', '=', '<', '>', '!']))
+}
+
 /// Whether a condition says that something is a number.
 fn is_number(shown: &str) -> bool {
     let right = shown.rsplit_once(" == ").map(|(_, right)| right);
@@ -158,7 +189,22 @@ fn is_number(shown: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::is_number;
+    use super::{is_number, is_small_and_computed};
+
+    #[test]
+    fn products_and_quotients_that_are_0_or_1_are_computed_sizes() {
+        for (shown, computed) in [
+            ("c // 16 == 1", true),
+            ("n*m == 0", true),
+            ("w % 2 == 0", false),
+            ("(h // 2) % 2 == 0", false),
+            ("n == 1", false),
+            ("c // 16 == 12", false),
+            ("a != b or c*d == 1", false),
+        ] {
+            assert_eq!(is_small_and_computed(shown), computed, "{shown}");
+        }
+    }
 
     #[test]
     fn equalities_of_two_sizes_are_no_numbers() {

@@ -91,7 +91,7 @@ pub enum Change {
     },
 }
 
-fn dim_json(name: &str, min: i64, max: Option<i64>) -> Json {
+pub(super) fn dim_json(name: &str, min: i64, max: Option<i64>) -> Json {
     json!({"dim": name, "min": min, "max": max})
 }
 

@@ -3,7 +3,7 @@
 use super::Contract;
 use super::change::linear_entry;
 use super::dim::{DimSpec, Entry, Hint};
-use super::locate::{Place, places, set_entry};
+use super::locate::{Place, dims_of, places, set_entry};
 use super::parse::Spec;
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
@@ -51,7 +51,7 @@ impl Spec {
         let known = known(&mut pool, &places);
         let mut spec = self.clone();
         let mut forgotten = Vec::new();
-        for (place, dim) in places.iter().zip(dimensions(&places)) {
+        for (place, dim) in places.iter().zip(dims_of(&places)) {
             if !matches!(place.entry, Entry::Static | Entry::Size(_)) {
                 continue;
             }
@@ -116,16 +116,10 @@ fn same_size<'k>(
     })
 }
 
-/// Which dimension of its input each place is.
-fn dimensions(places: &[Place]) -> impl Iterator<Item = usize> {
-    let first = |at: usize| places.iter().position(|other| other.input == places[at].input).unwrap_or(at);
-    (0..places.len()).map(move |at| at - first(at))
-}
-
 /// The symbols of the program that are sizes which the spec varies.
 fn known(pool: &mut Pool, places: &[Place]) -> FxHashMap<Symbol, Known> {
     let mut known = FxHashMap::default();
-    for (place, dim) in places.iter().zip(dimensions(places)) {
+    for (place, dim) in places.iter().zip(dims_of(places)) {
         let Some(size) = place.example.clone() else { continue };
         let (symbol, named) = match &place.entry {
             Entry::Dim(dim) => (pool.as_symbol(place.recorded), Some(dim)),

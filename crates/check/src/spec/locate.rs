@@ -36,6 +36,12 @@ impl Place {
     }
 }
 
+/// Which dimension of its input each place is.
+pub(super) fn dims_of(places: &[Place]) -> impl Iterator<Item = usize> {
+    let first = |at: usize| places.iter().position(|other| other.input == places[at].input).unwrap_or(at);
+    (0..places.len()).map(move |at| at - first(at))
+}
+
 /// The dimensions and scalars of all inputs, in order, with their entries.
 pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, SpecError> {
     check_names(contract, spec)?;

@@ -159,8 +159,19 @@ impl Spatial {
             let reach = cx.sub(kernel, 1);
             let reach = cx.mul(dilation, reach);
             let fits = cx.gt(padded, reach);
-            cx.require(fits, clause, |cx| {
-                format!("a kernel of {} does not fit {}", cx.show(kernel), cx.show(padded))
+            let span = cx.add(reach, 1);
+            let is_padded = if self.pads[i] == (0, 0) { "input" } else { "padded input" };
+            cx.require(fits, clause, |cx| match self.dilations[i] {
+                1 => {
+                    let (kernel, padded) = (cx.show(kernel), cx.show(padded));
+                    format!("a kernel of {kernel} does not fit the {padded} elements of the {is_padded}")
+                }
+                dilation => {
+                    let (kernel, span, padded) = (cx.show(kernel), cx.show(span), cx.show(padded));
+                    format!(
+                        "a kernel of {kernel} with dilation {dilation} spans {span} elements; the {is_padded} has {padded}"
+                    )
+                }
             })?;
             counts.push(windows(cx, padded, kernel, stride, dilation));
         }

@@ -265,10 +265,14 @@ fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
     // An ONNX file has names and numbers for sizes, and no ranges.
     let note = match (&fix.spec, fix.changes.is_empty()) {
         (None, _) => None,
-        (Some(_), true) => Some("a spec, for --spec: an ONNX file declares no ranges of sizes"),
-        (Some(_), false) => {
-            Some("the ranges are a spec, for --spec, of the model that declares its sizes so")
-        }
+        (Some(_), true) => Some(
+            "an ONNX file declares no ranges: refuse other sizes before the model runs, or check it under this spec (--fix \
+             spec.py, then --spec spec.py)",
+        ),
+        (Some(_), false) => Some(
+            "an ONNX file declares no ranges: they are a spec (--fix spec.py, then --spec spec.py) of the model that declares \
+             its sizes so (--fix model.onnx)",
+        ),
     };
     let python = |spec: &Json| Some(Spec::parse(spec.to_string().as_bytes()).ok()?.to_python());
     report::Fix {
@@ -311,7 +315,7 @@ fn cost(rejects: &Rejects, model: &Model) -> Option<String> {
     Some(format!("also rejects sizes at which the model runs: {}", shown.join(", ")))
 }
 
-/// The part of a spec in which it differs from the one before, as Python: a spec that says the same of the model. Of
+/// The inputs of a spec in which it differs from the one before, as Python: a spec that says the same of the model. Of
 /// dimensions to which the model gives one name, the first says it for all.
 fn changed_spec(model: &Model, spec: &Json, before: Option<&Json>) -> String {
     let mut changed = serde_json::Map::new();
@@ -320,22 +324,22 @@ fn changed_spec(model: &Model, spec: &Json, before: Option<&Json>) -> String {
         let Some(entries) = spec.get(&input.name).and_then(Json::as_array) else { continue };
         let known = before.and_then(|before| before.get(&input.name)?.as_array());
         let given = input.shape.as_ref();
-        let entry = |(dim, entry): (usize, &Json)| {
-            if known.and_then(|known| known.get(dim)) == Some(entry) {
-                return Json::Null;
+        let mut is_changed = |(dim, entry): (usize, &Json)| {
+            if known.and_then(|known| known.get(dim)) == Some(entry) || entry.is_null() {
+                return false;
             }
             match given.and_then(|given| given.get(dim)) {
-                Some(Given::Name(name)) if said.contains(name) => Json::Null,
+                Some(Given::Name(name)) if said.contains(name) => false,
                 Some(Given::Name(name)) => {
                     said.push(name.clone());
-                    entry.clone()
+                    true
                 }
-                _ => entry.clone(),
+                _ => true,
             }
         };
-        let entries: Vec<Json> = entries.iter().enumerate().map(entry).collect();
-        if entries.iter().any(|entry| !entry.is_null()) {
-            changed.insert(input.name, entries.into());
+        // The other sizes of the input stand there too: `None` would read as a size that does not vary.
+        if entries.iter().enumerate().filter(|entry| is_changed(*entry)).count() > 0 {
+            changed.insert(input.name, entries.clone().into());
         }
     }
     let spec = Spec::parse(Json::from(changed).to_string().as_bytes());

@@ -1,0 +1,97 @@
+//! What operators do with the inputs of a counterexample where the exported module's own checks do not come first.
+//!
+//! An exported module asks its guards and assertions before its operators see anything, so a guard that torch recorded for what
+//! an operator needs hides the operator. Where an operator refuses the counterexample, it is what needs the condition; where all
+//! take it, only the export keeps it.
+use super::evaluate::Unchecked;
+use super::examine::Examination;
+use super::place::place;
+use crate::propagate::Step;
+use crate::report::{ConditionKind, GuardReport, GuardVerdict, Traced};
+use sizewise_env::Clause;
+use sizewise_expr::Int;
+use sizewise_solve::Witness;
+
+/// The most errors whose counterexamples are run.
+const MAX_RUN: usize = 12;
+
+impl Examination<'_, '_> {
+    /// Names the operators that refuse counterexamples of which only guards, assertions and ranges have been named so far, and says
+    /// where none does.
+    pub(super) fn without_checks(&mut self) {
+        let violated: Vec<usize> = (0..self.report.guards.len())
+            .filter(|&i| self.report.guards[i].verdict == GuardVerdict::Violated)
+            .collect();
+        let own = violated.into_iter().take(self.violated.len()).enumerate();
+        let own = own.filter(|(_, i)| self.hides_operators(*i)).take(MAX_RUN).collect::<Vec<_>>();
+        for (at, i) in own {
+            let Some(witness) = self.witness(i) else { continue };
+            let Some(shapes) = self.silent_prover().shapes_at(&witness) else { continue };
+            match self.evaluator.unchecked(&shapes) {
+                Unchecked::Runs => self.report.guards[i].unneeded = true,
+                Unchecked::Fails { step, clause, message } if !self.is_of_another(at, i, &step, &clause) => {
+                    refused_by(&mut self.report.guards[i], &step, clause, &message);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Whether the exported module's own check is all that an error names.
+    fn hides_operators(&self, i: usize) -> bool {
+        let guard = &self.report.guards[i];
+        let is_check = guard.node.is_none() || is_assertion(guard);
+        let is_on_sizes = !matches!(guard.kind, ConditionKind::Runtime | ConditionKind::Overflow);
+        !guard.follows && is_on_sizes && (is_check || says_check(guard))
+    }
+
+    /// The counterexample of an error.
+    fn witness(&self, i: usize) -> Option<Witness> {
+        let pool = &self.assumptions.env.pool;
+        let sizes = self.report.guards[i].witness.as_ref()?.iter();
+        sizes
+            .map(|(name, size)| {
+                let size = size.to_string().trim_matches('"').parse::<Int>().ok()?;
+                Some((pool.find_symbol(name)?, size))
+            })
+            .collect()
+    }
+
+    /// Whether another error that the counterexample breaks as well names what fails there.
+    fn is_of_another(&self, at: usize, i: usize, step: &Step, clause: &Option<String>) -> bool {
+        let guards = self.report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated);
+        let pool = &self.assumptions.env.pool;
+        self.violated.iter().zip(guards).enumerate().any(|(other, (obligation, guard))| {
+            let is_same = guard.node.as_deref() == Some(&*step.node()) && guard.clause == *clause;
+            other != at && !guard.follows && is_same && !self.holds_in_example(pool, i, obligation.condition)
+        })
+    }
+}
+
+/// Whether an assertion of numbers is what an error names.
+fn is_assertion(guard: &GuardReport) -> bool {
+    guard.clause.as_deref() == Some(Clause::ScalarAssertion.name())
+}
+
+/// Whether what is said to happen is a check of the module, and no operator's.
+fn says_check(guard: &GuardReport) -> bool {
+    let says = guard.consequence.as_deref().unwrap_or_default();
+    let checks = says.starts_with("the exported module refuses") || says.starts_with("the program asserts");
+    checks || says.starts_with("it needs ") || says.starts_with("_assert")
+}
+
+/// Says that an operator refuses the counterexample.
+fn refused_by(guard: &mut GuardReport, step: &Step, clause: Option<String>, message: &str) {
+    let is_new = guard.node.is_none() && guard.traced != Traced::Asked || is_assertion(guard);
+    if is_new {
+        (guard.node, guard.op, guard.clause) = (Some(step.node()), Some(step.op()), clause);
+        guard.more_nodes = 0;
+        if step.code().is_some() || guard.code.is_none() {
+            place(guard, step, Traced::Fails);
+        }
+        guard.traced = Traced::Fails;
+    }
+    if says_check(guard) && guard.node.as_deref() == Some(&*step.node()) {
+        guard.consequence = Some(format!("{} fails: {message}", step.node()));
+    }
+}
