@@ -77,11 +77,12 @@ impl Ladder<'_> {
         let budget = self.budget.shared(parts.len() as u32);
         let mut rung = Rung::Range;
         for part in parts {
-            if by_range(self.pool, self.facts, part, |_| Some(true)) == Some(true) {
+            let is_whole = part == self.goal;
+            if !is_whole && by_range(self.pool, self.facts, part, |_| Some(true)) == Some(true) {
                 continue;
             }
             let settled = match self.concerns_all_facts(part) {
-                true if part == self.goal => None,
+                true if is_whole => None,
                 true => Some(self.among_all_facts(part, &budget)),
                 false => self.apart(part, &budget),
             };
