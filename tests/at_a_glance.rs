@@ -126,6 +126,20 @@ fn programs_without_an_example_have_the_fixes_of_others() {
             json!({"x": [dim("a", 0, 64)]}),
             "a = Dim('a', min=15, max=64)",
         ),
+        // What stays open of other sizes holds in a narrower range.
+        (
+            "x: \"f32[s2]\", m: \"b8[s2]\", y: \"f32[s0, 3]\", v: \"f32[s3]\"",
+            vec![
+                "k: \"f32[u0]\" = torch.ops.aten.masked_select.default(x, m)",
+                "c: \"f32[u0, 1]\" = torch.ops.aten.reshape.default(k, [-1, 1])",
+                "r: \"f32[1, 3]\" = torch.ops.aten.slice.Tensor(y, 0, 0, 1)",
+                "t: \"f32[u0, 3]\" = torch.ops.aten.mul.Tensor(c, r)",
+                "w: \"f32[s3//2, 2]\" = torch.ops.aten.view.default(v, [-1, 2])",
+                "return (t, w)",
+            ],
+            json!({"y": [dim("n", 0, 9), null], "v": [dim("b", 0, 64)]}),
+            "_b = Dim('_b', max=32)\nb = 2*_b\nn = Dim('n', min=1, max=9)",
+        ),
     ] {
         let report = checked(inputs, &body, &spec.to_string());
         assert_eq!(report.verdict, Outcome::Violated, "{body:?}");
