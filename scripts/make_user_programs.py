@@ -327,6 +327,45 @@ class pooled_thrice(torch.nn.Module):
         return torch.nn.functional.avg_pool1d(x, 2, 1)
 
 
+@program({"x": [AUTO, AUTO]}, ones(5, 5))
+class one_shape(torch.nn.Module):
+    """Three guards that leave one shape."""
+
+    def forward(self, x):
+        rows, columns = x.shape
+        if rows > columns:
+            return x + 1
+        if rows < columns:
+            return x - 1
+        return x * 2 if rows + columns != 10 else x * 3
+
+
+@program({"x": [AUTO, AUTO]}, ones(10, 12))
+class windows_of_2(torch.nn.Module):
+    def forward(self, x):
+        h, w = x.shape[0] // 2, x.shape[1] // 2
+        y = x[: 2 * h, : 2 * w].reshape(-1, 4)
+        return y + 1 if h * w != 16 else y - 1
+
+
+@program({"x": {2: AUTO, 3: AUTO}, "z": {2: AUTO, 3: AUTO}, "y": [AUTO]}, ones(1, 3, 40, 60), ones(1, 3, 28, 42), ones(24))
+class scaled_by_07(torch.nn.Module):
+    def forward(self, x, z, y):
+        return torch.nn.functional.interpolate(x, scale_factor=0.7) + z, y.view(-1, 8).sum(1)
+
+
+@program({"x": [AUTO, AUTO], "y": [AUTO]}, ones(4, 3), ones(5))
+class mapped(torch.nn.Module):
+    def forward(self, x, y):
+        return torch.vmap(lambda a, b: torch.outer(a, b).sum(0), in_dims=(0, None))(x, y)
+
+
+@program({"x": {0: AUTO, 2: AUTO, 3: AUTO}}, ones(2, 4, 6, 8).to(memory_format=torch.channels_last))
+class pixels_as_rows(torch.nn.Module):
+    def forward(self, x):
+        return x.permute(0, 2, 3, 1).view(-1, x.shape[1])
+
+
 KEPT = re.compile(r"(^|/)(models/[^/]*\.json|archive_format|archive_version|byteorder|version|\.data/.*)$")
 LEFT_OUT = re.compile(r"sample_inputs|weights|constants")
 

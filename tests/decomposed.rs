@@ -148,6 +148,32 @@ fn numbers_are_read_from_tensors_by_the_core_operator() {
 }
 
 #[test]
+fn recurrent_layers_become_core_operators_of_each_step() {
+    let known = Operators::new();
+    for (call, states, gates) in [
+        ("lstm.input(x, [h, h], [w, u, b, b], True, 1, 0.0, True, False, False)", 2, 12),
+        ("gru.input(x, h, [w, u, b, b], True, 1, 0.0, True, False, False)", 1, 9),
+        ("rnn_tanh.input(x, h, [w, u, b, b], True, 1, 0.0, True, False, False)", 1, 3),
+    ] {
+        let states: String =
+            (1..=states).map(|at| format!("        s{at}: \"f32[1, 2, 3]\" = all[{at}]\n")).collect();
+        let source = format!(
+            "class M(torch.nn.Module):
+    def forward(self, x: \"f32[5, 2, 4]\", h: \"f32[1, 2, 3]\", w: \"f32[{gates}, 4]\", u: \"f32[{gates}, 3]\", b: \"f32[{gates}]\"):
+        all = torch.ops.aten.{call}
+        o: \"f32[5, 2, 3]\" = all[0]
+{states}        return (o, s1)
+"
+        );
+        let made = decompose(&text::read(&source).expect("a program"), &known).expect("core operators");
+        let found = operators(&made.graph);
+        assert_eq!((shape(&made).as_str(), made.dialect), ("f32[5, 2, 3]", Dialect::Aten), "{call}");
+        let steps = found.iter().filter(|name| *name == "tanh.default").count();
+        assert!(steps >= 5 && found.iter().all(|name| !call.starts_with(name.as_str())), "{found:?}");
+    }
+}
+
+#[test]
 fn operators_become_core_ones_of_the_same_shape() {
     let (known, mut wrong) = (Operators::new(), Vec::new());
     for (inputs, call, result, expected) in CASES {

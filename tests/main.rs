@@ -2,6 +2,7 @@
 mod annotate;
 mod answers;
 mod asked;
+mod at_a_glance;
 mod at_zero;
 mod autocast;
 mod because;
@@ -48,6 +49,7 @@ mod needed_exactly;
 mod nested_graphs;
 mod normal_forms;
 mod onnx;
+mod onnx_backends;
 mod onnx_guards;
 mod onnx_nodes;
 mod onnx_operators;

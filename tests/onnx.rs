@@ -1,5 +1,6 @@
 //! Operators by standard ones of ONNX: which nodes stand for a call, and where weights lie.
 use crate::command;
+use crate::text_programs;
 use sizewise::ir::text;
 use sizewise::kernels::Operators;
 use sizewise::onnx_write::{Options, Written, model};
@@ -148,4 +149,54 @@ fn models_that_onnxruntime_refuses_end_with_another_status() {
         assert_eq!((code, path.exists()), (*status, *is_written), "{step}: {complaint}");
         assert!(complaint.contains(named) && complaint.is_empty() == named.is_empty(), "{step}: {complaint}");
     }
+}
+
+/// Inputs and steps of programs whose operators torch.onnx writes by standard ones.
+const IMAGES_AND_ROWS: &[(&str, &[&str])] = &[
+    (
+        "x: \"f32[s0, 3, 8, 8]\"",
+        &["r: \"f32[s0, 12, 49]\" = torch.ops.aten.im2col.default(x, [2, 2], [1, 1], [0, 0], [1, 1])"],
+    ),
+    (
+        "x: \"f32[s0, 12, 15]\"",
+        &[
+            "r: \"f32[s0, 3, 4, 6]\" = torch.ops.aten.col2im.default(x, [4, 6], [2, 2], [1, 1], [0, 0], [1, 1])",
+        ],
+    ),
+    (
+        "x: \"f32[s0, 3, 8, 8]\", g: \"f32[s0, 4, 4, 2]\"",
+        &["r: \"f32[s0, 3, 4, 4]\" = torch.ops.aten.grid_sampler.default(x, g, 0, 0, False)"],
+    ),
+    (
+        "x: \"f32[s0, 3]\", i: \"i64[4, 3]\", v: \"f32[4, 3]\"",
+        &["r: \"f32[s0, 3]\" = torch.ops.aten.scatter_reduce.two(x, 0, i, v, 'amax', include_self = False)"],
+    ),
+    (
+        "w: \"f32[5, 4]\", i: \"i64[s0]\", o: \"i64[3]\"",
+        &["all = torch.ops.aten.embedding_bag.default(w, i, o)", "r: \"f32[3, 4]\" = all[0]"],
+    ),
+    (
+        "x: \"f32[s0]\", z: \"f32[s0]\"",
+        &[
+            "e: \"f32[s0]\" = torch.ops.aten.empty_like.default(x)",
+            "w: \"f32[s0]\" = torch.ops.aten.relu_.default(e)",
+            "r: \"f32[s0]\" = torch.ops.aten.maximum.out(self = x, other = z, out = e)",
+        ],
+    ),
+];
+
+#[test]
+fn images_and_rows_have_standard_operators() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut wrong = Vec::new();
+    for (index, (inputs, steps)) in IMAGES_AND_ROWS.iter().enumerate() {
+        let text = text_programs::module(inputs, &[steps, &["return (r,)"][..]].concat());
+        let path = folder.path().join(format!("{index}.onnx"));
+        let arguments = ["show", "-", "--as", "onnx", "--output", path.to_str().expect("a path")];
+        let (code, _, complaint) = command::with_input(&arguments, &text);
+        if code != 0 || !complaint.is_empty() {
+            wrong.push(format!("{steps:?}: {complaint}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -339,3 +339,27 @@ fn an_empty_file_is_called_empty() {
     let errors = String::from_utf8(output.stderr).expect("text");
     assert!(errors.contains("none.onnx: the file: nothing is in it; expected an ONNX model"), "{errors}");
 }
+
+#[test]
+fn an_open_shape_is_shown_once_as_it_is_declared() {
+    let (status, text, _) =
+        check("g (seq(float[N, 3]) s) => (float[M, 3] y) { y = ConcatFromSequence<axis = 0>(s) }", &[]);
+    assert_eq!(status, 4, "{text}");
+    assert!(
+        text.contains("warning[guard-undecided]: `y.shape == [M, 3]` is neither proved nor refuted"),
+        "{text}"
+    );
+    assert!(text.contains("because       the shape that the model computes is not known"), "{text}");
+    assert_eq!(text.matches("neither proved nor refuted").count(), 1, "{text}");
+}
+
+#[test]
+fn the_longest_tuples_are_a_bound() {
+    let (status, text, _) =
+        check("g (float[e, 128, 256] d, int64[t, k] i) => (float[] y) { y = GatherND(d, i) }", &[]);
+    assert_eq!(status, 1, "{text}");
+    for line in ["the model declares shapes that break `k <= 3`", "fix 1         k = Dim('k', min=1, max=3)"]
+    {
+        assert!(text.contains(line), "{text}");
+    }
+}

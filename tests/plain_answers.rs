@@ -15,6 +15,9 @@ const EXPONENT: Symbols = &[("n", Some(0), Some(62))];
 /// All of these are doubles.
 const EXACT: Symbols = &[("n", Some(0), Some(1 << 53))];
 const PAIRS: Symbols = &[("n", Some(2), Some(2048)), ("m", Some(2), Some(2048))];
+/// Sizes that divide, and others.
+const DIVISORS: Symbols =
+    &[("n", Some(0), None), ("r", Some(0), None), ("m", Some(1), None), ("k", Some(1), None)];
 const SMALL: Symbols = &[("x", Some(1), Some(100_000)), ("y", Some(1), Some(100_000))];
 
 #[rustfmt::skip]
@@ -30,6 +33,11 @@ const QUESTIONS: &[(Symbols, &[&str], &str, &str)] = &[
     (ANY, &[], "((x ^ 5) ^ 5) == x", "implied"),
     (ANY, &[], "(x ^ -1) == -x - 1", "implied"),
     (EXPONENT, &[], "(2**n & (2**n - 1)) == 0", "implied"),
+    (NATURAL, &[], "(2**n & (2**n - 1)) == 0", "implied"),
+    (NATURAL, &[], "(x & (2**n - 1)) < 2**n", "implied"),
+    (NATURAL, &[], "((x + 2**n - 1) & -2**n) >= x", "implied"),
+    (NATURAL, &[], "(x & -2**n) % 2**n == 0", "implied"),
+    (NATURAL, &[], "(x & (2**n - 1)) == x", "refuted"),
     (NATURAL, &[], "(x & y) <= Min(x, y)", "implied"),
     (NATURAL, &[], "(x | y) >= Max(x, y)", "implied"),
     (ANY, &["x < 0", "y < 0"], "(x & y) <= Min(x, y)", "implied"),
@@ -80,6 +88,20 @@ const QUESTIONS: &[(Symbols, &[&str], &str, &str)] = &[
     (DIVIDED, &[], "Min((x + c)//c, y//c + 1) == Min(x, y)//c + 1", "implied"),
     (DIVIDED, &[], "Min(x//c, y//c) == Max(x, y)//c", "refuted"),
     (ANY, &["i < 0"], "Min(x//i, y//i) == Max(x, y)//i", "implied"),
+    (DIVISORS, &["n % m == 0"], "(n//m)*m == n", "implied"),
+    (DIVISORS, &["n % m == 0", "r % m == 0"], "(n + r) % m == 0", "implied"),
+    (DIVISORS, &["n % m == 0", "m % k == 0"], "n % k == 0", "implied"),
+    (DIVISORS, &["n % (m*k) == 0"], "(n//m) % k == 0", "implied"),
+    (DIVISORS, &["n % m == 0", "(n//m) % k == 0"], "n % (m*k) == 0", "implied"),
+    (DIVISORS, &["n % m == 0", "r % k == 0"], "(n*r) % (m*k) == 0", "implied"),
+    (DIVISORS, &["n % m == 0", "r % m == 0", "n < r"], "n + m <= r", "implied"),
+    (DIVISORS, &["n % m == 0", "r < m"], "(n + r) % m == r", "implied"),
+    (DIVISORS, &["n % m == 0", "n > m"], "n >= 2*m", "implied"),
+    (DIVISORS, &["n % m == r % m"], "(n - r) % m == 0", "implied"),
+    (DIVISORS, &["n % m == 0", "r % m == 0"], "Max(n, r) % m == 0", "implied"),
+    (DIVISORS, &["n % m == 0"], "((n + m - 1)//m)*m == n", "implied"),
+    (DIVISORS, &["n % m == 0", "n % k == 0"], "n % (m*k) == 0", "refuted"),
+    (DIVISORS, &["(n*r) % m == 0"], "Or(n % m == 0, r % m == 0)", "refuted"),
     // Conjunctions of what is implied.
     (ANY, &["0 <= i", "i < x", "0 <= j", "j < y"], "And(0 <= i*y + j, i*y + j < x*y)", "implied"),
     (SMALL, &[], "And(IntTrueDiv(x*y, y) == ToFloat(x), x % y <= y, 2*(x//2) <= x)", "implied"),
@@ -194,6 +216,31 @@ fn a_symbol_that_nothing_mentions_changes_no_answer() {
             let found = answer_line("entail", request.to_string().as_bytes()).expect("an answer");
             let found: Json = serde_json::from_str(&found).expect("JSON");
             assert_eq!(found["verdict"], verdict, "{goal} beside x in {other}");
+        }
+    }
+}
+
+#[test]
+fn hard_facts_about_other_symbols_cost_no_answer() {
+    const SYMBOLS: Symbols =
+        &[("a", Some(101), None), ("b", Some(0), None), ("u", Some(2), None), ("v", Some(2), None)];
+    for (goal, verdict) in [
+        ("Ne(a**2 - 2*b**2, 5)", "implied"),
+        ("Ne(2*a**2 - 61*b**2, -7)", "implied"),
+        ("Ne(Mod(a**4, 13), 7)", "implied"),
+        ("Ne(a**2 - 29*b**2, 1)", "refuted"),
+        ("Ne(2*a**2 - 5*b**2, 3)", "refuted"),
+    ] {
+        for (beside, follows) in [
+            (&["Eq(u*v, 716539)", "u <= v"][..], "u*u <= 716539"),
+            (&["u*v % (4*u) == 0"], "u*v % u == 0"),
+            (&["Ne(u, 2)"], "u >= 3"),
+        ] {
+            for goal in
+                [goal.to_owned(), format!("And({goal}, {follows})"), format!("And({follows}, {goal})")]
+            {
+                assert_eq!(ask(SYMBOLS, beside, &goal)["verdict"], verdict, "{beside:?} => {goal}");
+            }
         }
     }
 }

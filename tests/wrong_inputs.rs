@@ -312,8 +312,19 @@ fn a_text_that_is_too_long() {
 }
 
 #[test]
-fn a_compressed_model() {
-    refused("m.onnx", &[0x1f, 0x8b, 8, 0], &["it is compressed with gzip; unpack it first"]);
+fn what_stands_in_place_of_a_file() {
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n";
+    for (bytes, expected) in [
+        (&[0x1f, 0x8b, 8, 0][..], "it is compressed with gzip; unpack it first"),
+        (pointer.as_bytes(), "it is a pointer of Git LFS to the file; `git lfs pull` gets the file"),
+        (b"\n<!doctype HTML><title>404</title>", "it is an HTML page, perhaps of an error"),
+        (b"<html lang=en>", "it is an HTML page, perhaps of an error"),
+        (b"{\"message\": \"Not Found\"}", "JSON, but not of an exported program: it has no `graph_module`"),
+    ] {
+        for name in ["m.onnx", "m.pt2"] {
+            refused(name, bytes, &[expected]);
+        }
+    }
 }
 
 /// Exit status and both outputs of a command on a model.

@@ -15,6 +15,7 @@ pub mod input;
 pub mod keys;
 pub mod meta;
 mod node;
+mod other_files;
 pub mod outline;
 pub mod partition;
 pub mod program;
@@ -41,6 +42,7 @@ pub use graph::{
 pub use hints::{SymbolHints, symbol_hints};
 pub use input::UserInput;
 pub use meta::{ExprRef, ExprTable, Hint, Meta, Size, Sizes, Sym, SymText, TensorMeta};
+pub use other_files::other_file;
 pub use program::{Bounds, CallValue, Dialect, ModuleCall, ModuleSignature, Program};
 pub use provenance::{ModuleFrame, Provenance, SourceLocation};
 pub use pytree::{Container, Part, PathStep, TreeKey, TreeKind, TreeSpec};

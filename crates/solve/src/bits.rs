@@ -1,7 +1,7 @@
 //! Bitwise operations as arithmetic.
 //!
 //! Integers are strings of bits without end, as in Python. `x & 7` is `x % 8`, and `x & -8` is `8*(x // 8)`; other masks
-//! are differences of remainders, one for each run of ones. Of `x & y`, `x | y` and `x ^ y` one gives the others:
+//! are differences of remainders, one for each run of ones. So are `2**n - 1` and `-2**n`. Of `x & y`, `x | y` and `x ^ y` one gives the others:
 //! `x + y` adds the bits that are in both twice.
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Pool};
@@ -38,9 +38,23 @@ fn common(pool: &mut Pool, a: Expr, b: Expr) -> Expr {
     let masked = match (pool.as_int(a), pool.as_int(b)) {
         (Some(mask), None) => masked(pool, b, &mask),
         (None, Some(mask)) => masked(pool, a, &mask),
-        _ => None,
+        _ => by_power(pool, a, b).or_else(|| by_power(pool, b, a)),
     };
     masked.unwrap_or_else(|| pool.bitwise(Func::BitAnd, a, b))
+}
+
+/// `e & mask`, where the mask is `2**n - 1` or `-2**n`.
+fn by_power(pool: &mut Pool, e: Expr, mask: Expr) -> Option<Expr> {
+    let is_power = |pool: &Pool, e: Expr| matches!(pool.as_call(e), Some((Func::Pow, &[base, _])) if base.as_inline() == Some(2));
+    let next = pool.add(mask, Expr::ONE);
+    if is_power(pool, next) {
+        return Some(pool.modulo(e, next));
+    }
+    let power = pool.neg(mask);
+    is_power(pool, power).then(|| {
+        let below = pool.modulo(e, power);
+        pool.sub(e, below)
+    })
 }
 
 /// The bits of `e` that a mask lets through.
@@ -100,6 +114,10 @@ mod tests {
             "(x | y) & 6",
             "(x & y) + (x | y)",
             "x & 340282366920938463463374607431768211455",
+            "x & (2**y - 1)",
+            "-2**y & x",
+            "2**y & (2**y - 1)",
+            "2**y | x",
         ] {
             let mut pool = Pool::new();
             let e = read::closed(&mut pool, text).expect(text).expr;

@@ -425,7 +425,7 @@ impl Ladder<'_> {
                 self.facts.remember(model);
                 Consistency::Consistent
             }
-            Settled::Open(..) => Consistency::Unsettled,
+            Settled::Open(..) => self.satisfied_apart(),
         }
     }
 

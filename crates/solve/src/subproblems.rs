@@ -196,6 +196,11 @@ impl Facts {
         self.components.unsettled.is_empty()
     }
 
+    /// Whether some facts have no symbols in common with others.
+    pub(super) fn fall_apart(&self) -> bool {
+        !self.is_whole() && self.components.by_root.values().filter(|c| !c.is_free()).count() > 1
+    }
+
     /// Completes an assignment of some symbols by values that satisfy the facts about the others: `check` looks for
     /// them where none are kept. `None` if there are none, or none are found.
     pub(super) fn completed(

@@ -15,6 +15,7 @@ use crate::report::{Condition, Explanation};
 use crate::spec::{Assumptions, Contract, DemandKind, InputKind, bound_conditions};
 use indexmap::IndexMap;
 use sizewise_env::{GuardKind, Origin};
+use sizewise_expr::range::ValueRange;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_ir::Constant;
 use sizewise_kernels::{Cx, Operators, Tensor, Value};
@@ -122,6 +123,7 @@ impl Checker {
         let needs = self.needs(&contract, &assumptions, operators)?;
         let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
         let ranges = declared_ranges(assumptions.env.known_facts());
+        let recorded = only_size(&contract, &mut pool, (free, recorded), &needed, &ranges);
         let is_static = pool.is_constant(recorded);
         let own = contract.places_of(recorded) == Some(0);
         let goal = pool.eq(free, recorded);
@@ -314,6 +316,29 @@ fn minimal_core(
         }
     }
     core
+}
+
+/// What the program records of a size, or the size of the example where no other one satisfies everything.
+fn only_size(
+    contract: &Contract,
+    pool: &mut Pool,
+    (free, recorded): (Expr, Expr),
+    needed: &[Needed],
+    ranges: &[(Symbol, ValueRange)],
+) -> Expr {
+    let traced = pool.eval(recorded, |s| contract.hints.get(&s).cloned()).ok().and_then(|size| size.as_int());
+    let (Some(traced), Some(symbol)) = (traced, pool.as_symbol(free)) else { return recorded };
+    let is_known = pool.is_constant(recorded) || needed.len() > MAX_CONDITIONS;
+    if is_known || taken_nearby(contract, pool, symbol, needed).is_some() {
+        return recorded;
+    }
+    let mut facts = Facts::new();
+    ranges.iter().for_each(|(symbol, range)| facts.declare(pool, *symbol, range.clone()));
+    needed.iter().for_each(|needed| _ = facts.assume(pool, needed.condition));
+    let traced = pool.int(traced);
+    let is_traced = pool.eq(free, traced);
+    let is_only = decide(pool, &mut facts, is_traced, &Budget::small()).verdict.is_implied();
+    if is_only { traced } else { recorded }
 }
 
 /// A size near the traced one that satisfies everything, the other symbols being as traced.

@@ -8,6 +8,7 @@ use super::repair::{self, Changes};
 use super::session::Session;
 use super::simpler::simpler;
 use super::summary;
+use super::usual_sizes::works_at;
 use super::whole::shown_whole;
 use crate::report::{Fix, GuardVerdict, Level, Outcome, Report};
 use crate::spec::{Change, Containers, Reason, Refused, Spec, refused};
@@ -196,18 +197,12 @@ impl Session<'_> {
 
     /// As [`Session::proposals`], more symbols having names.
     fn proposals_for(&self, examined: &mut Examined, more: &[(Symbol, String)]) -> Vec<Changes> {
-        let mut dims = IndexMap::new();
-        for (symbol, name) in examined.assumptions.dims.iter().chain(more.iter().map(|(s, name)| (s, name))) {
-            let hint = examined
-                .assumptions
-                .env
-                .symbol(*symbol)
-                .and_then(|s| s.hint.clone())
-                .and_then(|h| h.as_int());
-            if let Some(example) = hint {
-                dims.insert(*symbol, (name.clone(), example));
-            }
-        }
+        let named = examined.assumptions.dims.iter().chain(more.iter().map(|(s, name)| (s, name)));
+        let named: Vec<(Symbol, String)> = named.map(|(symbol, name)| (*symbol, name.clone())).collect();
+        let symbols: Vec<Symbol> = named.iter().map(|(symbol, _)| *symbol).collect();
+        let sizes = works_at(&mut examined.assumptions.env, &symbols, &examined.roots);
+        let with_size = |(symbol, name)| Some((symbol, (name, sizes.get(&symbol)?.clone())));
+        let mut dims: IndexMap<Symbol, (String, Int)> = named.into_iter().filter_map(with_size).collect();
         dims.sort_unstable_by(|_, (a, _), _, (b, _)| a.cmp(b));
         let mut broken = examined.roots.clone();
         let (pool, facts) = examined.assumptions.env.facts();

@@ -71,11 +71,15 @@ impl Checker {
             };
             let report = check(Some(&spec))?;
             let fixes = report.fixes.into_iter().filter(|fix| fix.proved);
-            let mut fixes = fixes.filter_map(|fix| parsed(&fix.spec?)).filter(|fix| is_of(fix, language));
+            let fixes = fixes.filter_map(|fix| Some((parsed(&fix.spec?)?, fix.loses)));
+            let mut fixes = fixes.filter(|(fix, _)| is_of(fix, language));
             match (report.verdict, fixes.next()) {
                 (Outcome::Ok, _) => return found(spec, true),
-                (_, Some(fixed)) if language == Language::Shapes => return found(fixed, true),
-                (_, Some(fixed)) => return found(wider(fixed, &contract, &check)?, true),
+                // None is wider than one that loses nothing.
+                (_, Some((fixed, loses))) if language == Language::Shapes || loses == Some(false) => {
+                    return found(fixed, true);
+                }
+                (_, Some((fixed, _))) => return found(wider(fixed, &contract, &check)?, true),
                 (Outcome::Unknown, None)
                     if width == Width::Recorded && check(None)?.verdict == Outcome::Unknown =>
                 {

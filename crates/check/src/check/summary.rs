@@ -124,7 +124,8 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
                 let bounded = |v: &Int| *v < Int::from(i64::MAX - 1);
                 let mut upper = |e| greatest(&mut run.env, e).filter(bounded).map(|v| int_json(&v));
                 let upper = t.sizes.iter().map(|&e| upper(e)).collect();
-                let shape = t.sizes.iter().map(|&e| size_json(assumptions, &run.env, e)).collect();
+                let sizes: Vec<Expr> = t.sizes.iter().map(|&e| settled(&mut run.env, e)).collect();
+                let shape = sizes.iter().map(|&e| size_json(assumptions, &run.env, e)).collect();
                 TensorInfo {
                     name,
                     shape: Some(shape),
@@ -153,6 +154,14 @@ pub(super) fn outputs(program: &Program, assumptions: &Assumptions, run: &mut Ru
         infos.push(info);
     }
     infos
+}
+
+/// A size, or the only number that its range leaves.
+fn settled(env: &mut ShapeEnv, e: Expr) -> Expr {
+    match env.bounds(e) {
+        (Some(least), Some(most)) if least == most => env.pool.int(least),
+        _ => e,
+    }
 }
 
 /// The greatest value of a size; if it is not linear, intervals may overestimate it.

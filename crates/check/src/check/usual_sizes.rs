@@ -1,6 +1,8 @@
-//! Sizes for programs without an example, near which counterexamples are looked for: small ones that the assumptions allow.
+//! Sizes for programs without an example, near which counterexamples and fixes are looked for: small ones that the
+//! assumptions allow.
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Expr, Int, Pool, Symbol};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Expr, Int, Pool, Symbol, Value};
 use sizewise_solve::{Budget, Compiled, Facts, Verdict, decide};
 
 /// Sizes that are tried of all symbols together, the first one first.
@@ -40,6 +42,26 @@ pub fn usual_sizes(
     let mut sizes = known.clone();
     sizes.extend(witness);
     Some(sizes)
+}
+
+/// The sizes of the example. If one of these `symbols` has none there, small sizes that are allowed, and at which these
+/// conditions hold, take its place.
+pub fn works_at(env: &mut ShapeEnv, symbols: &[Symbol], conditions: &[Expr]) -> Sizes {
+    let mut sizes = Sizes::default();
+    let mut missing: Vec<Symbol> = Vec::new();
+    for (symbol, ..) in env.known_facts().ranges() {
+        match env.symbol(symbol).and_then(|info| info.hint.as_ref()).and_then(Value::as_int) {
+            Some(size) => _ = sizes.insert(symbol, size),
+            None => missing.push(symbol),
+        }
+    }
+    if symbols.iter().all(|symbol| sizes.contains_key(symbol)) {
+        return sizes;
+    }
+    let (pool, facts) = env.facts();
+    let mut facts = facts.clone();
+    conditions.iter().for_each(|&condition| _ = facts.assume(pool, condition));
+    usual_sizes(pool, &facts, &missing, &sizes, &Budget::small()).unwrap_or(sizes)
 }
 
 struct Tries<'a> {

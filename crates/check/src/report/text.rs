@@ -75,7 +75,7 @@ fn whole(out: &mut String, report: &Report, style: Style) {
 
 fn head(out: &mut String, report: &Report, style: Style) {
     let program = &report.program;
-    let dynamic = report.symbols.len();
+    let dynamic = report.symbols.values().filter(|size| size.min.is_none() || size.min != size.max).count();
     let _ = writeln!(out, "{}: {}", style.strong(&visible(&program.path)), verdict(report, style));
     let facts = format!(
         "{}, {}, {}{}",

@@ -4,11 +4,11 @@ use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions};
 use super::inputs::InputKind;
 use super::parse::Spec;
 use crate::records::range;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json, json};
 use sizewise_env::SymbolInfo;
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::{Expr, Int, Symbol};
+use sizewise_expr::{Expr, Int, Pool, Symbol};
 use sizewise_ir::{Bounds, PathStep};
 
 /// How wide the dimensions of an initial spec are.
@@ -25,15 +25,19 @@ pub enum Width {
 impl Spec {
     /// The spec of a program: a named dimension for each symbol, a derived one where a size is computed from
     /// one symbol, `"AUTO"` where it is computed from several or left to the program, null where it is
-    /// static.
+    /// static, a number where the program demands that number.
     pub fn initial(contract: &Contract, width: Width) -> Spec {
         let mut tree = Json::Object(Map::new());
         let left = left_to_program(contract, width);
+        let settled = if width == Width::Recorded { FxHashMap::default() } else { settled(contract) };
         let names = names(contract);
         for input in &contract.inputs {
             let entry = match &input.kind {
                 InputKind::Tensor { sizes, .. } => {
                     let entries = sizes.iter().map(|&e| {
+                        if let Some(size) = settled.get(&e).and_then(Int::to_i64) {
+                            return json!(size);
+                        }
                         let symbols = contract.env.pool.free_symbols(&[e]);
                         let is_left = symbols.iter().any(|s| left.contains(s));
                         if is_left { json!("AUTO") } else { entry(contract, &names, width, e) }
@@ -70,20 +74,43 @@ fn left_to_program(contract: &Contract, width: Width) -> FxHashSet<Symbol> {
         };
         env.declare(&name, bounds, SymbolInfo::default());
     }
-    let mut conditions: Vec<Expr> = contract.guards.iter().map(|guard| guard.condition).collect();
-    for (e, bounds) in &contract.ranges {
-        if contract.env.pool.as_symbol(*e).is_none() || width == Width::Demanded {
-            // The exported module checks no lower bounds below 3.
-            let checked = Bounds { min: bounds.min.filter(|&min| min > UNCHECKED_MINIMUM), ..*bounds };
-            conditions.extend(bound_conditions(&mut env.pool, *e, checked));
-        }
-    }
-    for condition in conditions {
+    for condition in demanded(contract, &mut env.pool, width == Width::Demanded) {
         if !env.statically_known_true(condition) {
             left.extend(env.pool.free_symbols(&[condition]));
         }
     }
     left
+}
+
+/// The conditions of the program's contract on its inputs, with or without the ranges of symbols.
+fn demanded(contract: &Contract, pool: &mut Pool, with_symbols: bool) -> Vec<Expr> {
+    let mut conditions: Vec<Expr> = contract.guards.iter().map(|guard| guard.condition).collect();
+    for (e, bounds) in &contract.ranges {
+        if contract.env.pool.as_symbol(*e).is_none() || with_symbols {
+            // The exported module checks no lower bounds below 3.
+            let checked = Bounds { min: bounds.min.filter(|&min| min > UNCHECKED_MINIMUM), ..*bounds };
+            conditions.extend(bound_conditions(pool, *e, checked));
+        }
+    }
+    conditions
+}
+
+/// Sizes that no number is recorded for, of which the contract's conditions leave one value.
+fn settled(contract: &Contract) -> FxHashMap<Expr, Int> {
+    let mut env = contract.unconstrained().env;
+    for condition in demanded(contract, &mut env.pool, true) {
+        env.assume(condition);
+    }
+    let sizes = contract.inputs.iter().filter_map(|input| match &input.kind {
+        InputKind::Tensor { sizes, .. } => Some(sizes),
+        _ => None,
+    });
+    let sizes: Vec<Expr> = sizes.flatten().copied().filter(|&e| !env.pool.is_constant(e)).collect();
+    let only = |e| match env.bounds(e) {
+        (Some(least), Some(most)) if least == most => Some((e, least)),
+        _ => None,
+    };
+    sizes.into_iter().filter_map(only).collect()
 }
 
 /// A name for each symbol that is the whole size of some dimension, after the first one.

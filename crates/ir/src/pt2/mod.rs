@@ -17,6 +17,7 @@ pub use write::{Source, WriteError, write, write_json, write_stream, write_to};
 use std::borrow::Cow;
 
 use super::error::{ReadError, ReadErrorKind, ReadResult};
+use super::other_files::other_file;
 use super::outline::Outline;
 use super::program::Program;
 
@@ -140,7 +141,9 @@ impl<'b> Model<'b> {
                 Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name), written: model.written })
             }
             Some(_) => {
-                let message = "neither a zip archive nor JSON nor an ONNX model; expected a .pt2 file as torch.export.save writes it";
+                let message = other_file(bytes).unwrap_or(
+                    "neither a zip archive nor JSON nor an ONNX model; expected a .pt2 file as torch.export.save writes it",
+                );
                 Err(ReadError::new(ReadErrorKind::NotAnArchive, message))
             }
         }
@@ -172,6 +175,12 @@ fn parse_model(bytes: &[u8]) -> ReadResult<json::ExportedProgram<'_>> {
             .map(|document| version::check_schema(document.schema_version))
         {
             Ok(Err(version)) => version,
+            _ if json::parse::<json::ModuleOnly>(bytes)
+                .is_ok_and(|document| document.graph_module.is_none()) =>
+            {
+                let message = "JSON, but not of an exported program: it has no `graph_module`";
+                ReadError::new(ReadErrorKind::Schema, message)
+            }
             _ => error,
         }
     })?;

@@ -26,6 +26,7 @@ use message::{Dimension, FunctionProto, GraphProto, ModelProto, OperatorSetIdPro
 use prost::Message;
 use prost::bytes::Bytes;
 use rustc_hash::FxHashMap;
+use sizewise_ir::other_file;
 use sizewise_kernels::Backend;
 use std::sync::OnceLock;
 
@@ -94,8 +95,6 @@ pub struct Function {
 const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;
 /// The versions of `ai.onnx` that are read.
 const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
-/// How files begin that gzip writes.
-const GZIP: &[u8] = &[0x1f, 0x8b];
 /// The longest file.
 const MAX_BYTES: usize = i32::MAX as usize;
 
@@ -121,8 +120,8 @@ pub fn message(bytes: impl Into<Bytes>) -> Result<ModelProto, ReadError> {
     if bytes.is_empty() {
         return Err(wrong("the file", "nothing is in it; expected an ONNX model"));
     }
-    if bytes.starts_with(GZIP) {
-        return Err(wrong("the file", "it is compressed with gzip; unpack it first"));
+    if let Some(what) = other_file(&bytes) {
+        return Err(wrong("the file", what));
     }
     if text::is_text(&bytes) {
         let text = std::str::from_utf8(&bytes)

@@ -148,6 +148,32 @@ fn floats_that_round_are_not_followed() {
     }
 }
 
+/// Rows of four of what is left of a length without its rest; a size of 0 stands for the one of the input at its place.
+fn rows_of_4(given: &str, to: &str) -> String {
+    format!(
+        "(float[b, t] x) => (y) <int64[1] zero = {{0}}, int64[1] one = {{1}}, int64[1] four = {{4}}> {{ \
+         s = Shape(x) b0 = Gather<axis = 0>(s, zero) t0 = Gather<axis = 0>(s, one) n = Div(t0, four) \
+         e = Mul(n, four) c = Slice(x, zero, e, one) {given} to = Concat<axis = 0>({to}) y = Reshape(r, to) }}"
+    )
+}
+
+#[test]
+fn a_size_of_0_may_stand_for_0() {
+    for (given, to, verdict, at_3) in [
+        ("r = Identity(c)", "b0, n, four", Verdict::Ok, Some(vec![5, 0, 4])),
+        // Here it stands for the batch, and there for none.
+        ("r = Identity(c)", "n, b0, four", Verdict::Violated, None),
+        ("r = Identity(c)", "b0, four, n", Verdict::Violated, None),
+    ] {
+        let graph = rows_of_4(given, to);
+        let found = checked(17, &graph);
+        let open = found.verdict == Verdict::Unknown && verdict == Verdict::Violated;
+        assert!(found.verdict == verdict || open, "{to}: {:?}", found.guards);
+        assert_eq!(output(&graph, &[("x", &[5, 3])]), at_3, "{to}");
+        assert!(output(&graph, &[("x", &[5, 9])]).is_some(), "{to}");
+    }
+}
+
 #[test]
 fn indices_are_left_to_run_time_where_0_is_one() {
     for graph in [

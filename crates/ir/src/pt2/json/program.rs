@@ -50,6 +50,12 @@ pub(in crate::pt2) struct VersionOnly {
     pub schema_version: SchemaVersion,
 }
 
+/// Whether there is a graph, to tell other documents from malformed ones.
+#[derive(Debug, Clone, Deserialize)]
+pub(in crate::pt2) struct ModuleOnly {
+    pub graph_module: Option<serde::de::IgnoredAny>,
+}
+
 /// The version of the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(in crate::pt2) struct SchemaVersion {

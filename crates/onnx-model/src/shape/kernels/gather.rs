@@ -198,9 +198,13 @@ pub(super) fn gather_nd(cx: &mut Cx, call: &Checked) -> Outcome {
     let fine = (0..rank as i64).contains(&batch) && batch <= index_rank as i64;
     call.check(fine, GatherND::C1, || format!("batch_dims is {batch} for ranks of {rank} and {index_rank}"))?;
     let batch = batch as usize;
-    let length = cx.literal(taken[index_rank - 1], GatherND::C2)?;
-    let fits = usize::try_from(length).is_ok_and(|length| length <= rank - batch);
-    call.check(fits, GatherND::C2, || format!("tuples of {length} for {} dimensions", rank - batch))?;
+    let (length, most) = (taken[index_rank - 1], rank - batch);
+    let limit = cx.int(most as i64);
+    let fits = cx.le(length, limit);
+    cx.require(fits, GatherND::C2, |cx| format!("tuples of {} for {most} dimensions", cx.show(length)))?;
+    let length = cx.literal(length, GatherND::C2)?;
+    let fits = usize::try_from(length).is_ok_and(|length| length <= most);
+    call.check(fits, GatherND::C2, || format!("tuples of {length} for {most} dimensions"))?;
     let length = length as usize;
     let result = [&taken[..index_rank - 1], &sizes[batch + length..]].concat();
     if batch > 0 {

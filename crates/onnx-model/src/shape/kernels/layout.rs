@@ -180,7 +180,10 @@ fn computed_size(
         let keeps = cx.eq(wanted, 0);
         return Ok(cx.pool().ite(keeps, kept, wanted));
     }
-    let keeps = !allow_zero && kept == Some(wanted);
+    // What 0 stands for may be 0 itself.
+    let ways = kept.map(|kept| [cx.ge(wanted, 1), cx.eq(kept, 0)]);
+    let is_same = ways.map(|ways| cx.any(&ways)).is_some_and(|same| cx.surely(same));
+    let keeps = !allow_zero && (is_same || kept == Some(wanted));
     let least = cx.ge(wanted, i32::from(!allow_zero && !keeps));
     cx.require(least, Reshape::C2, |cx| format!("the size {} stands for another", cx.show(wanted)))?;
     Ok(wanted)

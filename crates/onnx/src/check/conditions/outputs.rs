@@ -85,9 +85,11 @@ impl Check<'_> {
             }
             let Some(sizes) = &output.shape else { continue };
             let Some(derived) = value.tensor().and_then(|tensor| tensor.shape.clone()) else {
+                let before = self.pending.len();
                 self.compare_example(at, &output.name, sizes, &named);
-                // Other sizes, or other data, may make another rank.
-                self.not_known((&output.name, None), &sizes.len().to_string(), NOT_KNOWN);
+                // Other sizes, or other data, may make another rank: that says more than why the example is no answer.
+                self.pending.truncate(before);
+                self.not_known((&output.name, None), &texts(sizes), NOT_KNOWN);
                 continue;
             };
             if sizes.len() != derived.len() {
