@@ -55,12 +55,13 @@ fn same_length(
 }
 
 clauses! { flash_for_cpu {
-    C1 "All three have 4 dimensions."
-    C2 "The query is floating point, the others have its dtype."
-    C3 "The last sizes agree."
-    C4 "There is no dropout."
-    C5 "A mask is of `float32` or the query's dtype, in 2 or 4 dimensions, and broadcasts to `[b, h, l, s]`."
-    C6 "Key and value have the same length `s`."
+    C1 "`query`, `key` and `value` have 4 dimensions."
+    C2 "`query`, `key` and `value` have the same floating point dtype."
+    C3 "`query`, `key` and `value` have the same last size."
+    C4 "`dropout_p` is 0."
+    C5 "`attn_mask` has 2 or 4 dimensions and broadcasts to the scores, `[b, h, l, s]`. Its dtype is \
+        `float32` or that of `query`."
+    C6 "`key` and `value` have the same length."
 } }
 
 /// `_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
@@ -100,11 +101,11 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { flash_for_cpu_backward {
-    C1 "Gradient, query, key and value have 4 dimensions."
-    C2 "The four are of one floating point dtype."
-    C3 "The last sizes agree."
-    C4 "A mask fits the lengths of query and value."
-    C5 "Key and value have the same length."
+    C1 "`grad_out`, `query`, `key` and `value` have 4 dimensions."
+    C2 "`grad_out`, `query`, `key` and `value` have the same floating point dtype."
+    C3 "`query`, `key` and `value` have the same last size."
+    C4 "The last two sizes of `attn_mask` broadcast to the lengths of `query` and `value`."
+    C5 "`key` and `value` have the same length."
 } }
 
 /// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor
@@ -256,9 +257,10 @@ fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { attention_kernel {
-    C1 "A tensor has 4 dimensions, or at least `least`."
-    C2 "Packed sequences come with their greatest length."
-    C3 "Key and value have the same length."
+    C1 "`query`, `key`, `value` and lists of sequences have at least as many dimensions as the kernel \
+        reads."
+    C2 "With `cu_seqlens_q`, `max_seqlen_q` is given."
+    C3 "`key` and `value` have the same length."
 } }
 
 /// `_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor?

@@ -60,12 +60,12 @@ fn dimension(cx: &mut Cx, x: &Tensor, dim: Expr) -> Result<usize, KernelError> {
 }
 
 clauses! { fft {
-    C1 "Real operands are integers, `bool`, `float32` or `float64`."
-    C2 "`dim` is in range."
-    C3 "There is a data point."
-    C4 "The operand is real."
-    C5 "The normalisation is one of `backward`, `forward` and `ortho`."
-    C6 "The size is not negative; the dtype is floating point."
+    C1 "Operands that are not complex are of integers, `bool`, `float32` or `float64`."
+    C2 "The dimensions are distinct and in range, and as many as sizes are given."
+    C3 "There is at least one data point along each dimension."
+    C4 "`self` is not complex."
+    C5 "`norm` is `backward`, `forward` or `ortho`."
+    C6 "`n` is not negative, and the dtype is floating point."
 } }
 
 /// `fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ifft`: `dim` is cut or padded

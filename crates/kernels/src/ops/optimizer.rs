@@ -30,10 +30,11 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
 }
 
 clauses! { optimizer {
-    C1 "Gradients, and states that are used, are as many as parameters."
-    C2 "Parameters are floating point."
-    C3 "Gradients and states have the parameter's dtype."
-    C4 "Numbers of steps, and a rate that is a tensor, have one element. The kernel does not check their shapes."
+    C1 "Each list of gradients or states that is used has as many tensors as there are parameters."
+    C2 "The parameters have floating point dtypes."
+    C3 "Gradients and states have the dtypes of their parameters."
+    C4 "Step counts, and a learning rate that is a tensor, have one element. The kernel does not check \
+        their shapes."
 } }
 
 /// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out, Tensor[]
@@ -86,9 +87,9 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { amp {
-    C1 "The tensor is one element of `float32`."
-    C2 "The tensors are floating point."
-    C3 "The number of steps is one element of `int32`."
+    C1 "The scale and `found_inf` have one element, of `float32`."
+    C2 "The tensors have floating point dtypes."
+    C3 "`growth_tracker` has one element, of `int32`."
 } }
 
 fn single(cx: &mut Cx, t: &Tensor, what: &str) -> Result<(), KernelError> {
