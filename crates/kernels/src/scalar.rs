@@ -12,8 +12,6 @@ pub(crate) const CLAUSES: Clauses = &[getitem::ALL, scalar::ALL];
 
 /// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
 ///
-/// Conditions.
-///
 /// # Errors
 /// [`KernelError::Invalid`] for a violated condition, [`KernelError::Unsupported`] for functions that are not known.
 pub fn python_function(cx: &mut Cx, function: &str, args: &[Value]) -> KernelResult {

@@ -297,8 +297,6 @@ clauses! { glu_jvp {
 
 /// `aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor`: the tangent of `glu`, in which it and the halves
 /// of the operands meet.
-///
-/// The halves lie inside `x` and `dx`.
 fn glu_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (glu, x, dx) = (args.tensor("glu")?, args.tensor("x")?, args.tensor("dx")?);
     let dim = halved(cx, x, glu, args.int("dim")?)?;

@@ -50,8 +50,6 @@ clauses! { _assert_tensor_metadata {
 
 /// `aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *,
 /// Device? device=None, Layout? layout=None) -> ()`.
-///
-/// What is given agrees with the tensor.
 fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
     let pairs = [
@@ -116,8 +114,6 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()`; `…_for_size` has 0 as its least
 /// `min`.
-///
-/// `min <= size <= max`.
 fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {
     let size = match args.value("size")? {
         Value::Int(e) => *e,

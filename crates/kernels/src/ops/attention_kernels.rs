@@ -149,8 +149,6 @@ fn state(cx: &mut Cx, q: &Tensor, sizes: &[Expr], dtype: Dtype) -> Value {
 /// bool return_debug_mask=False, *, float? scale=None) -> (...)`: `[b, h, l, v]` in the query's layout, `[b, h, l]`, the
 /// lengths of query and key, and states; with a debug mask, `[b, h, l, 128 or more]`. There is no kernel for the CPU;
 /// what a program that was made for another device needs is asked.
-///
-/// The query has 4 dimensions, the key 3, the value 1.
 fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     cx.rank(q, 4, attention_kernel::C1, "the query")?;
@@ -267,8 +265,6 @@ clauses! { attention_kernel {
 /// cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool
 /// compute_log_sumexp=False, ...) -> (...)`: `[b, l, h, v]`, `[b, h, l rounded up to 32]`, two states and the greatest
 /// lengths. With sequences packed together, their number and greatest length take the place of `b` and `l` in the second.
-///
-/// The query has at least 2 dimensions, the key 2, the value 1.
 fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     dimensions(cx, q, 2, "the query")?;

@@ -175,8 +175,6 @@ clauses! { div {
 } }
 
 /// `aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`.
-///
-/// Rounded quotients are of real numbers.
 fn divide_rounded(cx: &mut Cx, args: &Args) -> KernelResult {
     match args.opt_str("rounding_mode")? {
         None => binary(cx, args, Domain::FLOAT_COMPLEX.on_cpu(), Out::Float),
@@ -215,8 +213,6 @@ clauses! { pow {
 } }
 
 /// `aten::pow`: of the common dtype.
-///
-/// Two `bool` tensors have no power.
 fn pow(cx: &mut Cx, args: &Args) -> KernelResult {
     let (base, exponent) = (args.operand(0)?, args.operand(1)?);
     if let (Operand::Tensor(base), Operand::Scalar(Scalar::Int(n))) = (base, exponent)

@@ -113,8 +113,6 @@ fn diag(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::diag_embed(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the last dimension as a diagonal of square
 /// matrices in two new dimensions.
-///
-/// Both are dimensions of the result and differ.
 fn embedded(cx: &mut Cx, x: &Tensor, offset: Expr, dim1: Expr, dim2: Expr) -> KernelResult {
     cx.check(x.rank() > 0, diagonal::C1, |_| "the tensor has no dimensions".to_string())?;
     let (dim1, dim2) = two_dims(cx, dim1, dim2, x.rank() + 1)?;
@@ -155,8 +153,6 @@ fn trace(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor`: the gradient on the diagonal of a matrix of zeros.
-///
-/// There are two sizes, none negative.
 fn trace_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad")?, args.ints("sizes")?);
     cx.check(sizes.len() == 2, trace::C1, |_| format!("two sizes are expected, not {}", sizes.len()))?;

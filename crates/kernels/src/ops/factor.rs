@@ -184,7 +184,7 @@ fn ldl_factor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { qr {
-    C1 "`A` is a matrix or a batch of matrices."
+    C1 "The operand `A` is a matrix or a batch of matrices."
     C2 "LAPACK computes in the dtype of `A`."
     C3 "`mode` is `reduced`, `complete` or `r`."
 } }
@@ -358,7 +358,7 @@ fn svdvals(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { polar {
-    C1 "`A` is a matrix or a batch of them, with at least as many rows as columns."
+    C1 "The operand `A` is a matrix or a batch of matrices, with at least as many rows as columns."
     C2 "LAPACK computes in the dtype of `A`."
 } }
 

@@ -55,7 +55,7 @@ fn grouped_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes, strides, dtype, &a.device))
 }
 
-/// What
+/// The sizes of the result, by which operands have groups.
 fn sizes(cx: &mut Cx, args: &Args, a: &Tensor, b: &Tensor) -> Result<Sizes, KernelError> {
     let offsets = args.opt_tensor("offs")?;
     let needed = a.rank() == 2 || b.rank() == 2;
@@ -81,7 +81,7 @@ fn sizes(cx: &mut Cx, args: &Args, a: &Tensor, b: &Tensor) -> Result<Sizes, Kern
     })
 }
 
-/// What
+/// Requires rows or columns to begin at multiples of 16 bytes.
 fn aligned(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     let last = x.rank() - 1;
     let step = 16 / x.dtype.item_size();

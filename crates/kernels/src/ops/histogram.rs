@@ -33,8 +33,6 @@ fn known(cx: &mut Cx, number: Scalar) -> Option<f64> {
 }
 
 /// `histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor`: `[bins]`.
-///
-/// There are bins.
 fn histc(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, args.int("bins")?);
     require_bins(cx, bins)?;
@@ -104,8 +102,6 @@ clauses! { histogram {
 
 /// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for all,
 /// numbers, or edges.
-///
-/// `self` is `float32` or `float64`.
 fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     let x = args.tensor("self")?;
     cx.check(x.rank() >= 2, histogram::C7, |_| format!("points form two dimensions, not {}", x.rank()))?;
@@ -153,8 +149,6 @@ fn edges_of(cx: &mut Cx, x: &Tensor, bins: &[Expr]) -> Value {
 }
 
 /// `_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, …) -> Tensor[]`: `[bins + 1]` each.
-///
-/// No number of bins is negative.
 fn bin_edges(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, bins_of(cx, args)?);
     require_range(cx, args, bins.len())?;

@@ -239,8 +239,6 @@ fn masked_index(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`: a
 /// copy of `self` with the values added at positions where the mask is true.
-///
-/// The mask broadcasts with the values.
 fn masked_index_put(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask, values) = (args.tensor("self")?, args.tensor("mask")?, args.tensor("values")?);
     let positions = positions(cx, x, args.opt_tensors("indices")?, Masks::Refused)?;

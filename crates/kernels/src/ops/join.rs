@@ -124,8 +124,6 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
 
 /// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the result
 /// always contiguous and of the first tensor's dtype.
-///
-/// The dimension is not negative.
 fn prims_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let dim = cx.literal(args.int("dim")?, cat::C3)?;

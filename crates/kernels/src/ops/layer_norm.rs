@@ -352,8 +352,6 @@ clauses! { weight_norm_backward {
 /// `aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int
 /// dim) -> (Tensor, Tensor)`: the gradients of `v`, in which all operands meet, and of `g`, in which the norms meet one
 /// sum for each element along `dim`.
-///
-/// `dim` is the first or the last, and not empty.
 fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, v, g) = (args.tensor("grad_w")?, args.tensor("saved_v")?, args.tensor("saved_g")?);
     let norms = args.tensor("saved_norms")?;

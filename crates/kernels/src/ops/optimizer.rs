@@ -100,8 +100,6 @@ fn single(cx: &mut Cx, t: &Tensor, what: &str) -> Result<(), KernelError> {
 
 /// `_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[] self_out,
 /// Tensor found_inf_out)`: the tensors times the scale, and whether one has infinite elements.
-///
-/// Both numbers are one element of `float32`.
 fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (tensors, found) = (args.opt_tensors("self")?, args.tensor("found_inf")?);
     single(cx, found, "found_inf")?;

@@ -163,8 +163,6 @@ fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
 
 /// `aten::reflection_pad{1,2,3}d(Tensor self, SymInt[] padding) -> Tensor` and `aten::replication_pad{1,2,3}d`: the last
 /// dimensions padded with elements of the tensor.
-///
-/// There are one or two dimensions more.
 fn mirrored(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (x, pad) = (args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;

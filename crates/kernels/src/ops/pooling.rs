@@ -88,7 +88,7 @@ fn require_averaged(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelEr
     cx.require_cpu_kernel(x.dtype, kinds.contains(x.dtype) || x.dtype == Dtype::Int64, pool::C6)
 }
 
-/// The shape of the means, with
+/// The shape of the means of windows.
 fn averaged(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, KernelError> {
     let windows = Windows::read(args, rank)?;
     let sizes = windows.sizes(cx, x)?;

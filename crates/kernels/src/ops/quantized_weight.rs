@@ -103,8 +103,6 @@ clauses! { int4pack {
 
 /// `_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor`: `[n, k]` of int32 gives `[n, k / 2]` of
 /// uint8.
-///
-/// The weight is a matrix of int32.
 fn pack_int4_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let w = args.tensor("self")?;
     matrix(cx, w, &[Dtype::Int32], int4pack::C1)?;
@@ -140,8 +138,6 @@ clauses! { int4pack_mm {
 
 /// `_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and
 /// `[n, k / 2]` give `[m, n]`.
-///
-/// The weight is one of uint8.
 fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, scales) = (args.tensor("self")?, args.tensor("mat2")?, args.tensor("qScaleAndZeros")?);
     matrix(cx, x, FLOATS, int4pack_mm::C1)?;
@@ -163,8 +159,6 @@ fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor qZeros) ->
 /// Tensor`: `[m, k]` and `[n, ...]` give `[m, n]`.
-///
-/// The weight is one of int32.
 fn int4_product_with_zeros(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w) = (args.tensor("self")?, args.tensor("mat2")?);
     matrix(cx, x, FLOATS, int4pack_mm::C1)?;

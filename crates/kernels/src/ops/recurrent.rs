@@ -90,8 +90,6 @@ clauses! { recurrent {
 
 impl Layers {
     /// Reads and checks the numbers of layers, weights and states.
-    ///
-    /// A dropout that applies is a probability.
     fn read(cx: &mut Cx, args: &Args, cell: Cell) -> Result<Layers, KernelError> {
         let hidden: Vec<Arc<Tensor>> = match args.value("hx")? {
             Value::Tensors(_) => args.tensors("hx")?,

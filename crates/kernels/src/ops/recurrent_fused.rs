@@ -176,8 +176,6 @@ fn one_dnn_layer(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, ..., Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor,
 /// Tensor, Tensor, Tensor)`: the gradients of the input, of both weights, of the biases, `[4 * hidden_size]` where there
 /// are none, and of both states.
-///
-/// Input, weights and states are of `float32`.
 fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mode = cx.literal(args.int("mode")?, mkldnn_rnn::C2)?;
     cx.check(mode == 2, mkldnn_rnn::C2, |_| format!("mode {mode} is not that of an LSTM, 2"))?;

@@ -107,8 +107,6 @@ fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient
 /// scattered to the shape of `self`.
-///
-/// Without sparse gradients.
 fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, index) = (args.tensor("grad")?, args.tensor("self")?, args.tensor("index")?);
     if args.flag("sparse_grad")? {

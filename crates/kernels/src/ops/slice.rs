@@ -45,7 +45,7 @@ pub(super) fn real_dim(
 /// absent.
 ///
 /// # Errors
-/// [`KernelError::Invalid`] when it is not.
+/// [`KernelError::Invalid`] when the step is not positive.
 pub(super) fn slice_arguments(cx: &mut Cx, args: &Args) -> Result<(Expr, Expr, Expr), KernelError> {
     let start = args.opt_int("start")?.unwrap_or(Expr::ZERO);
     let end = match args.opt_int("end")? {

@@ -57,8 +57,6 @@ clauses! { solve {
 } }
 
 /// The conditions and the shape of the solution of `AX = B` (of `XA = B`, if not `left`).
-///
-/// Batches broadcast.
 fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes, KernelError> {
     cx.require_kind(a, Domain::FLOAT_COMPLEX.by_definition(), solve::C1)?;
     cx.same_dtype(&[a, b], solve::C2)?;

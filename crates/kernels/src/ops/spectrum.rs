@@ -141,8 +141,6 @@ clauses! { matrix_exp {
 
 /// `matrix_exp_backward(Tensor self, Tensor grad) -> Tensor`: the upper right quarter of the exponential of matrices of
 /// twice the size.
-///
-/// `grad` broadcasts to them and.
 fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad) = (args.tensor("self")?, args.tensor("grad")?);
     let n = cx.square(x, matrix_exp::C1)?;

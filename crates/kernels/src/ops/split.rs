@@ -244,8 +244,6 @@ clauses! { vsplit {
 } }
 
 /// The dimension that `hsplit`, `vsplit` and `dsplit` split: 1 (0 of a 1-dimensional tensor), 0 and 2.
-///
-/// The tensor has at least 1, 2 and 3 dimensions.
 fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static OpClause) -> Result<usize, KernelError> {
     cx.check(x.rank() >= least, clause, |_| {
         format!("at least {least} dimensions are expected, not {}", x.rank())

@@ -50,8 +50,6 @@ fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor`.
-///
-/// Not for `bool`.
 fn addcmul(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.pointwise(
         &[args.operand(0)?, args.operand(1)?, args.operand(2)?],
@@ -104,8 +102,6 @@ clauses! { clamp {
 } }
 
 /// `aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`.
-///
-/// The result is neither `bool` nor complex.
 fn clamp(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut operands = vec![args.operand(0)?];
     for name in ["min", "max"] {

@@ -133,8 +133,6 @@ clauses! { polygamma {
 } }
 
 /// `aten::polygamma(int n, Tensor self) -> Tensor`.
-///
-/// Real numbers.
 fn polygamma(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.int("n")?;
     let natural = cx.ge(n, 0);

@@ -127,7 +127,7 @@ fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CDist {
-    C1 "`A` and `B` have 2 dimensions and the same number of columns."
+    C1 "Inputs `A` and `B` have 2 dimensions and the same number of columns."
     C2 "For onnxruntime, `A` and `B` have columns."
 } }
 

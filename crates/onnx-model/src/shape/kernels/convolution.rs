@@ -185,8 +185,8 @@ pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Resu
 
 clauses! { Conv {
     C1 "The input and the weight have the same rank, at least 3."
-    C2 "Channels fit the groups. `group` is positive, the input has `group` times the weight's second size \
-        as channels, and `group` divides the weight's first size."
+    C2 "The input has `group` times as many channels as the second size of the weight. `group` is \
+        positive, and the first size of the weight is divisible by it."
     C3 "The bias has 1 dimension, with an element for each output channel."
     C4 "The kernel fits into the padded input. With `SAME_UPPER` or `SAME_LOWER`, onnxruntime needs sizes \
         that are not 0, and dilations of 1."

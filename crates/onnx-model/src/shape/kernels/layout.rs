@@ -187,7 +187,7 @@ fn computed_size(
     Ok(wanted)
 }
 
-/// The size that -1 stands for beside the others, by
+/// The size that -1 stands for beside the others.
 fn what_is_left(
     cx: &mut Cx,
     mut sizes: Vec<Expr>,
@@ -332,8 +332,8 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { Concat {
     C1 "The inputs have the same rank, which is not 0, and `axis` is within it."
-    C2 "The sizes of the inputs agree, except along `axis`. onnxruntime does not check those of empty \
-        inputs, other than the first if all are empty."
+    C2 "Inputs have the same sizes, except along `axis`. onnxruntime does not check those of empty inputs, \
+        other than the first if all are empty."
 } }
 
 /// The inputs one behind the other.

@@ -246,7 +246,8 @@ fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), Ke
 }
 
 clauses! { QGemm {
-    C1 "`A` and `B` have 2 dimensions, and their contracted sizes agree. `C` broadcasts to the product."
+    C1 "Inputs `A` and `B` have 2 dimensions, and their contracted sizes are equal. `C` broadcasts to the \
+        product."
     C2 "`b_scale` and `b_zero_point` have the same shape, with at most 1 dimension."
 } }
 
