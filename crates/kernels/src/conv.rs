@@ -48,8 +48,8 @@ pub fn idle(cx: &mut Cx, x: &Tensor) -> Expr {
 }
 
 clauses! { convolution {
-    C1 "The weight has at least 3 dimensions, the input the same rank, and the parameters an entry for \
-        each spatial one."
+    C1 "The weight has at least 3 dimensions, and the input has the same rank. `stride`, `padding`, \
+        `dilation` and `output_padding` have an entry for each spatial dimension."
     C2 "`stride` and `groups` are positive, `padding` is not negative, and `dilation` is positive. Without \
         batch or channels, dilation may be 0; so it may for a kernel of size 1 where oneDNN computes a \
         transposed convolution in 1 or 2 dimensions."

@@ -28,10 +28,10 @@ pub struct Windows {
 }
 
 clauses! { pool {
-    C1 "Each list of sizes has 1 entry, or one for each spatial dimension. `stride` may be empty."
+    C1 "Lists of sizes have 1 entry, or one for each spatial dimension. `stride` may be empty."
     C2 "`kernel_size`, `stride` and `dilation` are positive."
     C3 "`padding` is from 0 to half of `kernel_size`."
-    C4 "The input has 1 or 2 dimensions more than the spatial ones, and only the batch may be empty."
+    C4 "The input has 1 or 2 dimensions more than the spatial ones. Only the batch may be empty."
     C5 "At least one window fits the padded input along each spatial dimension."
     C6 "There is a CPU kernel for the dtype of the input."
     C7 "`divisor_override` is not 0."

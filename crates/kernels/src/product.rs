@@ -15,7 +15,7 @@ clauses! { matmul {
     C1 "`self` and `other` have at least 1 dimension."
     C2 "The last size of `self` is the size of `other` at -2, or its only size."
     C3 "The batch dimensions of `self` and `other` are broadcastable."
-    C4 "`self` and `other` have the same dtype, and there is a CPU kernel for products in it."
+    C4 "`self` and `other` have the same dtype. There is a CPU kernel for products in it."
 } }
 
 impl Cx<'_> {

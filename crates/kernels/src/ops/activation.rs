@@ -292,7 +292,7 @@ clauses! { glu_jvp {
     C1 "`dim` is a dimension of both `x` and the result of `glu`."
     C2 "Along `dim`, the operands are at least twice as large as the result of `glu`."
     C3 "The halves of the operands broadcast."
-    C5 "The dtypes of the operands promote to a common one, and that of `x` is floating point or complex."
+    C5 "The dtypes promote to a common one, and `x` is floating point or complex."
 } }
 
 /// `aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor`: the tangent of `glu`, in which it and the halves

@@ -122,8 +122,7 @@ fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 clauses! { adaptive_pool_backward {
-    C1 "`grad_output` has the spatial dimensions, channels and optionally a batch; only the first may be \
-        empty."
+    C1 "`grad_output` has spatial dimensions, channels and optionally a batch. Only the batch may be empty."
     C2 "`grad_output` has the rank and the dtype of `self`."
     C3 "There is a CPU kernel for the dtype of `self`."
     C4 "`indices` is of `int64` and has the shape of `grad_output`."

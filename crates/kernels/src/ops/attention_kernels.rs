@@ -104,7 +104,7 @@ clauses! { flash_for_cpu_backward {
     C1 "`grad_out`, `query`, `key` and `value` have 4 dimensions."
     C2 "`grad_out`, `query`, `key` and `value` have the same floating point dtype."
     C3 "`query`, `key` and `value` have the same last size."
-    C4 "The last two sizes of `attn_mask` broadcast to the lengths of `query` and `value`."
+    C4 "`attn_mask` broadcasts to the lengths of `query` and `value` in its last two sizes."
     C5 "`key` and `value` have the same length."
 } }
 
@@ -255,8 +255,7 @@ fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { attention_kernel {
-    C1 "`query`, `key`, `value` and lists of sequences have at least as many dimensions as the kernel \
-        reads."
+    C1 "The operands have at least as many dimensions as the kernel reads."
     C2 "With `cu_seqlens_q`, `max_seqlen_q` is given."
     C3 "`key` and `value` have the same length."
 } }

@@ -92,7 +92,7 @@ clauses! { batch_norm {
         take more elements, or a single one."
     C3 "Running statistics are given if the statistics of the input are not used."
     C4 "The dtypes of the input and the parameters are supported together. An empty input is exempt."
-    C5 "Weight and bias of an empty input have a first element, and the input of a native kernel in \
+    C5 "Weight and bias have a first element if the input is empty. The input of a native kernel in \
         training is not empty."
     C6 "Running statistics that an empty input updates have an element for each channel."
     empty "Whether the input is empty, which decides which conditions are checked."

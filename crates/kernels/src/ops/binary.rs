@@ -153,8 +153,8 @@ fn add_relu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { add {
-    C1 "The category of `alpha` is not higher than that of the result: no float for integers, no complex \
-        number for floats."
+    C1 "The category of `alpha` is not higher than that of the result. There is no float for integers, and \
+        no complex number for floats."
 } }
 
 /// A factor may be a float only where floats come out, and so on.

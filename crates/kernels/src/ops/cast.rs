@@ -69,7 +69,7 @@ pub(super) fn fresh_like(
 }
 
 clauses! { memory_format {
-    C1 "The tensor has the rank of the memory format: 4 for `channels_last`, 5 for `channels_last_3d`."
+    C1 "The tensor has 4 dimensions for `channels_last`, 5 for `channels_last_3d`."
 } }
 
 /// Channels-last formats are for 4 and 5 dimensions.

@@ -72,8 +72,9 @@ fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { cov {
     C1 "`self` has at most 2 dimensions and is not of `bool`."
-    C2 "`fweights` has an integer dtype, at most 1 dimension, and an element for each observation."
-    C3 "`aweights` has a floating point dtype, at most 1 dimension, and an element for each observation."
+    C2 "`fweights` has an integer dtype, and an element for each observation. It has at most 1 dimension."
+    C3 "`aweights` has a floating point dtype, and an element for each observation. It has at most 1 \
+        dimension."
 } }
 
 /// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`, and `corrcoef`

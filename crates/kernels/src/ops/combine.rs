@@ -100,7 +100,7 @@ fn vander(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linalg_vander {
-    C1 "The operand has an integer, floating point or complex dtype, other than 16-bit floats."
+    C1 "The operand has an integer, floating point or complex dtype, not a 16-bit float."
     C2 "The number of columns, `N`, is greater than 1."
 } }
 

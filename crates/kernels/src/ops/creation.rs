@@ -140,7 +140,7 @@ fn empty_strided(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { empty_permuted {
-    C1 "`physical_layout` is a permutation of the dimensions, none of them counted from the end."
+    C1 "`physical_layout` is a permutation of the dimensions, without negative entries."
     C2 "No size is negative."
 } }
 

@@ -373,7 +373,7 @@ clauses! { bilinear {
     C2 "The sizes of `input1` and `input2` are the same, other than the last one."
     C3 "`weight` is `[o, i, j]`, with the last sizes of `input1` and `input2`."
     C4 "`bias` has 1 dimension, with an element for each output feature."
-    C5 "The inputs, `weight` and `bias` have the same dtype, with a CPU kernel for products."
+    C5 "The inputs, `weight` and `bias` have the same dtype. There is a CPU kernel for products in it."
     C6 "The last dimensions of `input1` and `input2` are not empty."
 } }
 

@@ -57,7 +57,8 @@ clauses! { embedding_bag {
     C1 "`weight` has 2 dimensions and a floating point dtype, `indices` 1 or 2 dimensions, and `offsets` 1."
     C2 "`indices` and `offsets` are of `int32` or `int64`."
     C3 "With `include_last_offset`, there is at least one offset."
-    C4 "`per_sample_weights` has 1 dimension, with an element for each index, and `mode` is 0 (sum)."
+    C4 "`per_sample_weights` has 1 dimension, with an element for each index. It goes with `mode` 0 (sum) \
+        only."
     C5 "`padding_idx` is the index of a row of `weight`."
     C6 "Indices that are computed from sizes are rows of `weight`, unless there are no bags."
     mode "`mode` is a known number."
@@ -255,8 +256,8 @@ fn dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { embedding_renorm {
     C1 "`self` has 2 dimensions."
     C2 "`indices` is of `int32` or `int64`."
-    C3 "`self` has rows and a floating point or complex dtype, unless there are no indices."
-    C4 "Indices that are computed from sizes are rows of `self`; negative ones count from the end."
+    C3 "`self` has rows and a floating point or complex dtype, if there are indices."
+    C4 "Indices that are computed from sizes are rows of `self`. Negative ones count from the end."
 } }
 
 /// `embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor`: shaped like `self`.

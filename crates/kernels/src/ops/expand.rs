@@ -194,7 +194,7 @@ fn repeated_size(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
 clauses! { repeat_interleave {
     C1 "`dim` is in range, and `self` is not a scalar."
     C2 "`repeats` is not negative."
-    C3 "`repeats` has at most 1 dimension, with 1 element or one for each index along `dim`."
+    C3 "`repeats` has at most 1 dimension, and 1 element or one for each index in `dim`."
     C4 "`repeats` has 1 dimension."
     C5 "`repeats` is of `int32` or `int64`."
     C6 "`output_size` is not negative."
@@ -214,9 +214,9 @@ fn repeat_indices(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { broadcast_in_dim {
-    C1 "`broadcast_dimensions` has an entry for each dimension of `a`, in ascending order and less than \
-        the rank of the result."
-    C2 "Each size of `a` is that of the result or 1, and no size of the result is negative."
+    C1 "`broadcast_dimensions` is ascending, with an entry for each dimension of `a`. Its entries are less \
+        than the rank of the result."
+    C2 "Each size of `a` is that of the result or 1. No size of the result is negative."
 } }
 
 /// `prims::broadcast_in_dim(Tensor a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor`: dimension `i` becomes

@@ -95,12 +95,12 @@ clauses! { fake_quantize {
     C2 "`quant_min` does not exceed `quant_max`."
     C3 "`zero_point` is from `quant_min` to `quant_max`."
     C4 "`scale`, `zero_point` and `fake_quant_enabled` have one element each."
-    C5 "`scale` and `zero_point` have at least 1 dimension, and their first element is a single number."
+    C5 "`scale` and `zero_point` have at least 1 dimension. Their first element is a single number."
     C6 "`scale` and `zero_point` have 1 dimension, with an element for each index of `axis`. `axis` is in \
         range and not negative."
     C7 "`scale` is of `float32`, and `zero_point` of `int32`, `float32` or another dtype that the operator \
         takes."
-    C8 "`mask` is of `bool`, and has as many elements as `grad`, with which it broadcasts."
+    C8 "`mask` is of `bool`, and has as many elements as `grad`. They broadcast."
     C9 "`ch_axis` is less than the rank of `self`. Other conditions depend on the values of the flags."
 } }
 

@@ -99,7 +99,7 @@ fn im2col(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { fold {
     C1 "`kernel_size`, `dilation`, `padding` and `stride` have 2 entries each."
-    C2 "`kernel_size`, `dilation` and `stride` are positive, and `padding` is not negative."
+    C2 "`kernel_size`, `dilation` and `stride` are positive. `padding` is not negative."
     C3 "At least one block fits along each dimension of the padded image."
     C4 "`self` has the rank that the operator takes, optionally with a batch, and only the batch is empty."
     C5 "`output_size` has 2 positive entries."

@@ -68,7 +68,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 clauses! { foreach {
     C1 "All lists have the same length, which is not 0."
-    C2 "A tensor of factors has 1 dimension, with an element for each tensor of the lists."
+    C2 "A tensor of factors has 1 dimension, with an element for each listed tensor."
 } }
 
 /// Calls `target` on the first, second, … of every list among the arguments, other arguments being the same each time.

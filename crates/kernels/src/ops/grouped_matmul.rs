@@ -20,7 +20,7 @@ clauses! { grouped_mm {
     C2 "`offs` is a vector of `int32` if an operand has 2 dimensions, and not given otherwise."
     C3 "There are as many groups in `offs` or `self` as matrices in the other operand."
     C4 "`self` has as many columns as `mat2` has rows, unless both have 2 dimensions."
-    C5 "The rows or columns of each operand are dense, and begin at multiples of 16 bytes."
+    C5 "Rows or columns of each operand are dense, and begin at multiples of 16 bytes."
     C6 "`bias` is not given."
 } }
 

@@ -34,7 +34,8 @@ type Positions = Vec<Option<Sizes>>;
 
 clauses! { index {
     C1 "There is at least one index."
-    C2 "Each index is of `int64` or `int32`, or a mask of `bool` or `uint8` where masks are allowed."
+    C2 "Each index is of `int64` or `int32`, or a mask where masks are allowed. Masks are of `bool` or \
+        `uint8`."
     C3 "A mask has the sizes of the dimensions that it indexes."
     C4 "There are no more indices than dimensions of `self`."
     C5 "The indices broadcast."

@@ -54,7 +54,7 @@ clauses! { index_dim {
     C12 "The dimension `dim` is not empty, unless nothing is selected along it."
     C13 "Indices that are computed from sizes are in range, unless nothing is selected. Only `index_fill` \
          counts negative ones from the end."
-    C14 "Indices that are computed from sizes are in range; negative ones count from the end."
+    C14 "Indices that are computed from sizes are in range. Negative ones count from the end."
 } }
 
 /// The number of positions and the dimension.

@@ -268,7 +268,7 @@ fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { pad_sequence {
     C1 "There is at least one sequence, and each has at least 1 dimension."
-    C2 "The sizes of each sequence behind the first one broadcast to those of the first sequence."
+    C2 "The sizes of each sequence, except the first, broadcast to those of the first."
     C3 "`padding_side` is `left` or `right`."
 } }
 

@@ -26,7 +26,7 @@ clauses! { philox {
     C1 "`key` is of `uint64`."
     C2 "The last dimension of `key` has size 2."
     C3 "`num_splits` is positive."
-    C5 "`self` has the dtype category of the drawn numbers: floating point, or integers for `randint`."
+    C5 "`self` has a floating point dtype, or an integer dtype for `randint`."
     C6 "A batch of keys has one dimension more than `self`, and expands to its shape."
 } }
 

@@ -248,7 +248,7 @@ fn native_group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { group_norm_backward {
     C4 "`grad_out` has the shape of the input, which has `N * C * HxW` elements."
     C5 "`mean` and `rstd` are `[N, group]`."
-    C6 "The dtypes of `grad_out` and the input agree, and go with those of the parameters."
+    C6 "`grad_out` and the input have the same dtype. It goes with that of the parameters."
 } }
 
 /// `aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N,
@@ -341,7 +341,7 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { weight_norm_backward {
     C1 "`dim` is 0 or the last dimension. For the differentiable kernel, it is not empty."
-    C2 "`grad_w`, `saved_v` and `saved_g` have the same dtype, and `saved_norms` too, or `float32` for \
+    C2 "`grad_w`, `saved_v` and `saved_g` have the same dtype. `saved_norms` has it too, or `float32` for \
         16-bit floats."
     C3 "`saved_v` has a floating point dtype."
     C4 "All operands are contiguous."

@@ -86,7 +86,7 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
 
 clauses! { mse_loss {
     C1 "The shapes of `self` and `target` broadcast."
-    C2 "The dtypes of `self` and `target` promote to one that is neither complex nor `bool`."
+    C2 "`self` and `target` promote to a dtype that is neither complex nor `bool`."
     C3 "`reduction` is 0, 1 or 2."
 } }
 
@@ -100,7 +100,7 @@ fn iterated_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { l1_loss {
-    C1 "`self` and `target` can be subtracted: their shapes broadcast, and neither is of `bool`."
+    C1 "`self` and `target` are broadcastable, and neither is of `bool`."
 } }
 
 /// `l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: the magnitudes of the differences.
@@ -113,8 +113,7 @@ fn l1_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { huber_loss {
     C1 "The shapes of `self` and `target` broadcast."
-    C2 "The dtypes of `self` and `target` promote to a floating point one that can be cast to that of \
-        `self`."
+    C2 "`self` and `target` promote to a floating point dtype. It can be cast to that of `self`."
     C3 "`delta` is positive."
 } }
 
@@ -216,7 +215,7 @@ fn hinge_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { margin_ranking_loss {
-    C1 "`input1` and `input2` can be subtracted: their shapes broadcast, and neither is of `bool`."
+    C1 "`input1` and `input2` are broadcastable, and neither is of `bool`."
     C2 "`target` broadcasts with the difference of the inputs and is not of `bool`."
     C3 "The common dtype of the operands is ordered."
 } }

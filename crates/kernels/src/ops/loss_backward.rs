@@ -98,7 +98,7 @@ fn soft_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { binary_cross_entropy_backward {
-    C1 "The shapes of `grad_output`, `self` and `target` broadcast, with dimensions of size 1 left out."
+    C1 "`grad_output`, `self` and `target` broadcast without their dimensions of size 1."
     C2 "`grad_output`, `self` and `target` have the same floating point dtype."
     C3 "`weight` broadcasts to the shape of `self`, and can be cast to its dtype."
 } }

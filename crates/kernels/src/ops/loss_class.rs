@@ -216,7 +216,7 @@ fn nll_loss2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { nll_loss_nd {
     C1 "The input has a dimension of classes, which is not empty if there are targets."
     C2 "`target` has the shape of the input without the dimension of classes."
-    C3 "`weight` has 1 dimension, with an element for each class and the dtype of the input."
+    C3 "`weight` has an element for each class, and the dtype of the input. It has 1 dimension."
     C4 "The input has a floating point dtype, and `target` is of `int64` or `uint8`."
 } }
 
@@ -266,7 +266,7 @@ fn nll_loss_nd(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { cross_entropy_loss {
     C1 "`self` has a dimension of classes and a floating point dtype."
-    C2 "A `target` of probabilities has a floating point dtype, and `ignore_index` is negative. It holds \
+    C2 "Probabilities in `target` are floating point, and `ignore_index` is negative. `target` holds \
         probabilities if it has the shape of `self`."
     C3 "`weight` has 1 dimension, with an element for each class."
     C4 "`reduction` is 0, 1 or 2, and `label_smoothing` is at most 1. Only probabilities and smoothing \

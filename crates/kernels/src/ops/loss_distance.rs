@@ -47,7 +47,7 @@ fn float_sum(dtype: Dtype) -> Dtype {
 
 clauses! { cosine_embedding_loss {
     C1 "`input1` and `input2` have one dimension more than `target`, which has at most 1."
-    C2 "The shapes of `input1` and `input2` broadcast, and the cosines broadcast with `target`."
+    C2 "`input1` and `input2` broadcast, and the cosines broadcast with `target`."
     C3 "The dtypes of `input1` and `input2` promote to one that is not complex."
 } }
 
@@ -72,7 +72,7 @@ fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { pairwise_distance {
     C1 "The operands can be subtracted: their shapes broadcast, and neither is of `bool`."
     C2 "The last dimension is not empty if `p` is negative or infinite."
-    C3 "The common dtype of the operands is floating point or complex, after promotion to a float."
+    C3 "The operands promote to a floating point or complex dtype."
 } }
 
 /// The distance along the last dimension of the common shape, which goes unless `keepdim`.

@@ -80,7 +80,7 @@ fn check_multi_margin(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
 clauses! { multi_margin_loss {
     C1 "`self` has at most 2 dimensions and at least one class."
     C2 "`target` has at most 1 dimension, with an element for each sample."
-    C3 "`weight` has at most 1 dimension, with an element for each class and the dtype of `self`."
+    C3 "`weight` has an element for each class, and the dtype of `self`. It has at most 1 dimension."
     C4 "`p` is 1 or 2."
     C5 "`self` is of `float32` or `float64`, and `target` is of `int64`."
 } }
@@ -138,7 +138,7 @@ fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, Ke
 
 clauses! { multilabel_margin_loss {
     C2 "`target` has the shape of `self`; of a vector, it may be a scalar."
-    C3 "`target` is of `int64`, and `self` of `float32` or `float64` if there are samples."
+    C3 "`target` is of `int64`. `self` is of `float32` or `float64` if there are samples."
 } }
 
 /// `multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)`:

@@ -152,9 +152,9 @@ fn mm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
 clauses! { bmm {
     C1 "Both operands have 3 dimensions."
     C2 "Both operands have the same batch size."
-    C3 "The contracted sizes agree: the last of the first operand, and the second of the other."
-    C4 "`self` and `mat2` have the same dtype, with a CPU kernel for products, unless there is nothing to \
-        multiply."
+    C3 "The last size of the first operand is the second size of the other."
+    C4 "`self` and `mat2` have the same dtype. There is a CPU kernel for products in it, unless there is \
+        nothing to multiply."
 } }
 
 /// `[b, n, k] × [b, k, p] → [b, n, p]`.
@@ -342,7 +342,7 @@ fn baddbmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
 
 clauses! { addbmm {
     C4 "`self` broadcasts to the shape of the sum of products."
-    C5 "`self`, `batch1` and `batch2` have the same dtype, with a CPU kernel for products."
+    C5 "`self`, `batch1` and `batch2` have the same dtype. There is a CPU kernel for products in it."
 } }
 
 /// `aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: the products

@@ -30,7 +30,7 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
 }
 
 clauses! { optimizer {
-    C1 "Each list of gradients or states that is used has as many tensors as there are parameters."
+    C1 "Each used list of gradients or states has one tensor for each parameter."
     C2 "The parameters have floating point dtypes."
     C3 "Gradients and states have the dtypes of their parameters."
     C4 "Step counts, and a learning rate that is a tensor, have one element. The kernel does not check \

@@ -60,7 +60,7 @@ clauses! { pad {
     C8 "Only the batch dimension may be empty."
     C9 "Reflection padding on each side is less than the size of the dimension."
     C10 "Padded sizes of the result are positive."
-    C11 "The padded sizes of `self` are those of `grad_output`, which has the same channels."
+    C11 "`grad_output` has the channels of `self`, and its sizes after padding."
     C12 "`grad_output` and `self` have the same dtype, unless one is empty."
     C13 "The tensor is not of `bool`."
 } }

@@ -162,15 +162,15 @@ fn t(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { adjoint {
-    C1 "`self` does not have 1 dimension: it is a scalar, a matrix or a batch of matrices."
+    C1 "`self` is a scalar, a matrix or a batch of matrices. It does not have 1 dimension."
 } }
 
 clauses! { mH {
-    C1 "`self` does not have 1 dimension: it is a scalar, a matrix or a batch of matrices."
+    C1 "`self` is a scalar, a matrix or a batch of matrices. It does not have 1 dimension."
 } }
 
 clauses! { mT {
-    C1 "`self` does not have 1 dimension: it is a scalar, a matrix or a batch of matrices."
+    C1 "`self` is a scalar, a matrix or a batch of matrices. It does not have 1 dimension."
 } }
 
 clauses! { matrix_H {

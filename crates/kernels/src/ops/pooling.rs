@@ -187,10 +187,10 @@ fn avg_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 
 clauses! { fractional_max_pool {
     C1 "`kernel_size` and `output_size` have an entry for each spatial dimension."
-    C2 "`self` has spatial dimensions, channels and optionally a batch; only the batch is empty."
+    C2 "`self` has spatial dimensions, channels and optionally a batch. Only the batch may be empty."
     C3 "The windows fit: `output_size + kernel_size - 1 <= n`, and `< n` in 3 spatial dimensions. \
         `kernel_size` is positive, and `output_size` not negative."
-    C4 "`random_samples` is `[batch, c, spatial]`, or with a larger batch, and has the dtype of `self`."
+    C4 "`random_samples` is `[batch, c, spatial]` and has the dtype of `self`. The batch may be larger."
     C5 "`self` has a floating point dtype."
 } }
 
@@ -238,8 +238,8 @@ fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 
 clauses! { fractional_max_pool_backward {
     C1 "`self` has spatial dimensions, channels and optionally a batch."
-    C2 "`grad_output`, and in 2 spatial dimensions `indices`, have the shape of the result."
-    C3 "`grad_output` and `self` have the same floating point dtype, and `indices` is of `int64`."
+    C2 "`grad_output` has the shape of the result. So has `indices` in 2 spatial dimensions."
+    C3 "`grad_output` and `self` have the same floating point dtype. `indices` is of `int64`."
 } }
 
 /// `aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor
@@ -274,7 +274,7 @@ fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 clauses! { max_unpool {
     C1 "`indices` is of `int64`."
     C2 "`indices` has the shape of `self`."
-    C3 "`self` has spatial dimensions, channels and optionally a batch; only the batch is empty."
+    C3 "`self` has spatial dimensions, channels and optionally a batch. Only the batch may be empty."
     C4 "`output_size` has an entry for each spatial dimension, not negative. In 3 spatial dimensions, so \
         have `stride`, which is not 0, and `padding`."
     C5 "`self` has a floating point dtype."

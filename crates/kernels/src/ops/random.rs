@@ -281,7 +281,7 @@ fn multinomial(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { dropout {
-    C2 "`input` has a floating point or complex dtype, unless all or no elements are dropped."
+    C2 "`input` has a floating point or complex dtype, unless all or none is dropped."
     C3 "For feature dropout, `input` has at least 2 dimensions."
 } }
 

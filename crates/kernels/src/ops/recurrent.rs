@@ -82,7 +82,7 @@ clauses! { recurrent {
     C1 "`hx` has at least 1 dimension. For LSTM it is two tensors with at least 3 each."
     C2 "`params` has a whole number of groups. Each has two weights, two biases if there are any, and a \
         projection if the two states of an LSTM differ in size."
-    C3 "`hx` and `params` have an entry for each layer and direction, and `num_layers` is positive."
+    C3 "`hx` and `params` have an entry for each layer and direction. `num_layers` is positive."
     C5 "The sequence is not empty."
     C6 "All steps return states of the same shape."
     C7 "`batch_sizes` has 1 dimension, is of `int64`, and not empty."

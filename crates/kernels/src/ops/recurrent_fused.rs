@@ -23,8 +23,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 clauses! { fused_cell {
     C1 "`input_gates` and `hidden_gates` have 2 dimensions and the same shape."
-    C2 "`input_bias` and `hidden_bias` have 1 dimension, with an element for each column of the gates, or \
-        are both missing."
+    C2 "`input_bias` and `hidden_bias` have an element for each gate column. Both have 1 dimension, or \
+        both are missing."
     C3 "The state has 2 dimensions, with an element for each row and hidden feature of the gates."
 } }
 

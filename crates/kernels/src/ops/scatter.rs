@@ -58,7 +58,7 @@ fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
 
 clauses! { scatter {
     C1 "`dim` is in range."
-    C2 "The index is of `int64` or `int32` unless it is empty, and of `int64` for `take_along_dim`."
+    C2 "The index is of `int64` or `int32`, unless it is empty. For `take_along_dim`, it is of `int64`."
     C3 "The index has the same rank as `self`, unless it is empty."
     C4 "The index is no larger than `self`, except along `dim`. `src` that replaces a part of `self` has \
         the shape of that part."

@@ -30,7 +30,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { segment_reduce {
-    C1 "`axis` is in range, `data` has a floating point dtype, and `reduce` names one of 5 reductions."
+    C1 "`axis` is in range, and `reduce` names one of 5 reductions. `data` has a floating point dtype."
     C2 "`lengths` or `offsets` are given, of `int32` or `int64`, and `axis` is their last dimension."
     C3 "Lengths that are checked are not empty, and there is at least one offset. torch does not check \
         whether segments exceed the rows of `data`."
@@ -130,7 +130,7 @@ fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { pack_padded_backward {
     C1 "`batch_sizes` has 1 dimension and is of `int64`."
     C2 "No entry of `input_size` is negative. With `batch_first`, it has at least 2 entries."
-    C3 "The rows of `grad` broadcast to the rows of the input, unless `batch_sizes` is empty."
+    C3 "The rows of `grad` broadcast to the rows of the input, if there are any batches."
 } }
 
 /// `_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor`: of

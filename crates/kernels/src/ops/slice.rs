@@ -127,7 +127,7 @@ clauses! { narrow {
     C1 "`dim` is in range."
     C2 "`length` is not negative."
     C3 "`start` is from `-self.size(dim)` to `self.size(dim)`."
-    C4 "`start + length` is at most `self.size(dim)`, where a negative `start` counts from the end."
+    C4 "`start + length` is at most `self.size(dim)`. A negative `start` counts from the end."
     C5 "`start` is an integer tensor without dimensions."
 } }
 
@@ -206,7 +206,7 @@ fn unbind(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { unfold {
     C1 "`dimension` is in range."
-    C2 "`size` is from 0 to `self.size(dimension)`, which is 1 for a tensor without dimensions."
+    C2 "`size` is from 0 to `self.size(dimension)`. That is 1 for a tensor without dimensions."
     C3 "`step` is positive."
 } }
 

@@ -82,7 +82,7 @@ fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { log_softmax_backward {
     C1 "`dim` is in range."
-    C2 "`grad_output` and `output` have the same floating point dtype, unless `output` is empty."
+    C2 "`grad_output` and `output` have one floating point dtype, if they have elements."
 } }
 
 /// `_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as

@@ -101,8 +101,7 @@ fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { solve_triangular {
-    C1 "`self` is a batch of square matrices, and `B` a batch of matrices with a matching size. Batches \
-        broadcast."
+    C1 "The matrix `self` is square, and `B` has a matching size. Batches broadcast."
     C2 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
@@ -116,8 +115,7 @@ fn solve_triangular(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { triangular_solve {
-    C1 "The coefficients `A` are square matrices, and `self` a batch of matrices with as many rows. \
-        Batches broadcast."
+    C1 "The matrix `A` is square, and `self` has as many rows. Batches broadcast."
     C2 "`self` and `A` have the same dtype."
     C3 "There is a LAPACK kernel for the dtype of `A`."
 } }
@@ -135,8 +133,7 @@ fn triangular_solve(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cholesky_solve {
-    C1 "The factor is a batch of square matrices, and `self` a batch of matrices with as many rows. \
-        Batches broadcast."
+    C1 "The factor is a square matrix, and `self` has as many rows. Batches broadcast."
     C2 "`self` and the factor have the same dtype."
     C3 "There is a LAPACK kernel for the dtype of `self`."
 } }
@@ -163,9 +160,8 @@ fn cholesky_solve_helper(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { lu_solve {
     C1 "There is a LAPACK kernel for the dtype of the factorization, unless it is empty."
-    C2 "The factorization and the right-hand side have the same dtype, and the pivots are of `int32`."
-    C3 "The factorization is a batch of square matrices, and the right-hand side fits it. Batches \
-        broadcast."
+    C2 "The factorization and the right-hand side have the same dtype. The pivots are of `int32`."
+    C3 "The factorization is a square matrix, and the right-hand side fits it. Batches broadcast."
     C4 "The pivots have one element for each row of each matrix."
 } }
 
@@ -187,8 +183,7 @@ fn lu_solve(cx: &mut Cx, args: &Args, names: [&str; 3], left: bool) -> KernelRes
 }
 
 clauses! { ldl_solve {
-    C1 "`LD` is a batch of square matrices, and `B` a batch of matrices with as many rows. Batches \
-        broadcast."
+    C1 "The matrix `LD` is square, and `B` has as many rows. Batches broadcast."
     C2 "`pivots` has an integer dtype, and one element for each row of each matrix."
     C3 "`LD` and `B` have the same dtype."
     C4 "There is a LAPACK kernel for the dtype of `LD`, unless it is empty."

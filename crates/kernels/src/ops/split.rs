@@ -95,7 +95,7 @@ clauses! { split {
     C1 "`dim` is in range."
     C2 "`split_size` is not negative."
     C3 "`split_size` is positive, unless the dimension is empty."
-    C4 "Whether the number of parts is that of the example, which decides the number of results."
+    C4 "Whether the number of parts, and so of results, is that of the example."
 } }
 
 /// `aten::split.Tensor(Tensor self, SymInt split_size, int dim) -> Tensor[]`: parts of `split_size` elements, the last
@@ -142,7 +142,7 @@ fn split_with_sizes(cx: &mut Cx, args: &Args, sizes: &str) -> KernelResult {
 clauses! { chunk {
     C1 "`dim` is in range."
     C2 "`chunks` is a known positive number."
-    C3 "Whether the number of parts is that of the example, which decides the number of results."
+    C3 "Whether the number of parts, and so of results, is that of the example."
 } }
 
 /// `aten::chunk(Tensor self, int chunks, int dim) -> Tensor[]`: parts of `ceil(d / chunks)` elements, which are `chunks`
@@ -207,7 +207,7 @@ clauses! { tensor_split {
     C1 "`dim` is in range."
     C2 "The number of sections is a known positive number."
     C3 "`tensor_indices_or_sections` is of `int64` and has at most 1 dimension."
-    C4 "The number of indices is a known number, because it decides the number of results."
+    C4 "The number of indices is known, because it decides the number of results."
 } }
 
 /// `aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim) -> Tensor[]`:
@@ -257,7 +257,7 @@ fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static OpClause) -
 
 clauses! { hsplit {
     C1 "`self` has at least 1 dimension."
-    C2 "The number of sections is positive, and the size of the dimension is divisible by it."
+    C2 "The size of the dimension is divisible by the number of sections. That is positive."
 } }
 
 /// Equal parts along a dimension.

@@ -161,7 +161,7 @@ clauses! { istft {
         dimension, of size `win_length`."
     C4 "The size of `self` at -2 is `n_fft // 2 + 1` if `onesided`, else `n_fft`. The length is not \
         negative."
-    C5 "`onesided` is not set for a complex result, and `window` is not complex for a real one."
+    C5 "`onesided` is not set for a complex result. `window` is not complex for a real one."
 } }
 
 /// `istft(Tensor self, int n_fft, …, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool

@@ -71,8 +71,8 @@ fn addcdiv(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { lerp {
-    C1 "`self`, `end` and `weight` have the same dtype, unless `weight` has no dimensions. A number as \
-        `weight` is complex only for complex tensors."
+    C1 "`self`, `end` and `weight` have the same dtype. `weight` may differ if it has no dimensions, and a \
+        number is complex only for complex tensors."
 } }
 
 /// `aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor`.

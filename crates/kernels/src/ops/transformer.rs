@@ -147,7 +147,7 @@ fn encoder_layer(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { transform_bias_rescale {
     C1 "`qkv` has 3 dimensions and a floating point dtype, and is not empty."
-    C2 "The last size of `qkv` is divisible by 3, and a third of it by the number of heads."
+    C2 "The last size of `qkv` is divisible by 3, and a third of it by `num_heads`."
 } }
 
 /// `_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)`: `[n, t, 3 *

@@ -133,7 +133,7 @@ fn interpolated(cx: &mut Cx, x: &Tensor, output: &[Expr], bytes: bool) -> Kernel
 }
 
 clauses! { upsample_backward {
-    C1 "`output_size` has an entry for each spatial dimension, and `input_size` for each dimension."
+    C1 "`output_size` has an entry for each spatial dimension. `input_size` has one for each dimension."
     C2 "`output_size` and the spatial entries of `input_size` are positive."
     C3 "`grad_output` has the shape of the result."
     C4 "There is a CPU kernel for the dtype of `grad_output`."

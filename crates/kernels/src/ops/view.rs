@@ -161,8 +161,10 @@ fn unflatten(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { view_dtype "view.dtype" {
     C1 "`self` has at least 1 dimension, unless both dtypes have the same item size."
     C2 "The last stride of `self` is 1, unless both dtypes have the same item size."
-    C3 "The last size and the storage offset are divisible by the ratio of the item sizes, to widen items."
-    C4 "The strides, except the last, are divisible by the ratio of the item sizes, to widen items."
+    C3 "The last size is divisible by the ratio of the item sizes. So is the storage offset. This applies \
+        to a wider dtype."
+    C4 "Strides are divisible by the ratio of the item sizes. This applies to a wider dtype, and not to \
+        the last stride."
 } }
 
 /// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last dimension

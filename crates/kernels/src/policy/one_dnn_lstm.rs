@@ -25,7 +25,8 @@ fn by_one_dnn(cx: &mut Cx, args: &Args) -> Result<bool, KernelError> {
 
 clauses! { lstm {
     C1 "The input and the states have 3 dimensions."
-    C2 "`params` holds whole groups of weights, one for each layer and direction or more. There is a layer."
+    C2 "`params` holds a group of weights for each layer and direction. There may be more groups, but at \
+        least one layer."
     C3 "The states have a row for each layer and direction."
     C4 "Neither the weights nor the first state are empty."
     C5 "The two biases of a layer and direction are broadcastable."

@@ -22,7 +22,7 @@ clauses! { Scan {
     C2 "The body returns states of the shapes that it was given."
     C3 "For onnxruntime, there is at least one slice to scan."
     C4 "For onnxruntime, each scan output is made by a node of the body, and returned once."
-    C5 "Where the body declares a size as a number, states and scan outputs have that size."
+    C5 "States and scan outputs have the sizes that the body declares as numbers."
     C6 "For onnxruntime, the sizes that the body declares agree with those that are inferred when the \
         model loads."
     C7 "Lists of axes and directions have an entry for each scan input or output, and directions are 0 or \

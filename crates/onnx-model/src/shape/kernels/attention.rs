@@ -65,13 +65,14 @@ pub(super) fn heads(
 }
 
 clauses! { Attention {
-    C1 "`Q`, `K` and `V` have the same rank: 4, or 3 with last sizes divisible by the numbers of heads."
-    C2 "`Q`, `K` and `V` have the same batch size, `K` and `V` the same heads and length, `Q` and `K` the \
-        same head size."
+    C1 "The inputs `Q`, `K` and `V` have the same rank, 3 or 4. With 3, their last sizes are divisible by \
+        the numbers of heads."
+    C2 "The inputs `Q`, `K` and `V` have the same batch size. `K` and `V` have the same heads and length, \
+        `Q` and `K` the same head size."
     C3 "The number of heads of `Q` is divisible by that of `K`."
     C4 "`past_key`, `past_value` and `nonpad_kv_seqlen` fit `K` and `V`. Both caches are given or none; \
         onnxruntime needs them as outputs, too."
-    C5 "`attn_mask` has 1 to 4 dimensions and broadcasts to `[batch, heads, length, total length]`. From \
+    C5 "`attn_mask` broadcasts to `[batch, heads, length, total length]`. It has 1 to 4 dimensions; from \
         version 24 on, its last size may be smaller."
     C6 "onnxruntime supports the types, attributes and sizes of the call. None of `Q`, `K` and `V` is \
         empty."
@@ -313,13 +314,12 @@ pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result
 }
 
 clauses! { GroupQueryAttention {
-    C1 "`query` has 3 dimensions, its last size is divisible by the heads, and `num_heads` by \
+    C1 "`query` has 3 dimensions, and its last size is divisible by the heads. `num_heads` is divisible by \
         `kv_num_heads`."
-    C2 "`key` and `value` are both given or both missing, and are `[batch, length, kv_num_heads * head \
-        size]`."
-    C3 "`past_key` and `past_value` are both given or both missing, and are `[batch, kv_num_heads, past \
-        length, head size]`."
-    C4 "`seqlens_k` has an element for each batch, and `total_sequence_length` has one element."
+    C2 "`key` and `value` are `[batch, length, kv_num_heads * head size]`. Both are given or both missing."
+    C3 "Caches are `[batch, kv_num_heads, past length, head size]`. `past_key` and `past_value` are both \
+        given or both missing."
+    C4 "`seqlens_k` has an element for each batch. `total_sequence_length` has one element."
     C5 "`total_sequence_length` and `seqlens_k` fit the cache and the length of `query`. The cache is long \
         enough for the total length, or grows to it; lengths are positions in the cache that is returned."
     C6 "For onnxruntime, the head size is a multiple of 8, or of 16 with `do_rotary`."

@@ -103,8 +103,8 @@ fn pre_mix(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Branches {
-    C1 "The input is `[.., branches, hidden]`, or `[.., branches * hidden]` with `num_branches`, and \
-        neither size is 0."
+    C1 "The input is `[.., branches, hidden]`, and neither size is 0. With `num_branches`, it may be `[.., \
+        branches * hidden]`."
     C2 "The scale is `[hidden]`, `[branches * hidden]` or `[branches, hidden]`."
     C3 "The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`. With `num_branches` \
         it may be `[.., branches * hidden]`."

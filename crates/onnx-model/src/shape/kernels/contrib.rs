@@ -72,7 +72,7 @@ pub(super) const KERNELS: Family = &[
 ];
 
 clauses! { Bias {
-    C1 "The input is not a scalar, and the bias has an element for each element of its last dimension."
+    C1 "The bias has an element for each element of the input's last dimension."
 } }
 
 fn bias(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -236,7 +236,7 @@ fn fused_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { UnfoldTensor {
     C1 "`dim` is within the rank of the input."
-    C2 "`size` and `step` are positive, and `size` does not exceed the size of the dimension."
+    C2 "`size` is positive and at most the size of the dimension. `step` is positive."
 } }
 
 /// Windows of a size along a dimension, as a last dimension.
@@ -271,8 +271,8 @@ fn integer_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MoE {
-    C1 "`input` is `[.., hidden]` with rank 2 or 3, `router_probs` is `[rows, experts]`, and `k` is from 1 \
-        to the number of experts."
+    C1 "`input` is `[.., hidden]`, and `router_probs` is `[rows, experts]`. `input` has rank 2 or 3, and \
+        `k` is from 1 to the number of experts."
     C2 "The weights of experts fit `input` and `router_probs`. They are `[experts, inner, hidden]` and \
         `[experts, hidden, inner]`, or both with the last two sizes swapped."
     C3 "`fc2_experts_bias` is `[experts, hidden]`."
@@ -320,8 +320,8 @@ fn hash(_: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { SkipLayerNormalization {
     C1 "`skip` has the shape of `input`, or broadcasts along its batch dimension."
-    C2 "`gamma`, `beta` and `bias` have an element for each element of the last dimension, which is not \
-        empty for onnxruntime."
+    C2 "`gamma`, `beta` and `bias` have an element for each of the last dimension. For onnxruntime, that \
+        is not empty."
     C3 "`epsilon` is not negative."
 } }
 

@@ -57,7 +57,7 @@ fn positive(call: &Checked, name: &str, count: usize) -> Result<Vec<i64>, Kernel
 }
 
 clauses! { spatial "Spatial" {
-    C1 "`strides`, `dilations` and the like have an entry for each spatial dimension, and `pads` has two."
+    C1 "`strides`, `dilations` and the like have an entry for each spatial dimension. `pads` has two."
     C2 "`strides` and `dilations` are positive, and `pads` are not negative."
     C3 "`auto_pad` is known, and is `NOTSET` if `pads` are given."
 } }
@@ -185,8 +185,8 @@ pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Resu
 
 clauses! { Conv {
     C1 "The input and the weight have the same rank, at least 3."
-    C2 "The input has `group` times as many channels as the second size of the weight. `group` is \
-        positive, and the first size of the weight is divisible by it."
+    C2 "The input has `group` times as many channels as the weight's second size. `group` is positive, and \
+        the weight's first size is divisible by it."
     C3 "The bias has 1 dimension, with an element for each output channel."
     C4 "The kernel fits into the padded input. With `SAME_UPPER` or `SAME_LOWER`, onnxruntime needs sizes \
         that are not 0, and dilations of 1."
@@ -194,7 +194,7 @@ clauses! { Conv {
     C6 "The tensor that is added has the shape of the result."
     C8 "The kernel has elements, as onnxruntime may not return otherwise. It does where the result is \
         empty, and where a kernel without padding is as large as an image of at most 2 dimensions."
-    C9 "The kernel has elements, where onnxruntime knows its sizes when it loads the model."
+    C9 "The kernel is not empty, where onnxruntime knows its sizes at load."
 } }
 
 /// `[n, out, windows..]` of an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`.
@@ -351,7 +351,7 @@ fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 clauses! { CausalConv {
     C1 "The input and the weight have 3 dimensions."
     C2 "The weight is `[channels, 1, kernel]`, with the channels of the input."
-    C3 "The bias has an element for each channel, and the state is `[batch, channels, dilation * (kernel - \
+    C3 "The bias has an element for each channel. The state is `[batch, channels, dilation * (kernel - \
         1)]`."
     C4 "`activation` is known, `dilation` is positive and `ndim` is 1. For onnxruntime, `state_window` is \
         0."

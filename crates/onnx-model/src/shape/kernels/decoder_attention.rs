@@ -240,19 +240,19 @@ fn beams(cx: &mut Cx, call: &Checked, batch: Expr, most: Expr) -> Result<(), Ker
 clauses! { SparseAttention {
     C1 "`query` is `[batch, length, heads * head size]`, and `num_heads` is divisible by `kv_num_heads`. \
         Without `key` and `value` it holds these as well."
-    C2 "`key` and `value` are both given or both missing, and are `[batch, length, kv_num_heads * head \
-        size]`."
+    C2 "`key` and `value` are `[batch, length, kv_num_heads * head size]`. Both are given or both missing."
     C3 "`past_key` and `past_value` are `[batch, kv_num_heads, max length, head size]`."
     C4 "`block_row_indices` is `[layouts, blocks + 1]`, `block_col_indices` `[layouts, entries]`, and the \
         layouts divide the heads. There are at most `blocks * blocks` entries, and `sparse_block_size` is \
         positive."
     C5 "`key_total_sequence_lengths` is `[batch]`, and the one `total_sequence_length` is within the \
         caches and the blocks."
-    C6 "With `do_rotary`, `cos_cache` and `sin_cache` have the same shape, with a row for each position."
+    C6 "`cos_cache` and `sin_cache` have the same shape, with a row for each position. This applies with \
+        `do_rotary`."
     C7 "For onnxruntime, the head size is a multiple of 8, or of 16 with `do_rotary`. `cos_cache` has a \
         multiple of 8 columns, at most half the head size, and the batch is not empty."
-    C8 "Each row of `block_row_indices` rises from 0 to at most the number of entries, which are indices \
-        of blocks."
+    C8 "Each row of `block_row_indices` rises from 0 to at most the number of entries. The entries are \
+        indices of blocks."
     C9 "For onnxruntime, each key length is from 1 to the total length, and outside of a prompt at least \
         that of `query`."
 } }

@@ -22,7 +22,7 @@ pub(super) const CONTRIB: Family = &[
 clauses! { BifurcationDetector {
     C1 "The inputs of tokens have 1 dimension."
     C2 "The index of the previous match is one number, which is not negative."
-    C3 "There is a predicted token for each source token from the previous match on, and one more."
+    C3 "There is one predicted token more than source tokens from the previous match on."
 } }
 
 /// The tokens, followed by the predicted ones up to where they leave the source, and where the suffix matches.

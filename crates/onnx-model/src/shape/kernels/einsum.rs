@@ -55,7 +55,7 @@ clauses! { Einsum {
     C2 "Each operand of the equation has as many subscripts as its input has dimensions, unless it has an \
         ellipsis for the others."
     C3 "Sizes of the same subscript are equal, or one of them is 1."
-    C4 "The dimensions of ellipses broadcast, and the result has an ellipsis if operands have one."
+    C4 "The dimensions of ellipses broadcast. The result has an ellipsis if operands have one."
     C5 "Each subscript of the result is in an operand, and only once in the result."
     C6 "Sizes of a subscript that is repeated within one operand are equal."
 } }

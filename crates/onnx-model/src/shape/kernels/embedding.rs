@@ -32,7 +32,7 @@ pub(super) const KERNELS: Family = &[
 
 clauses! { EmbedLayerNormalization {
     C1 "`input_ids` is `[batch, length]`."
-    C2 "Embeddings have 2 dimensions and the same hidden size, and ids are indices of their rows."
+    C2 "Embeddings have 2 dimensions and the same hidden size. Ids are indices of their rows."
     C3 "`gamma` and `beta` have an element for each element of the hidden size."
     C4 "Segment ids, mask and position ids have the shape of `input_ids`. Segment ids and segment \
         embeddings are given together; position ids may have a batch size of 1."
@@ -153,7 +153,8 @@ clauses! { WordConvEmbedding {
     C1 "Words, weight, bias and character embeddings fit each other. Words are `[words, letters, ..]`, the \
         weight `[embedding, 1, window, letter size, ..]`, embeddings of letters `[n, letter size, ..]`, \
         and the bias `[embedding]`."
-    C2 "`embedding_size`, `conv_window_size` and `char_embedding_size` agree with the sizes of the inputs."
+    C2 "The attributes are the sizes of the inputs that they repeat. They are `embedding_size`, \
+        `conv_window_size` and `char_embedding_size`."
     C3 "A word has at least as many letters as the window is wide."
 } }
 

@@ -58,16 +58,16 @@ struct Tables {
 }
 
 clauses! { NGramHash {
-    C1 "`max_ngram_size` is at least 2, `n_head_per_ngram` is positive, and `pad_id` fits the type of the \
+    C1 "`max_ngram_size` is at least 2, and `n_head_per_ngram` is positive. `pad_id` fits the type of the \
         ids."
-    C2 "There is a multiplier for each token of an n-gram, and a positive vocabulary size for each head."
+    C2 "There is a multiplier for each token of an n-gram. Each head has a positive vocabulary size."
     C3 "There is an offset for each head."
     C4 "The token that ends a text is one number, for onnxruntime a scalar."
     C5 "Ids have 2 dimensions."
-    C6 "The history is `[batch, max_ngram_size - 1]`, and segment ids have the shape of the ids."
+    C6 "The history is `[batch, max_ngram_size - 1]`. Segment ids have the shape of the ids."
     C7 "The row ends rise from 0 to the number of tokens, and each row has a token."
-    C8 "`state_update_capacity` is from 0 to 8, and update counts, one for each row, are given if it is \
-        positive."
+    C8 "`state_update_capacity` is from 0 to 8. If it is positive, update counts are given, one for each \
+        row."
 } }
 
 fn tables(cx: &mut Cx, call: &Checked) -> Result<Tables, KernelError> {

@@ -104,7 +104,7 @@ fn bias_softmax(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { BiasSplitGelu {
-    C1 "The input has 3 dimensions, and the bias has an element for each element of the last one."
+    C1 "The input has 3 dimensions, and the bias an element for each of the last one."
     C2 "The last size of the input is even."
 } }
 
@@ -169,7 +169,7 @@ fn gemma_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MatMulBlocks {
-    C1 "The last size of `A` is K, and the weight is `[N, K]`, or `[N, K / 2]` with 4 bits."
+    C1 "The last size of `A` is K, and the weight is `[N, K]`. With 4 bits, the weight is `[N, K / 2]`."
     C2 "The scales are `[N, blocks]`, with one for each block of K."
     C3 "`block_size` is positive."
     C4 "The bias has N elements."
@@ -215,7 +215,7 @@ fn projections(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Projection {
-    C4 "The tensor that is added has the shape of `A`, and the scale of the normalization has K elements."
+    C4 "The tensor that is added has the shape of `A`. The scale of the normalization has K elements."
 } }
 
 /// The results of products with packed weights of so many columns; of a gate and what it lets through there is one.

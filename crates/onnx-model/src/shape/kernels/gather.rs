@@ -183,12 +183,10 @@ fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatherND {
-    C1 "`data` and `indices` are not scalars, and `batch_dims` is less than the rank of `data` and at most \
-        that of `indices`."
-    C2 "The last size of `indices` is at most the number of dimensions of `data` after the batch \
-        dimensions."
+    C1 "`batch_dims` is less than the rank of `data`, and at most that of `indices`. Both are not scalars."
+    C2 "The last size of `indices` is at most the rank of `data` minus `batch_dims`."
     C3 "`indices` are within the dimensions of `data`, unless the result is empty."
-    C4 "With `batch_dims`, the number of index tuples is a multiple of the number of batches."
+    C4 "The number of index tuples is a multiple of the number of batches."
 } }
 
 /// Slices by index tuples.
@@ -432,7 +430,7 @@ fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ReverseSequence {
-    C1 "The input has at least 2 dimensions, and of `batch_axis` and `time_axis` one is 0 and one is 1."
+    C1 "The input has at least 2 dimensions. Of `batch_axis` and `time_axis`, one is 0 and one is 1."
     C2 "`sequence_lens` has 1 dimension, with a length for each sequence."
     C3 "Sequence lengths are from 0 to the size of the time axis."
 } }

@@ -344,9 +344,9 @@ fn keep_ratio(
 }
 
 clauses! { Col2Im {
-    C1 "The input has 3 dimensions, and lists have an entry for each dimension of the image. Strides and \
-        dilations are positive, and `pads` has two entries each."
-    C2 "The block is not empty, and the number of channels is divisible by its number of elements."
+    C1 "The input has 3 dimensions. Lists have an entry for each dimension of the image, and `pads` has \
+        two. Strides and dilations are positive."
+    C2 "The number of channels is divisible by the number of elements of a block. The block is not empty."
     C3 "The input has a column for each position of the block."
     C4 "For onnxruntime, the image and its columns are not empty, and the block fits into the padded image."
 } }

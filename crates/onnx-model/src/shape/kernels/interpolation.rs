@@ -17,11 +17,11 @@ clauses! { Resize {
         `Upsample` are at least 1."
     C4 "The modes are known, and onnxruntime supports them together."
     C5 "`axes` are distinct and within the rank of the input."
-    C6 "With `keep_aspect_ratio_policy`, sizes are known numbers, and those of the input are not 0."
+    C6 "With `keep_aspect_ratio_policy`, sizes are known numbers. Those of the input are not 0."
     C7 "onnxruntime can interpolate along the axes that are scaled."
     C8 "onnxruntime's cubic interpolation without antialiasing takes floats of 16 or 32 bits. Other types \
         are taken if the result is empty, no size changes, or only the middle two of four do."
-    C9 "A symbolic size is small enough that an exact fraction scales it as single precision does."
+    C9 "A symbolic size is small enough for an exact fraction. It is scaled as single precision does."
     C10 "onnxruntime infers how many `sizes` there are when it loads the model."
 } }
 

@@ -69,7 +69,8 @@ pub(super) fn rows(call: &Checked) -> Result<(Expr, Expr), KernelError> {
 
 clauses! { ArrayFeatureExtractor {
     C1 "The input is not a scalar."
-    C2 "There is at least one index, and indices are within the last dimension, not counted from the end."
+    C2 "Indices are within the last dimension, and there is at least one. They are not counted from the \
+        end."
 } }
 
 /// `[.., indices]`.
@@ -178,7 +179,7 @@ fn imputer(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { LabelEncoder {
-    C1 "There is a list of keys of the input's type, and one list of values of the same length."
+    C1 "There is one list of keys and one of values, of the same length. Keys have the input's type."
 } }
 
 /// Keys become values.
@@ -283,7 +284,7 @@ fn has_features(cx: &mut Cx, features: Expr, count: usize) -> Result<(), KernelE
 
 clauses! { Vectors {
     C1 "There are classes, and `vectors_per_class` has an entry for each, or none."
-    C2 "There are coefficients, as many as the support vectors of all pairs of classes need."
+    C2 "There are enough coefficients for the support vectors of all pairs of classes."
     C3 "`prob_a` and `prob_b` have the same length."
     C5 "The input has as many features as a support vector, or as each class has coefficients if there are \
         none."
@@ -340,8 +341,8 @@ fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { SVMRegressor {
-    C1 "`rho` and `coefficients` are given, and `n_supports` divides the support vectors, with a \
-        coefficient for each."
+    C1 "`n_supports` divides the support vectors, with a coefficient for each. `rho` and `coefficients` \
+        are given."
 } }
 
 fn svm_regressor(cx: &mut Cx, call: &Checked) -> Outcome {

@@ -29,7 +29,7 @@ clauses! { MatMul {
     C3 "The batch dimensions of `A` and `B` broadcast."
     C4 "For onnxruntime, no batch dimension of size 0 broadcasts with one of size 1. If `B` is a vector, \
         the rows of `A` count as a batch dimension."
-    C5 "With `transBatchA` or `transBatchB`, both operands have the same rank, at least 3."
+    C5 "Both operands have the same rank, at least 3. This applies to `transBatchA` and `transBatchB`."
 } }
 
 /// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the right.

@@ -127,7 +127,7 @@ fn gate(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { GatedRMSNorm {
     C1 "The input is not a scalar, and the gate has its shape."
-    C2 "The scale is not empty, and the last size of the input is divisible by its length."
+    C2 "The last size of the input is divisible by the scale's length, which is not 0."
     C3 "`activation` is `silu`, `swish` or `sigmoid`."
 } }
 

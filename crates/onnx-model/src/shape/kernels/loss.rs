@@ -34,7 +34,7 @@ clauses! { Loss {
     C3 "The weights have 1 dimension, with an element for each class."
     C4 "`reduction` is `none`, `mean` or `sum`."
     C5 "Each label is the index of a class, or `ignore_index`."
-    C6 "For onnxruntime, the scores are not empty: the function body reshapes them to `[0, 0, -1]`."
+    C6 "For onnxruntime, the scores are not empty. The function body reshapes them to `[0, 0, -1]`."
 } }
 
 /// The shape of the loss for scores `[n, c, ..]`: that of the labels `[n, ..]`, or a scalar where it is reduced.

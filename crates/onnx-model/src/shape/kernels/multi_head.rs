@@ -18,10 +18,10 @@ pub(super) const CONTRIB: Family = &[op("MultiHeadAttention", multi_head).multip
 clauses! { MultiHeadAttention {
     C1 "`query`, `key` and `value` have 3 dimensions; the latter may have 4. onnxruntime's CPU kernel \
         takes none that are packed."
-    C2 "`query`, `key` and `value` have the same batch size, `key` and `value` the same length. `key` has \
-        the hidden size of `query`, and `bias` has an element for each hidden element of the three."
-    C3 "`past_key` and `past_value` are both given or both missing, and are `[batch, heads, past length, \
-        head size]`."
+    C2 "`query`, `key` and `value` have the same batch size. `key` and `value` have the same length, `key` \
+        the hidden size of `query`, and `bias` an element for each hidden element of the three."
+    C3 "`past_key` and `past_value` are `[batch, heads, past length, head size]`. Both are given or both \
+        missing."
     C4 "`key_padding_mask` is `[batch]`, `[3 * batch + 2]`, `[batch, total length]` or `[batch, length, \
         total length]`."
 } }

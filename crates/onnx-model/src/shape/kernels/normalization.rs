@@ -100,8 +100,8 @@ fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { GroupNormalization {
     C1 "The input has at least 2 dimensions."
-    C2 "`scale` and `bias` have an element for each channel, or for each group in version 18. onnxruntime \
-        also takes a single element."
+    C2 "`scale` and `bias` have one element for each channel. In version 18, they have one for each group; \
+        onnxruntime also takes a single element."
     C3 "`num_groups` is positive, and the number of channels is divisible by it."
     C4 "For onnxruntime, the input is not empty, and `stash_type` is a float type. The function body \
         reshapes the input to `[0, 0, -1]`."

@@ -46,8 +46,7 @@ fn dequantize(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QOrderedLayerNormalization {
-    C1 "The input is not a scalar, and scale and bias have an element for each element of its last \
-        dimension."
+    C1 "Scale and bias have an element for each element of the last dimension. The input is not a scalar."
 } }
 
 fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -135,7 +134,7 @@ fn quantize_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { DequantizeBFP {
-    C1 "The data, the shape and the strides have 1 dimension, the latter two the same length."
+    C1 "The data, the shape and the strides have 1 dimension. Shape and strides have the same length."
 } }
 
 /// Numbers in blocks, in the shape that the second input holds.

@@ -10,7 +10,7 @@ pub(super) const CLAUSES: Clauses = &[ConvTranspose::ALL];
 
 clauses! { ConvTranspose {
     C1 "The input and the weight have the same rank, at least 3."
-    C2 "The input has as many channels as the weight's first size, which is divisible by `group`."
+    C2 "The input has as many channels as the weight's first size. `group` divides that."
     C3 "The bias has 1 dimension, with an element for each output channel."
     C4 "No spatial size of the result is negative, and for onnxruntime none is 0."
     C6 "`output_padding` and `output_shape` have an entry for each spatial dimension. Output padding is \

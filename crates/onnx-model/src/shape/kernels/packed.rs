@@ -102,7 +102,7 @@ fn each_block(cx: &mut Cx, call: &Checked, at: usize, rows: Expr, blocks: i64) -
 
 clauses! { MatMulBnb4 {
     C1 "The last size of `A` is K."
-    C2 "The packed weight holds `N * K` numbers, two in a byte, with a scale for each block."
+    C2 "The packed weight holds `N * K` numbers, two in a byte. There is a scale for each block."
     C3 "`quant_type` is 0 or 1, and `block_size` is a power of 2 from 16 to 256. K and N are positive."
 } }
 
@@ -140,8 +140,7 @@ fn matmul_four_bits(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { MatMulFpQ4 {
     C1 "The packed weight has 1 dimension, and its shape holds 2 positive sizes."
-    C2 "For onnxruntime, the packed weight has 20 bytes for 32 elements of a column, or 21 with a zero \
-        point."
+    C2 "For onnxruntime, 32 weights of a column take 20 bytes. With a zero point, they take 21."
 } }
 
 /// The product of `A` and a packed matrix of the sizes that the third input holds.

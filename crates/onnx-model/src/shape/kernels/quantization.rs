@@ -45,7 +45,8 @@ pub(super) const CONTRIB: Family = &[
 clauses! { Quantize {
     C1 "Scale and zero point have the same shape, or one element each. `output_dtype`, if given, is the \
         type of the zero point."
-    C2 "There is one scale, one for each index along `axis`, or one for each block of `block_size`."
+    C2 "There is one scale, or one for each index along `axis`, or one for each block. A block has \
+        `block_size` elements."
 } }
 
 fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
@@ -353,8 +354,9 @@ fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QLinearConcat {
-    C4 "There are three inputs for each tensor to concatenate: it, its scale and its zero point."
-    C5 "The tensors to concatenate have the same type and rank, and the same sizes except along `axis`."
+    C4 "Each tensor to concatenate is three inputs: it, its scale and zero point."
+    C5 "The tensors to concatenate have the same type and rank. Except along `axis`, they have the same \
+        sizes."
 } }
 
 /// `y_scale, y_zero`, and then `x, scale, zero` for each part.

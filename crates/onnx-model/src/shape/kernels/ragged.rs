@@ -106,7 +106,7 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { PackedMultiHeadAttention {
     C1 "Queries, keys and values have 2 dimensions, or queries have 4 and hold all three."
-    C2 "There are as many keys and values as queries, and keys have the hidden size of queries."
+    C2 "There are as many keys and values as queries. Keys have the hidden size of queries."
     C3 "The bias has an element for each hidden element of queries, keys and values."
 } }
 
@@ -152,10 +152,10 @@ fn packed_heads(cx: &mut Cx, call: &Checked) -> Outcome {
 clauses! { PagedAttention {
     C1 "Queries have 2 dimensions, caches have 4, and keys, values and caches are given together. With the \
         layout `LATENT`, there are no values and no cache of them."
-    C2 "The hidden sizes are divisible by the numbers of heads, and `num_heads` by `kv_num_heads`. Keys \
-        and values are `[tokens, kv_num_heads * head size]`."
+    C2 "Hidden sizes are divisible by the numbers of heads. `num_heads` is divisible by `kv_num_heads`, \
+        and keys and values are `[tokens, kv_num_heads * head size]`."
     C3 "The caches have the same shape, `[blocks, block size, kv_num_heads, head size]`."
-    C4 "The block table is `[batch, n]`, cumulative sequence lengths have `batch + 1` elements, and past \
+    C4 "The block table is `[batch, n]`. Cumulative sequence lengths have `batch + 1` elements, and past \
         lengths `batch`."
     C5 "There is a slot of the cache for each token."
 } }

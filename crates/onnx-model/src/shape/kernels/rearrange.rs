@@ -69,8 +69,8 @@ fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CenterCropPad {
-    C1 "`shape` has a size for each of `axes`, which are distinct and within the rank of the input. The \
-        input is not a scalar."
+    C1 "`shape` has a size for each of `axes`. `axes` are distinct and within the rank of the input, which \
+        is not a scalar."
     C2 "For onnxruntime, `shape` is of `int64`."
 } }
 

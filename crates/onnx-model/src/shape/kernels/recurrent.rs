@@ -37,10 +37,10 @@ clauses! { Recurrent {
     C3 "The weights `W`, `R` and `B` fit the input and the hidden size. `W` is `[directions, gates * \
         hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 * gates * \
         hidden]`."
-    C4 "`sequence_lens` has an element for each batch, from 0 to the length of the sequence."
-    C5 "Initial states have the shape of the last ones, and `P` is `[directions, 3 * hidden]`."
+    C4 "`sequence_lens` has an element for each batch. Each is from 0 to the length of the sequence."
+    C5 "Initial states have the shape of the last ones. `P` is `[directions, 3 * hidden]`."
     C6 "`activations` has an entry for each gate and direction, and the names are known."
-    C7 "Scales and zero points are `[directions]`, or have an element for each column of the weights."
+    C7 "Scales and zero points are per direction, or per column of the weights."
     C8 "For onnxruntime, `layout` is 0."
     C9 "For onnxruntime, `clip` is positive."
 } }

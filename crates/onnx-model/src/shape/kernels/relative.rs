@@ -57,8 +57,8 @@ fn position_bias(cx: &mut Cx, call: &Checked) -> Outcome {
 clauses! { GatedRelativePositionBias {
     C1 "Queries are `[batch, length, hidden]`, or `[tokens, hidden]` with token positions `[batch, \
         length]`."
-    C2 "The bias of queries has an element for each hidden element, and the hidden size is divisible by \
-        `num_heads`."
+    C2 "The hidden size is divisible by `num_heads`. The bias of queries has an element for each hidden \
+        element."
     C3 "The position bias is `[1, heads, length, length]`, and the gate's weight `[head size, n]`, with a \
         bias of n elements. The size n is even."
 } }
@@ -146,8 +146,7 @@ fn flag(call: &Checked, at: usize) -> Option<bool> {
 
 clauses! { DecoderAttention {
     C1 "Queries and keys have 3 dimensions, and the same batch and hidden size. Caches have 4 dimensions."
-    C2 "The weights are `[hidden, hidden]` and `[hidden, 2 * hidden]`, and the bias has `3 * hidden` \
-        elements."
+    C2 "The weights are `[hidden, hidden]` and `[hidden, 2 * hidden]`. The bias has `3 * hidden` elements."
     C3 "`num_heads` is positive, and the hidden size is divisible by it."
     C4 "The caches have the same shape, `[batch, heads, keys, head size]`."
 } }
@@ -196,7 +195,7 @@ clauses! { DecoderMaskedSelfAttention {
     C1 "The input is `[batch, 1, hidden]`, and the weights have 2 dimensions."
     C2 "The weights have a row for each element of the input's last dimension, and the bias an element for \
         each column."
-    C3 "The cache is `[2, batch, heads, max length, head size]`, and `past_present_share_buffer` is set."
+    C3 "The cache is `[2, batch, heads, max length, head size]`. `past_present_share_buffer` is set."
 } }
 
 /// `[batch, 1, hidden]` and the cache, which has room for more tokens.

@@ -24,8 +24,8 @@ pub(super) const CONTRIB: Family = &free([
 ]);
 
 clauses! { RotaryEmbedding {
-    C1 "The input is `[batch, heads, length, head size]` or `[batch, length, hidden]`, and heads divide \
-        the hidden size."
+    C1 "The input is `[batch, heads, length, head size]` or `[batch, length, hidden]`. Heads divide the \
+        hidden size."
     C2 "`cos_cache` and `sin_cache` fit half of a head and the positions. They are `[positions, head size \
         / 2]` with position ids `[batch, length]`, which are rows, or `[batch, length, head size / 2]` \
         without."

@@ -21,7 +21,7 @@ clauses! { GridSample {
     C2 "The input and the grid have the same batch size."
     C3 "The last size of the grid is the number of spatial dimensions."
     C4 "`mode` and `padding_mode` are known."
-    C5 "For onnxruntime, no spatial dimension is empty, and cubic sampling takes 2 of them."
+    C5 "For onnxruntime, no spatial dimension is empty. Cubic sampling takes 2 of them."
 } }
 
 /// `[n, c, places..]`.

@@ -85,8 +85,8 @@ fn written_slices(call: &Checked, length: usize) -> Option<Elements> {
 clauses! { ScatterND {
     C1 "`data` and `indices` are not scalars."
     C2 "The last size of `indices` is at most the rank of `data`."
-    C3 "`updates` has the shape of `indices` without the last size, followed by the sizes of `data` that \
-        are not indexed."
+    C3 "`updates` has the shape of `indices` up to the last, and the sizes of its slices. A slice has the \
+        sizes of `data` that are not indexed."
     C4 "`indices` are within the dimensions of `data`."
 } }
 
@@ -123,7 +123,7 @@ fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { TensorScatter {
-    C1 "The cache and the update have the same rank, at least 2, and `axis` is within it and not the first."
+    C1 "The cache and the update have the same rank, at least 2. `axis` is within it, and not the first."
     C2 "The update is no larger than the cache along `axis`, and their other sizes agree."
     C3 "There is a write index for each batch, not negative. Unless `mode` is `circular`, the update fits \
         into the cache from it on."

@@ -220,7 +220,7 @@ fn length(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { ConcatFromSequence {
     C1 "The sequence is not empty."
-    C2 "The tensors of the sequence have the same rank, and `axis` is within that of the result."
+    C2 "The tensors of the sequence have the same rank. `axis` is within that of the result."
     C3 "The tensors of the sequence have the same sizes, except along `axis`."
 } }
 

@@ -153,11 +153,11 @@ fn real_at_load(cx: &Cx, call: &Checked, last: usize) -> Result<(), KernelError>
 }
 
 clauses! { DFT {
-    C1 "The input has at least 2 dimensions, and `axis` is within its rank and not the last."
+    C1 "`axis` is within the rank of the input, and not the last one. The input has at least 2 dimensions."
     C2 "The last size of the input is 1 or 2."
     C3 "`dft_length` is a positive scalar."
     C4 "The input of a one-sided inverse has complex numbers: its last size is 2."
-    C5 "For onnxruntime, the signal is not empty, unless the result is and there is no `dft_length`."
+    C5 "For onnxruntime, the signal is not empty. Only an empty result without `dft_length` allows it."
     C6 "The input of a one-sided transform has real numbers, where the last size is known when the model \
         loads."
 } }

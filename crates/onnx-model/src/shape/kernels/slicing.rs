@@ -220,7 +220,7 @@ fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr,
 
 clauses! { Split {
     C1 "`axis` is within the rank of the input."
-    C2 "`split` has a size for each output, and the sizes are not negative and add up to the dimension. \
+    C2 "`split` has a size for each output, and the sizes add up to the dimension. No size is negative. \
         Either `split` or `num_outputs` is given."
     C3 "Without sizes, the dimension splits into as many parts as there are outputs. Before version 18 \
         they are equal; later the last one may be smaller."
@@ -333,7 +333,7 @@ fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelEr
 }
 
 clauses! { Pad {
-    C1 "`pads` has two entries for each of `axes`, which are distinct and within the rank of the input."
+    C1 "`pads` has two entries for each of `axes`. `axes` are distinct and within the rank of the input."
     C2 "`mode` is known, and `constant_value` has one element."
     C3 "No size of the result is negative."
     C4 "The input has enough elements to pad with. Negative pads are applied first. Then `reflect` adds \

@@ -65,7 +65,7 @@ fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
 clauses! { Squeeze {
     C1 "`axes` are within the rank of the input."
     C2 "The squeezed dimensions have size 1."
-    C3 "Whether a size is 1, which decides if the dimension is dropped where no `axes` are given."
+    C3 "Whether a size is 1, which decides if the dimension is dropped without `axes`."
 } }
 
 /// The input without dimensions of size 1.

@@ -150,7 +150,7 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
 clauses! { TfIdfVectorizer {
     C1 "The input is `[c]` or `[n, c]`, and the batch is not empty."
     C2 "`mode`, n-gram lengths, counts, indexes and weights are valid and fit each other."
-    C3 "The pool has whole n-grams of each length, and those that are counted are distinct."
+    C3 "The pool has whole n-grams of each length. Those that are counted are distinct."
 } }
 
 /// A count for each n-gram.
