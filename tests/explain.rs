@@ -85,10 +85,11 @@ fn the_command_answers_and_says_what_it_does_not_know() {
     let (status, out, _) = run(&["explain", "guard-not-implied"]);
     assert!(status == Some(0) && out.contains("Your spec allows shapes"), "{out}");
     let (status, out, _) = run(&["explain", "search.C10"]);
-    for part in ["can be viewed in one dimension", "aten.isin.Scalar_Tensor, aten.isin.Tensor_Tensor\n"] {
+    for part in ["can be viewed in 1 dimension", "aten.isin.Scalar_Tensor, aten.isin.Tensor_Tensor\n"] {
         assert!(status == Some(0) && out.contains(part), "{out}");
     }
-    let says = "Gather.C2\n  A condition on the operands of an operator:\n  Indices are within the dimension.\n  \
+    let says = "Gather.C2\n  A condition on the operands of an operator:\n  \
+                `indices` are within the dimension `axis` of `data`.\n  \
                 For example, it refuses Gather-7(f32[3,4,5], i64[2] = [0,3], axis = 0)\n  \
                 A report that names it says which node needs it.\n";
     let (status, out, _) = run(&["explain", "Gather.C2"]);

@@ -48,7 +48,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "model.onnx: violated, 1 error",
                 "1 node, 3 dynamic dimensions, ONNX, opset 17, made by pytorch",
                 "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n or n == 1`",
-                "  needed by     y = Add (Broadcast.C1: at each dimension, counted from the last, sizes are equal or one of them is 1)",
+                "  needed by     y = Add (Broadcast.C1: the shapes broadcast: counted from the last, sizes are equal or one is 1)",
                 "fix 1         declare w.shape[1] as n",
                 "              proved; also rejects sizes at which the model runs: x [4, 4], w [4, 1]",
             ][..],
@@ -127,8 +127,8 @@ fn texts_name_the_node_an_example_and_a_fix() {
             "g (float[N, M] x) => (float[N, M] y) { y = Transpose<perm = [0, 0]>(x) }",
             1,
             &[
-                "error[guard-not-implied]: the model runs at no size: it needs that perm names each dimension once",
-                "  needed by     y = Transpose (Transpose.C1: `perm` names each dimension once)",
+                "error[guard-not-implied]: the model runs at no size: it needs that perm is a permutation of the dimensions",
+                "  needed by     y = Transpose (Transpose.C1: `perm` is a permutation of the dimensions)",
             ][..],
         ),
         // Of a sentence that is long it is said what is wrong of the operands.

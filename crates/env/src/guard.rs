@@ -17,12 +17,12 @@ pub enum GuardKind {
 }
 
 crate::clauses! { assert_scalar "_assert_scalar" {
-    C1 "The number is true."
+    C1 "The asserted condition is true."
 } }
 
 crate::clauses! { sym_constrain_range {
-    C1 "`min <= max`."
-    C2 "The number is within the bounds: `min <= size <= max`."
+    C1 "`min` is at most `max`."
+    C2 "The number is from `min` to `max`."
 } }
 
 /// The conditions that a program states of numbers.

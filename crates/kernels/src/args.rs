@@ -199,8 +199,8 @@ impl Args<'_> {
 }
 
 clauses! { arguments {
-    C1 "A tensor that the kernel reads is given."
-    C2 "The arguments are those that the schema of the operator lists, of their kinds."
+    C1 "Each tensor that the kernel needs is given, not `None`."
+    C2 "The arguments match the schema of the operator in number and type."
 } }
 
 /// What a kernel says of None where it needs a tensor.

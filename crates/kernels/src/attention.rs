@@ -27,16 +27,16 @@ pub struct Attention<'a> {
 }
 
 clauses! { sdpa {
-    C1 "All three have at least 2 dimensions."
-    C2 "Their dtypes agree and have a kernel."
-    C3 "Query and key have the same last size."
-    C4 "Key and value have the same length: fused kernels do not look, and read what lies behind the shorter \
-       one."
-    C5 "The leading sizes broadcast; with `enable_gqa` there are heads, and those of key and value divide \
-       those of the query."
-    C6 "The mask broadcasts to the scores."
-    C7 "Where the fused kernel could run (see `Attention::fused`), dropout is not negative."
-    C9 "Dropout is at most 1."
+    C1 "`query`, `key` and `value` have at least 2 dimensions."
+    C2 "`query`, `key` and `value` have the same dtype, and there is a kernel for it."
+    C3 "`query` and `key` have the same last size."
+    C4 "`key` and `value` have the same length. Fused kernels do not check it, and read past the end of \
+        the shorter one."
+    C5 "The leading dimensions of `query`, `key` and `value` broadcast. With `enable_gqa`, the number of \
+        heads of `query` is divisible by those of `key` and `value`, which are not 0."
+    C6 "`attn_mask` broadcasts to the shape of the scores, `[.., L, S]`."
+    C7 "`dropout_p` is not negative, where the fused kernel could run."
+    C9 "`dropout_p` is at most 1."
     nothing "Whether there are no queries or no values, which decides the strides of the result."
 } }
 

@@ -48,23 +48,23 @@ pub fn idle(cx: &mut Cx, x: &Tensor) -> Expr {
 }
 
 clauses! { convolution {
-    C1 "The weight has at least 3 dimensions, and the input and the parameters fit it."
-    C2 "Stride and groups are positive, padding is not negative; dilation is positive, unless the input has \
-       no batch or no channels, or oneDNN computes a transposed convolution in 1 or 2 dimensions, which \
-       takes 0 for a kernel of 1."
-    C3 "The weight's first size is a positive multiple of groups."
-    C4 "The channels fit."
-    C5 "The bias has one element for each channel of the result."
+    C1 "The weight has at least 3 dimensions, and the input has the same rank. `stride`, `padding`, \
+        `dilation` and `output_padding` have an entry for each spatial dimension."
+    C2 "`stride` and `groups` are positive, `padding` is not negative, and `dilation` is positive. Without \
+        batch or channels, dilation may be 0; so it may for a kernel of size 1 where oneDNN computes a \
+        transposed convolution in 1 or 2 dimensions."
+    C3 "The first size of the weight is a positive multiple of `groups`."
+    C4 "The input has the number of channels that the weight and `groups` say."
+    C5 "The bias has 1 dimension, with an element for each channel of the result."
     C6 "The kernel has elements, and does not exceed the padded input."
-    C7 "Output padding is below stride or dilation, and the result not empty; without batch or channels, it \
-       may be, but has no negative size."
-    C8 "Only batch and channels may be empty."
-    C9 "The dtypes agree and have a kernel."
-    C10 "`same` needs a stride of 1."
-    C11 "See `kernel_sizes`; an input without channels needs a weight too."
-    C12 "A bias of another dtype goes with kernels that copy it, which those that are dilated or transposed \
-       in 3 spatial dimensions do not. An input without channels goes with any weight in 2 spatial \
-       dimensions without dilation. A missing batch dimension is not modelled."
+    C7 "`output_padding` is less than `stride` or `dilation`, and the result of a transposed convolution \
+        is not empty. Without batch or channels it may be empty, but no size is negative."
+    C8 "Only the batch or the channels of the input may be empty."
+    C9 "The input and the weight have the same dtype, and there is a CPU kernel for it."
+    C10 "Padding is `same` or `valid` if it is a name, and with `same` the stride is 1."
+    C11 "`kernel_size` fits the weight, which is not empty."
+    C12 "The bias has the dtype of the input, where the kernel does not copy it: for dilated convolutions, \
+         and transposed ones in 3 spatial dimensions."
 } }
 
 impl Conv {

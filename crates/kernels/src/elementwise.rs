@@ -86,9 +86,9 @@ pub fn tensors<'a>(operands: &[Operand<'a>]) -> SmallVec<[&'a Tensor; 3]> {
 }
 
 clauses! { pointwise {
-    C1 "The shapes broadcast and the devices agree."
-    C2 "The dtypes promote."
-    C3 "The common dtype is accepted."
+    C1 "The shapes of the operands broadcast, and their devices agree."
+    C2 "The dtypes of the operands promote to a common one."
+    C3 "There is a kernel for the common dtype of the operands."
 } }
 
 impl Cx<'_> {

@@ -130,8 +130,8 @@ impl InPlace {
 }
 
 clauses! { in_place {
-    C1 "The result has the sizes of `self`."
-    C2 "Its dtype casts to that of `self`."
+    C1 "The result of an in-place operator has the shape of `self`."
+    C2 "The dtype of the result of an in-place operator can be cast to that of `self`."
 } }
 
 fn require_fit(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Result<(), KernelError> {

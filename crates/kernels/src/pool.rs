@@ -28,15 +28,14 @@ pub struct Windows {
 }
 
 clauses! { pool {
-    C1 "Each list has 1 or `rank` entries; an empty stride is the kernel's size."
-    C2 "Kernel, stride and dilation are positive."
-    C3 "`0 <= p <= k // 2`."
-    C4 "The input has one dimension more than the spatial ones, or two, and only the first of two may be \
-       empty."
-    C5 "There is a window."
-    C6 "The dtype has a kernel."
-    C7 "The divisor is not 0."
-    C8 "In 3 spatial dimensions the kernel does not exceed the input."
+    C1 "Lists of sizes have 1 entry, or one for each spatial dimension. `stride` may be empty."
+    C2 "`kernel_size`, `stride` and `dilation` are positive."
+    C3 "`padding` is from 0 to half of `kernel_size`."
+    C4 "The input has 1 or 2 dimensions more than the spatial ones. Only the batch may be empty."
+    C5 "At least one window fits the padded input along each spatial dimension."
+    C6 "There is a CPU kernel for the dtype of the input."
+    C7 "`divisor_override` is not 0."
+    C8 "`kernel_size` does not exceed the sizes of the input, in 3 spatial dimensions."
 } }
 
 impl Windows {

@@ -12,10 +12,10 @@ pub(crate) const CLAUSES: Clauses = &[matmul::ALL];
 pub const PRODUCTS: Domain = Domain::FLOAT_COMPLEX.with(Domain::INT);
 
 clauses! { matmul {
-    C1 "Both have dimensions."
-    C2 "The contracted sizes agree."
-    C3 "The leading dimensions broadcast."
-    C4 "The dtypes agree and have a kernel."
+    C1 "`self` and `other` have at least 1 dimension."
+    C2 "The last size of `self` is the size of `other` at -2, or its only size."
+    C3 "The batch dimensions of `self` and `other` are broadcastable."
+    C4 "`self` and `other` have the same dtype. There is a CPU kernel for products in it."
 } }
 
 impl Cx<'_> {

@@ -12,8 +12,6 @@ pub(crate) const CLAUSES: Clauses = &[getitem::ALL, scalar::ALL];
 
 /// Calls a function of Python or torch on numbers: `_operator.add`, `math.trunc`, `torch.sym_max`.
 ///
-/// Conditions.
-///
 /// # Errors
 /// [`KernelError::Invalid`] for a violated condition, [`KernelError::Unsupported`] for functions that are not known.
 pub fn python_function(cx: &mut Cx, function: &str, args: &[Value]) -> KernelResult {
@@ -166,10 +164,10 @@ fn require_count(cx: &mut Cx, n: Expr) -> Result<(), KernelError> {
 }
 
 clauses! { scalar {
-    C1 "A divisor is not 0, nor is a float that is raised to a negative power."
-    C2 "The exponent of an integer power and the count of a shift are at least 0. A negative power is a \
-       float."
-    C3 "The operands are of kinds that the function takes."
+    C1 "The divisor is not 0, nor is a float that is raised to a negative power."
+    C2 "The number of bits of a shift is not negative. The exponent of an integer is not negative, or the \
+        power is a float."
+    C3 "The function is defined for the operands."
 } }
 
 /// Functions of two numbers; `None` where there is none of the name, or not on floats.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(in crate::propagate) const CLAUSES: Clauses = &[autocast::ALL];
 
 clauses! { autocast {
-    C1 "The operands have dtypes that autocast promotes to the widest one."
+    C1 "Operands before the first of `float32` have autocast's lower precision dtype."
     C2 "The operator is safe to autocast."
 } }
 

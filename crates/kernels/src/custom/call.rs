@@ -15,8 +15,8 @@ use sizewise_ir::dtype::{Device, Layout, MemoryFormat};
 use std::sync::Arc;
 
 clauses! { custom {
-    shape "What a declared operator computes is a shape: no divisor is 0, no size is less than 0, and the dimensions \
-        that it names are there."
+    shape "The sizes that the declaration computes are valid: not negative, no divisor is 0, and named \
+           dimensions exist."
     when "Whether a case of the declared operator applies to the call, which decides the result."
 } }
 

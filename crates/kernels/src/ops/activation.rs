@@ -115,7 +115,7 @@ fn celu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { softshrink {
-    C1 "`lambd >= 0`."
+    C1 "`lambd` is not negative."
 } }
 
 /// `aten::softshrink(Tensor self, Scalar lambd=0.5) -> Tensor`.
@@ -126,7 +126,7 @@ fn softshrink(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { log_sigmoid {
-    C1 "`self` is floating point."
+    C1 "`self` has a floating point dtype."
 } }
 
 /// `aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)`: both like `self`.
@@ -138,8 +138,8 @@ fn log_sigmoid_forward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { rrelu_with_noise {
-    C1 "`self` is of floats."
-    C2 "In training, `noise` has its shape and its dtype."
+    C1 "`self` is of `bfloat16`, `float32` or `float64`."
+    C2 "In training, `noise` has the shape and the dtype of `self`."
 } }
 
 /// `aten::rrelu_with_noise_functional(Tensor self, Tensor noise, …) -> (Tensor, Tensor noise_out)`: like `self` and
@@ -164,10 +164,10 @@ fn rrelu_with_noise(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { prelu {
-    C1 "The dtypes agree and are floats."
+    C1 "`self` and `weight` have the same floating point dtype."
     C2 "`weight` has at most 1 dimension."
-    C3 "It has one element, or one for each channel of a tensor with dimensions, which has one channel when \
-       it has one dimension."
+    C3 "`weight` has one element, or one for each channel of `self`. A tensor with less than 2 dimensions \
+        has one channel."
 } }
 
 /// `aten::prelu(Tensor self, Tensor weight) -> Tensor`: `[N, C, …], [C] or [1] -> [N, C, …]`.
@@ -189,8 +189,8 @@ fn prelu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { alike {
-    C1 "The dtypes agree and are floats."
-    C2 "The shapes broadcast."
+    C1 "The operands have the same floating point dtype."
+    C2 "The shapes of the operands broadcast."
 } }
 
 /// A function of the first `count` tensors, which are of one float dtype.
@@ -223,8 +223,8 @@ fn prelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { glu {
     C1 "`self` has a dimension `dim`."
-    C2 "Its size is even."
-    C3 "The dtype has a kernel."
+    C2 "The size of `self` along `dim` is even."
+    C3 "`self` has a floating point dtype with a CPU kernel."
 } }
 
 /// `aten::glu(Tensor self, int dim=-1) -> Tensor`: the dimension is halved.
@@ -241,9 +241,9 @@ fn glu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { glu_backward {
-    C1 "`self` has a dimension `dim` of even size."
-    C2 "`grad_output` has the shape of `glu(self)`."
-    C3 "Their dtypes agree, and are floats."
+    C1 "`self` has a dimension `dim`, whose size is even."
+    C2 "`grad_output` expands to the shape of `glu(self)`."
+    C3 "`grad_output` and `self` have the same floating point dtype."
 } }
 
 /// `aten::glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor`: like `self`, contiguous.
@@ -289,16 +289,14 @@ fn halved(cx: &mut Cx, x: &Tensor, glu: &Tensor, dim: Expr) -> Result<usize, Ker
 }
 
 clauses! { glu_jvp {
-    C1 "`x` has a dimension `dim`, and `glu` as well."
-    C2 "Two halves, which are of the size `half`, are no more than there is."
-    C3 "They broadcast."
-    C5 "The dtypes promote, that of `x` being floating point."
+    C1 "`dim` is a dimension of both `x` and the result of `glu`."
+    C2 "Along `dim`, the operands are at least twice as large as the result of `glu`."
+    C3 "The halves of the operands broadcast."
+    C5 "The dtypes promote to a common one, and `x` is floating point or complex."
 } }
 
 /// `aten::glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor`: the tangent of `glu`, in which it and the halves
 /// of the operands meet.
-///
-/// The halves lie inside `x` and `dx`.
 fn glu_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
     let (glu, x, dx) = (args.tensor("glu")?, args.tensor("x")?, args.tensor("dx")?);
     let dim = halved(cx, x, glu, args.int("dim")?)?;
@@ -328,7 +326,7 @@ fn glu_backward_jvp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { elu_backward {
-    C1 "A result does not tell its input when `alpha < 0`."
+    C1 "If `is_result` is true, `alpha` is not negative."
 } }
 
 /// `aten::elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor
@@ -341,7 +339,7 @@ fn elu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { leaky_relu_backward {
-    C1 "A result does not tell its input when `negative_slope < 0`."
+    C1 "If `self_is_result` is true, `negative_slope` is not negative."
 } }
 
 /// `aten::leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor`.
@@ -369,7 +367,7 @@ fn rrelu_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { mish_backward {
-    C1 "The common dtype is a float that casts to the dtype of `self`."
+    C1 "`self` has a floating point dtype."
 } }
 
 /// `aten::mish_backward(Tensor grad_output, Tensor self) -> Tensor`: of the dtype of `self`.

@@ -28,12 +28,12 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { adaptive_pool {
-    C1 "`output_size` has an entry for each spatial dimension, none negative."
-    C2 "The input has one dimension more than the spatial ones, or two."
-    C3 "No spatial dimension (of three: none but the first dimension) is empty, unless the result has one \
-       element a channel, which is a mean."
-    C4 "The dtype has a kernel, unless in 1 or 2 dimensions the result is empty. The underscored operators \
-       never take the mean."
+    C1 "`output_size` has an entry for each spatial dimension, and none is negative."
+    C2 "The input has the spatial dimensions, channels, and optionally a batch dimension."
+    C3 "No spatial dimension of the input is empty, unless the output size is 1 and the result a mean. In \
+        3 spatial dimensions, the channels are not empty either."
+    C4 "There is a CPU kernel for the dtype. In 1 or 2 spatial dimensions any goes where the result is \
+        empty."
 } }
 
 /// The shape `[(n,) c, output_size]`.
@@ -103,8 +103,6 @@ fn gradient(cx: &mut Cx, grad: &Tensor, x: &Tensor, rank: usize) -> Result<(), K
 
 /// `aten::adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)` and the like: values and where they
 /// are.
-///
-/// Only the first dimension may be empty.
 fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
     let x = args.tensor("self")?;
     let mut sizes = target(cx, args, x, rank)?;
@@ -124,10 +122,10 @@ fn max(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 clauses! { adaptive_pool_backward {
-    C1 "The gradient is an image, only its batch empty."
-    C2 "It has the rank and dtype of `self`."
-    C3 "The dtype has a kernel."
-    C4 "The indices are `int64` and have the gradient's shape."
+    C1 "`grad_output` has spatial dimensions, channels and optionally a batch. Only the batch may be empty."
+    C2 "`grad_output` has the rank and the dtype of `self`."
+    C3 "There is a CPU kernel for the dtype of `self`."
+    C4 "`indices` is of `int64` and has the shape of `grad_output`."
 } }
 
 /// `aten::adaptive_max_pool2d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor` and the like: shaped

@@ -22,7 +22,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { linalg_check_errors {
-    C1 "What tells errors is of `int32`."
+    C1 "`info` is of `int32`."
 } }
 
 /// `_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()`.
@@ -41,17 +41,15 @@ fn done(args: &Args) -> KernelResult {
 }
 
 clauses! { _assert_tensor_metadata {
-    C1 "The tensor has the sizes that are given."
-    C2 "The tensor has the strides that are given."
-    C3 "The tensor has the dtype that is given."
-    C4 "The tensor is on the device that is given."
-    C5 "The tensor has the layout that is given."
+    C1 "The tensor has the sizes that are asserted."
+    C2 "The tensor has the strides that are asserted."
+    C3 "The tensor has the dtype that is asserted."
+    C4 "The tensor is on the device that is asserted."
+    C5 "The tensor has the layout that is asserted."
 } }
 
 /// `aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *,
 /// Device? device=None, Layout? layout=None) -> ()`.
-///
-/// What is given agrees with the tensor.
 fn assert_tensor_metadata(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("a")?;
     let pairs = [
@@ -116,8 +114,6 @@ fn assert_scalar(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::sym_constrain_range(Scalar size, *, int? min=None, int? max=None) -> ()`; `…_for_size` has 0 as its least
 /// `min`.
-///
-/// `min <= size <= max`.
 fn constrain_range(cx: &mut Cx, args: &Args) -> KernelResult {
     let size = match args.value("size")? {
         Value::Int(e) => *e,

@@ -172,8 +172,6 @@ fn padded(sizes: &Sizes) -> Sizes {
 /// `_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float
 /// dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) ->
 /// (Tensor, Tensor)`: the result and the scores `[.., l, s]`.
-///
-/// A mask is not given together with `is_causal`, and is real.
 fn by_formula(cx: &mut Cx, args: &Args) -> KernelResult {
     let (q, k, v) = (args.tensor("query")?, args.tensor("key")?, args.tensor("value")?);
     cx.check(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, sdpa::C1, |_| {

@@ -55,12 +55,13 @@ fn same_length(
 }
 
 clauses! { flash_for_cpu {
-    C1 "All three have 4 dimensions."
-    C2 "The query is floating point, the others have its dtype."
-    C3 "The last sizes agree."
-    C4 "There is no dropout."
-    C5 "A mask is of `float32` or the query's dtype, in 2 or 4 dimensions, and broadcasts to `[b, h, l, s]`."
-    C6 "Key and value have the same length `s`."
+    C1 "`query`, `key` and `value` have 4 dimensions."
+    C2 "`query`, `key` and `value` have the same floating point dtype."
+    C3 "`query`, `key` and `value` have the same last size."
+    C4 "`dropout_p` is 0."
+    C5 "`attn_mask` has 2 or 4 dimensions and broadcasts to the scores, `[b, h, l, s]`. Its dtype is \
+        `float32` or that of `query`."
+    C6 "`key` and `value` have the same length."
 } }
 
 /// `_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool
@@ -100,11 +101,11 @@ fn for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { flash_for_cpu_backward {
-    C1 "Gradient, query, key and value have 4 dimensions."
-    C2 "The four are of one floating point dtype."
-    C3 "The last sizes agree."
-    C4 "A mask fits the lengths of query and value."
-    C5 "Key and value have the same length."
+    C1 "`grad_out`, `query`, `key` and `value` have 4 dimensions."
+    C2 "`grad_out`, `query`, `key` and `value` have the same floating point dtype."
+    C3 "`query`, `key` and `value` have the same last size."
+    C4 "`attn_mask` broadcasts to the lengths of `query` and `value` in its last two sizes."
+    C5 "`key` and `value` have the same length."
 } }
 
 /// `_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor
@@ -148,8 +149,6 @@ fn state(cx: &mut Cx, q: &Tensor, sizes: &[Expr], dtype: Dtype) -> Value {
 /// bool return_debug_mask=False, *, float? scale=None) -> (...)`: `[b, h, l, v]` in the query's layout, `[b, h, l]`, the
 /// lengths of query and key, and states; with a debug mask, `[b, h, l, 128 or more]`. There is no kernel for the CPU;
 /// what a program that was made for another device needs is asked.
-///
-/// The query has 4 dimensions, the key 3, the value 1.
 fn flash(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     cx.rank(q, 4, attention_kernel::C1, "the query")?;
@@ -256,17 +255,15 @@ fn efficient(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { attention_kernel {
-    C1 "A tensor has 4 dimensions, or at least `least`."
-    C2 "Packed sequences come with their greatest length."
-    C3 "Key and value have the same length."
+    C1 "The operands have at least as many dimensions as the kernel reads."
+    C2 "With `cu_seqlens_q`, `max_seqlen_q` is given."
+    C3 "`key` and `value` have the same length."
 } }
 
 /// `_efficient_attention_forward(Tensor query, Tensor key, Tensor value, Tensor? bias, Tensor? cu_seqlens_q, Tensor?
 /// cu_seqlens_k, SymInt? max_seqlen_q, SymInt? max_seqlen_k, float dropout_p, int custom_mask_type, bool
 /// compute_log_sumexp=False, ...) -> (...)`: `[b, l, h, v]`, `[b, h, l rounded up to 32]`, two states and the greatest
 /// lengths. With sequences packed together, their number and greatest length take the place of `b` and `l` in the second.
-///
-/// The query has at least 2 dimensions, the key 2, the value 1.
 fn efficient_forward(cx: &mut Cx, args: &Args) -> KernelResult {
     let [q, k, v] = operands(args)?;
     dimensions(cx, q, 2, "the query")?;

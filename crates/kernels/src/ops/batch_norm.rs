@@ -88,12 +88,14 @@ fn scaled_empty(
 
 clauses! { batch_norm {
     C1 "The input has at least 2 dimensions."
-    C2 "Parameters are vectors with an element for each channel."
-    C3 "Without training there are running statistics."
-    C4 "The dtypes go together and have a kernel. An empty input is exempt."
-    C5 "Weight and bias, where they are there, have a first element."
-    C6 "Running statistics of an empty input, where they are updated, have an element for each channel."
-    empty "Whether the input is empty, which decides which conditions are asked."
+    C2 "Weight, bias and running statistics are vectors with an element for each channel. Some kernels \
+        take more elements, or a single one."
+    C3 "Running statistics are given if the statistics of the input are not used."
+    C4 "The dtypes of the input and the parameters are supported together. An empty input is exempt."
+    C5 "Weight and bias have a first element if the input is empty. The input of a native kernel in \
+        training is not empty."
+    C6 "Running statistics that an empty input updates have an element for each channel."
+    empty "Whether the input is empty, which decides which conditions are checked."
 } }
 
 /// `aten::batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool
@@ -242,9 +244,10 @@ fn instance_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { batch_norm_backward {
     C1 "The input has at least 2 dimensions."
-    C2 "The gradient broadcasts to its shape and has its dtype."
-    C3 "The parameters' dtypes go together with the input's."
-    C4 "Statistics that are used are vectors with an element for each channel, or more, or with a single one."
+    C2 "`grad_out` broadcasts to the shape of the input and has its dtype."
+    C3 "The dtypes of the input and the parameters are supported together."
+    C4 "Weight and statistics that are used are vectors with at least an element for each channel, or with \
+        a single one."
 } }
 
 /// `aten::native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor?
@@ -279,8 +282,8 @@ fn backward(cx: &mut Cx, args: &Args, deviation: &str) -> KernelResult {
 
 clauses! { batch_norm_update_stats {
     C1 "The input has at least 2 dimensions."
-    C2 "Running statistics are vectors."
-    C3 "The dtypes go together."
+    C2 "Running statistics have 1 dimension."
+    C3 "The dtypes of the input and the running statistics are supported together."
     C4 "The input is not empty."
 } }
 

@@ -140,7 +140,7 @@ fn sub(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { add_relu {
-    C1 "The first operand is of signed integers, `float32` or `float64`."
+    C1 "`self` is of a signed integer dtype, `float32` or `float64`."
 } }
 
 /// `aten::_add_relu.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`: `relu(self + alpha * other)`.
@@ -153,7 +153,8 @@ fn add_relu(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { add {
-    C1 "`alpha` is of no higher kind than the result."
+    C1 "The category of `alpha` is not higher than that of the result. There is no float for integers, and \
+        no complex number for floats."
 } }
 
 /// A factor may be a float only where floats come out, and so on.
@@ -174,8 +175,6 @@ clauses! { div {
 } }
 
 /// `aten::div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor`.
-///
-/// Rounded quotients are of real numbers.
 fn divide_rounded(cx: &mut Cx, args: &Args) -> KernelResult {
     match args.opt_str("rounding_mode")? {
         None => binary(cx, args, Domain::FLOAT_COMPLEX.on_cpu(), Out::Float),
@@ -188,7 +187,7 @@ fn divide_rounded(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { whole_quotient {
-    C1 "An integer divisor known by value is not 0, unless there is nothing to divide."
+    C1 "An integer tensor is not divided by the integer 0, unless it is empty."
 } }
 
 /// `aten::floor_divide`, `remainder` and `fmod`: of the common dtype, which is real and not `bool`.
@@ -210,12 +209,10 @@ fn whole_quotient(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pow {
-    C1 "Integers are not raised to a negative integer known by value."
+    C1 "An integer tensor is not raised to a negative integer."
 } }
 
 /// `aten::pow`: of the common dtype.
-///
-/// Two `bool` tensors have no power.
 fn pow(cx: &mut Cx, args: &Args) -> KernelResult {
     let (base, exponent) = (args.operand(0)?, args.operand(1)?);
     if let (Operand::Tensor(base), Operand::Scalar(Scalar::Int(n))) = (base, exponent)
@@ -230,7 +227,7 @@ fn pow(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { float_power {
-    C1 "The shapes broadcast."
+    C1 "The shapes of the operands broadcast."
 } }
 
 /// `aten::float_power`: computed in `float64`, or in `complex128` when an operand is complex.
@@ -243,7 +240,7 @@ fn float_power(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { ldexp {
-    C1 "A float is not scaled by truth values."
+    C1 "The exponent of a floating point operand is not of `bool`."
 } }
 
 /// `aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor`: `self * 2 ** other`, in floating point.
@@ -256,7 +253,7 @@ fn ldexp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { heaviside {
-    C1 "The dtypes agree and are not complex."
+    C1 "The operands have the same dtype, which is not complex."
 } }
 
 /// `aten::heaviside(Tensor self, Tensor values) -> Tensor`.
@@ -269,8 +266,8 @@ fn heaviside(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { complex {
-    C1 "Both parts are of one dtype: `float16`, `float32` or `float64`."
-    C2 "The shapes broadcast."
+    C1 "Both operands have the same dtype: `float16`, `float32` or `float64`."
+    C2 "The shapes of both operands broadcast."
 } }
 
 /// `aten::complex(Tensor real, Tensor imag) -> Tensor`, and `polar`: the complex dtype with such parts.
@@ -285,8 +282,8 @@ fn complex(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { isclose {
-    C1 "The dtypes agree."
-    C2 "The tolerances are not negative."
+    C1 "`self` and `other` have the same dtype."
+    C2 "`rtol` and `atol` are not negative."
 } }
 
 /// `aten::isclose(Tensor self, Tensor other, float rtol, float atol, bool equal_nan) -> Tensor`.

@@ -38,8 +38,9 @@ fn without(cx: &mut Cx, size: Expr, count: i64) -> Expr {
 }
 
 clauses! { diff {
-    C1 "`dim` is in range, if there is anything to do along it."
-    C2 "`n >= 0`."
+    C1 "`dim` is in range, and `self` is not a scalar. With `n` equal to 0 and nothing to join, `dim` is \
+        not checked."
+    C2 "`n` is not negative."
     C3 "`prepend` and `append` have the shape of `self`, except along `dim`."
 } }
 
@@ -76,10 +77,11 @@ fn diff(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { trapezoid {
-    C1 "`dim` is in range."
-    C2 "Where there are samples, neither `y` nor `x` is `bool`, and `dx` is an integer or a float."
-    C3 "An `x` of one dimension has as many elements, and others broadcast: the intervals of both do."
-    C4 "The dtypes promote."
+    C1 "`dim` is in range, and `y` is not a scalar."
+    C2 "Unless there are no samples, `y` and `x` are not of `bool`, and `dx` is an integer or a float."
+    C3 "The intervals of `x` broadcast with those of `y`. If `x` has 1 dimension, it has as many elements \
+        as `y` along `dim`."
+    C4 "The dtypes of `y` and `x` promote to a common one."
 } }
 
 /// `trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor`, `trapezoid.dx(Tensor y, *, Scalar dx=1, int dim=-1) ->
@@ -140,12 +142,13 @@ fn widths(cx: &mut Cx, x: &Tensor, y: &Tensor, dim: usize) -> Result<Sizes, Kern
 }
 
 clauses! { gradient {
-    C1 "The dimensions are distinct and in range."
-    C2 "There is no spacing, one, or one a dimension."
+    C1 "The dimensions are distinct and in range, and `self` is not a scalar."
+    C2 "`spacing` is missing, a single number, or has an entry for each dimension."
     C3 "`edge_order` is 1 or 2."
-    C4 "Each dimension has more elements than that."
-    C5 "`self` subtracts: it is neither `uint8` nor `bool`."
-    C6 "Coordinates are vectors as in `stretched`."
+    C4 "Each dimension of the gradient has more than `edge_order` elements."
+    C5 "`self` is neither of `uint8` nor of `bool`."
+    C6 "Coordinates have 1 dimension, more than `edge_order` elements, and fit `self`. Their inner \
+        elements broadcast with those of the dimension, and their dtypes promote."
 } }
 
 /// `gradient.scalarint(Tensor self, *, Scalar? spacing=None, int? dim=None, int edge_order=1) -> Tensor[]` and its like:

@@ -69,7 +69,7 @@ pub(super) fn fresh_like(
 }
 
 clauses! { memory_format {
-    C1 "The memory format is for tensors of this many dimensions."
+    C1 "The tensor has 4 dimensions for `channels_last`, 5 for `channels_last_3d`."
 } }
 
 /// Channels-last formats are for 4 and 5 dimensions.
@@ -89,7 +89,7 @@ fn clone(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { contiguous {
-    C1 "The format is not `preserve_format`."
+    C1 "`memory_format` is not `preserve_format`."
 } }
 
 /// `aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)`: the tensor itself
@@ -170,8 +170,8 @@ fn copy(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fill {
-    C1 "A tensor to fill with has no dimensions."
-    C2 "A complex number needs a complex tensor."
+    C1 "A `value` that is a tensor has no dimensions."
+    C2 "A complex `value` needs a complex tensor."
 } }
 
 /// `aten::fill.Scalar(Tensor self, Scalar value) -> Tensor`, and `zero`: like `self`.
@@ -212,7 +212,7 @@ fn chalf(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { real {
-    C1 "The primitive takes complex tensors only."
+    C1 "The operand of `prims.real` is complex."
 } }
 
 /// `aten::real(Tensor(a) self) -> Tensor(a)`: a real tensor itself, or every other element of its storage.
@@ -227,7 +227,7 @@ fn real(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { imag {
-    C1 "The tensor is complex."
+    C1 "The operand is complex."
 } }
 
 /// `aten::imag(Tensor(a) self) -> Tensor(a)`.
@@ -250,8 +250,8 @@ fn cx_int(value: i64) -> sizewise_expr::Expr {
 }
 
 clauses! { conj_physical {
-    C1 "The primitive takes complex tensors only."
-    C2 "Its result is element-wise, which asks for nothing more."
+    C1 "The operand of `prims.conj_physical` is complex."
+    C2 "The operand is a strided tensor."
 } }
 
 /// `aten::conj_physical(Tensor self) -> Tensor`: a real tensor itself, else an element-wise result.
@@ -329,7 +329,7 @@ fn to_dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { to_dense {
-    C1 "`self` is not strided."
+    C1 "`self` is not strided: `_to_dense` has no kernel for strided tensors."
 } }
 
 /// `aten::_to_dense(Tensor self, ScalarType? dtype=None, bool? masked_grad=None) -> Tensor`: what `to_dense` calls for

@@ -26,12 +26,12 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { cross {
-    C1 "There are as many dimensions."
+    C1 "`self` and `other` have the same rank, which is not 0."
     C2 "`dim` is in range."
-    C3 "Both have size 3 along it."
-    C4 "The shapes broadcast."
-    C5 "The dtypes agree, and multiply."
-    C6 "There is such a dimension."
+    C3 "`self` and `other` have size 3 along `dim`."
+    C4 "The shapes of `self` and `other` broadcast."
+    C5 "`self` and `other` have the same dtype, which is not `bool`."
+    C6 "If `dim` is not given, a dimension of `self` has size 3."
 } }
 
 /// `linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor`: vectors of three numbers along `dim`, the other
@@ -71,9 +71,10 @@ fn cross_of_threes(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cov {
-    C1 "`self` has at most two dimensions and is not `bool`."
-    C2 "Frequencies are integers, one for each observation."
-    C3 "Weights floats, in at most one dimension, as many as observations."
+    C1 "`self` has at most 2 dimensions and is not of `bool`."
+    C2 "`fweights` has an integer dtype, and an element for each observation. It has at most 1 dimension."
+    C3 "`aweights` has a floating point dtype, and an element for each observation. It has at most 1 \
+        dimension."
 } }
 
 /// `cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor`, and `corrcoef`
@@ -106,7 +107,8 @@ fn cov(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linear_combination {
-    C1 "Input and coefficients have dimensions and elements, except that there may be no rows of coefficients. The kernel does not check the dtype and size of these rows."
+    C1 "The input and the coefficients have dimensions and elements. The coefficients may have no rows; \
+        the kernel does not check the dtype and size of the rows."
 } }
 
 /// `_compute_linear_combination(Tensor input, Tensor coefficients) -> Tensor`: combinations of the slices of `input`, one
@@ -125,8 +127,7 @@ fn linear_combination(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linear_backward {
-    C1 "The input and the gradient have dimensions. The gradients of the weight and the bias come together, \
-       whichever is asked for."
+    C1 "`self` and `grad_output` have dimensions."
 } }
 
 /// `linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)`:
@@ -150,7 +151,7 @@ fn linear_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { matmul_backward {
-    C1 "The tensors are not strided ones on the CPU: the operator has a kernel for nested tensors only."
+    C1 "The tensors are nested: there is no CPU kernel for strided ones."
 } }
 
 /// `matmul_backward(Tensor grad, Tensor self, Tensor other, bool[2] mask) -> (Tensor, Tensor)`: the gradients of the

@@ -23,9 +23,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 const MAX_CHOSEN: i64 = 20;
 
 clauses! { cartesian_prod {
-    C1 "There are tensors."
-    C2 "Each has 1 dimension."
-    C3 "The dtypes agree."
+    C1 "There is at least one tensor."
+    C2 "Each tensor has 1 dimension."
+    C3 "The tensors have the same dtype."
 } }
 
 /// `aten::cartesian_prod(Tensor[] tensors) -> Tensor`: all tuples of elements, one a row; of one tensor the tensor
@@ -52,8 +52,8 @@ fn cartesian_prod(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { combinations {
-    C1 "There is 1 dimension."
-    C2 "`r >= 0`."
+    C1 "`self` has 1 dimension."
+    C2 "`r` is not negative."
 } }
 
 /// `aten::combinations(Tensor self, int r, bool with_replacement) -> Tensor`: all combinations of `r` elements, one a
@@ -83,8 +83,8 @@ fn combinations(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { vander {
-    C1 "There is 1 dimension."
-    C2 "`N >= 0`."
+    C1 "The operand has 1 dimension."
+    C2 "The number of columns, `N`, is not negative."
 } }
 
 /// `aten::vander(Tensor x, int? N, bool increasing) -> Tensor`: powers of the elements, one element a row; `N` columns,
@@ -100,8 +100,8 @@ fn vander(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linalg_vander {
-    C1 "The dtype is of integers, or of 32 bits and more."
-    C2 "`N` is greater than 1."
+    C1 "The operand has an integer, floating point or complex dtype, not a 16-bit float."
+    C2 "The number of columns, `N`, is greater than 1."
 } }
 
 /// `aten::linalg_vander(Tensor x, *, SymInt? N) -> Tensor`: powers of the elements along a new last dimension of `N`, by

@@ -251,8 +251,9 @@ fn same(
 }
 
 clauses! { convolution_backward {
-    C10 "`grad_output` has the dtype of the result and, unless there is nothing to convolve, its shape."
-    C11 "Without transposition there is no output padding."
+    C10 "`grad_output` has the dtype of the input, and the shape of the result unless batch or channels \
+         are empty."
+    C11 "If `transposed` is false, `output_padding` is 0."
     mask "`output_mask` has 3 entries."
 } }
 
@@ -299,11 +300,11 @@ fn backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { conv_tbc {
-    C1 "3 dimensions each, and a bias of 1."
-    C2 "The channels fit."
-    C3 "The bias fits."
-    C4 "The window fits."
-    C5 "The dtypes agree."
+    C1 "`self` and `weight` have 3 dimensions, and `bias` has 1."
+    C2 "The last size of `self` is the second size of `weight`."
+    C3 "`bias` has an element for each output channel."
+    C4 "The kernel exceeds the padded input by at most one element."
+    C5 "`self`, `weight` and `bias` have the same dtype."
 } }
 
 /// `aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor`: `[t, b, c], [k, c, o] → [t + 2 pad - k

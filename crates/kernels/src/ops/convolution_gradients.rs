@@ -24,13 +24,12 @@ fn mask(args: &Args, clause: &'static OpClause) -> Result<[bool; 3], KernelError
 }
 
 clauses! { slow_conv2d_backward {
-    C1 "The mask has 3 entries."
-    C2 "The input has 4 dimensions, and the conditions of the convolution hold (see `Conv::sizes`), where an \
-       input without channels goes with any weight that is not empty."
-    C3 "The gradient given has the shape of the result, whatever its first size."
-    C4 "The dtypes agree, that of the weight where the input's gradient is asked for, and are those of real \
-       floating point numbers."
-    C5 "The gradient given has 4 dimensions."
+    C1 "`output_mask` has 3 entries."
+    C2 "`self` has 4 dimensions."
+    C3 "`grad_output` has 4 dimensions, and the sizes of the result behind the first."
+    C4 "`grad_output`, `self` and, for the gradient of the input, `weight` have the same floating point \
+        dtype."
+    C5 "`grad_output` has 4 dimensions if the gradient of the bias is requested."
 } }
 
 /// `_slow_conv2d_backward.output_mask(Tensor grad_output, Tensor self, Tensor weight, SymInt[2] kernel_size, SymInt[2]
@@ -88,9 +87,9 @@ fn gradient_fits(cx: &mut Cx, args: &Args, grad: &Tensor, x: &Tensor, w: &Tensor
 }
 
 clauses! { convolution_double_backward {
-    C1 "The mask has 3 entries."
-    C2 "Each of the convolutions is possible."
-    C3 "The terms of the first sum have one shape."
+    C1 "`output_mask` has 3 entries."
+    C2 "The ranks of the operands fit the convolutions of the second derivatives."
+    C3 "The terms of the gradient of `gO` broadcast."
 } }
 
 /// `_convolution_double_backward(Tensor? ggI, Tensor? ggW, Tensor? ggb, Tensor gO, Tensor weight, Tensor self, SymInt[]

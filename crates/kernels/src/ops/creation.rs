@@ -71,7 +71,7 @@ pub(super) fn require_natural(
 
 clauses! { creation {
     C1 "No size is negative."
-    C2 "The memory format, where given, is for this number of dimensions."
+    C2 "`memory_format` is not `preserve_format`."
 } }
 
 /// `aten::zeros(SymInt[] size, *, ScalarType? dtype=None, …) -> Tensor` and its kin.
@@ -91,7 +91,7 @@ pub(super) fn sized(cx: &mut Cx, args: &Args, default: Dtype) -> KernelResult {
 }
 
 clauses! { full {
-    C2 "A complex value needs a complex dtype."
+    C2 "A complex `fill_value` needs a complex dtype."
 } }
 
 /// `aten::full(SymInt[] size, Scalar fill_value, *, ScalarType? dtype=None, …) -> Tensor`: without a dtype, that of the
@@ -112,8 +112,8 @@ fn require_storable(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
 }
 
 clauses! { empty_strided {
-    C1 "There are as many strides as sizes."
-    C2 "Neither are negative."
+    C1 "There is a stride for each size."
+    C2 "No size and no stride is negative."
 } }
 
 /// `aten::empty_strided(SymInt[] size, SymInt[] stride, *, …) -> Tensor`.
@@ -140,7 +140,7 @@ fn empty_strided(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { empty_permuted {
-    C1 "The layout is a permutation of the dimensions, none counted from the end."
+    C1 "`physical_layout` is a permutation of the dimensions, without negative entries."
     C2 "No size is negative."
 } }
 
@@ -199,7 +199,7 @@ fn scalar_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { eye {
-    C1 "Neither is negative."
+    C1 "The numbers of rows and columns are not negative."
 } }
 
 /// `aten::eye.m(SymInt n, SymInt m, *, …) -> Tensor`: `[n, m]`, `m` being `n` by default.
@@ -213,7 +213,7 @@ fn eye(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { triangle {
     C1 "`row` and `col` are not negative."
-    C2 "The dtype is of integers, 32 or 64 bits wide."
+    C2 "The dtype is `int32` or `int64`."
 } }
 
 /// `aten::tril_indices(int row, int col, int offset=0, *, …) -> Tensor`: `[2, n]` for the `n` elements on and below the
@@ -251,8 +251,8 @@ fn triangle(cx: &mut Cx, args: &Args, lower: bool) -> KernelResult {
 }
 
 clauses! { window {
-    C1 "The length is not negative."
-    C2 "The dtype is a real float."
+    C1 "`window_length` is not negative."
+    C2 "The dtype is floating point."
 } }
 
 /// `aten::hann_window(int window_length, *, …) -> Tensor` and other windows: `[window_length]`.

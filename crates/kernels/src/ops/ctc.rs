@@ -132,17 +132,16 @@ fn loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { ctc_loss {
-    C1 "The input has 3 dimensions, or lacks that of sequences, is not empty, and is of `float32` or \
-       `float64`."
-    C2 "The blank is a label."
-    C3 "Targets are of `int32` or `int64`, in 1 or 2 dimensions."
+    C1 "`log_probs` is not empty, has 3 dimensions (2 without a batch), and is of `float32` or `float64`."
+    C2 "`blank` is the index of a label."
+    C3 "`targets` is of `int32` or `int64`, and has 1 or 2 dimensions."
     C4 "There is an input length and a target length for each sequence."
-    C5 "No length is negative, and no input length is greater than the input is long."
-    C6 "Targets in 1 dimension are as long as their lengths together. Targets in 2 dimensions have a row for \
-       each sequence, as long as the longest."
-    C7 "The gradient, the losses and the alignments have its dtype."
-    C8 "Gradient and losses have 1 dimension, alignments 3."
-    reduction "The kind of reduction is a number."
+    C5 "No length is negative, and no input length exceeds the number of steps."
+    C6 "`targets` is as long as the target lengths require. In 1 dimension its size is their sum; in 2 it \
+        has a row for each sequence, at least as long as the longest target."
+    C7 "The gradient, the losses and the alignments have the dtype of `log_probs`."
+    C8 "`grad` and `neg_log_likelihood` have 1 dimension, and `log_alpha` has 3."
+    reduction "`reduction` is a known number."
 } }
 
 /// `_ctc_loss_backward(Tensor grad, Tensor log_probs, Tensor targets, int[] input_lengths, int[] target_lengths, Tensor

@@ -20,7 +20,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 clauses! { cumsum {
     C1 "`dim` is in range."
-    C2 "The dtype can be added in."
+    C2 "The dtype of the result is not `bool`, and there is a CPU kernel for it."
 } }
 
 /// `cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor`, and `cumprod`: shaped as the operand, integers
@@ -39,7 +39,7 @@ fn cumsum(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { cummax {
     C1 "`dim` is in range."
-    C2 "The dtype is ordered."
+    C2 "The dtype of `self` is ordered."
 } }
 
 /// `cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)`, and `cummin`: shaped as the operand.
@@ -54,7 +54,7 @@ fn cummax(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { logcumsumexp {
     C1 "`dim` is in range."
-    C2 "The dtype is floating point or complex."
+    C2 "The dtype of `self` is floating point or complex."
 } }
 
 /// `logcumsumexp(Tensor self, int dim) -> Tensor`: shaped as the operand.
@@ -66,9 +66,9 @@ fn logcumsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cumprod {
-    C1 "`dim` is in range."
-    C2 "The shapes broadcast."
-    C3 "The dtypes promote."
+    C1 "`dim` is in range. Whether there is more than one element along it decides the result."
+    C2 "The shapes of `grad`, `input` and `output` broadcast."
+    C3 "The dtypes of `grad`, `input` and `output` promote to a common one."
 } }
 
 /// `cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor`: the operands broadcast; the gradient

@@ -58,7 +58,7 @@ fn nonzero_each(cx: &mut Cx, x: &Tensor) -> KernelResult {
 }
 
 clauses! { nonzero_static {
-    C1 "`size >= 0`."
+    C1 "`size` is not negative."
 } }
 
 /// `aten::nonzero_static(Tensor self, *, SymInt size, int fill_value) -> Tensor`: the first `size` of those positions.
@@ -86,9 +86,9 @@ fn masked_select(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { masked {
     C1 "The mask is of `bool`."
-    C2 "The shapes broadcast."
-    C3 "The dtypes agree."
-    C4 "No size is negative."
+    C2 "The mask broadcasts with the other operand."
+    C3 "`self` and the source have the same dtype."
+    C4 "No element of `sizes` is negative."
 } }
 
 /// `aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor`: elements where the mask is true replaced by
@@ -177,9 +177,9 @@ fn unique_consecutive(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { unique {
-    C1 "The dimension exists."
-    C2 "If there are no elements, only that dimension is empty."
-    C3 "The dtype is ordered."
+    C1 "`dim` is in range, and `self` is not a scalar."
+    C2 "Dimensions other than `dim` are not empty, unless `dim` is empty too."
+    C3 "The dtype of `self` is ordered."
 } }
 
 /// `aten::unique_dim(Tensor self, int dim, bool sorted, bool return_inverse, bool return_counts) -> (Tensor, Tensor,
@@ -207,8 +207,8 @@ fn unique_dim(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { item {
-    C1 "There is one element."
-    C2 "There is an element."
+    C1 "The tensor has exactly one element."
+    C2 "The tensor has at least one element."
 } }
 
 /// `aten::item(Tensor self) -> Scalar`: the only element as a number.
@@ -255,9 +255,9 @@ fn is_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { bincount {
-    C1 "There is 1 dimension, of an integer dtype."
-    C2 "Weights have the same shape, if there is something to count."
-    C3 "`minlength >= 0`."
+    C1 "`self` has 1 dimension and an integer dtype."
+    C2 "`weights` has the shape of `self`, unless `self` is empty."
+    C3 "`minlength` is not negative."
 } }
 
 /// `aten::bincount(Tensor self, Tensor? weights, SymInt minlength) -> Tensor`: how often each natural number occurs, as
@@ -294,9 +294,9 @@ fn bincount(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { one_hot {
-    C1 "The dtype is `int64`."
-    C2 "`num_classes` is positive or -1; if it is -1, there are elements."
-    C3 "Elements that sizes decide are classes."
+    C1 "`self` is of `int64`."
+    C2 "`num_classes` is positive, or -1 if `self` is not empty."
+    C3 "Elements of `self` that are computed from sizes are from 0 to `num_classes - 1`."
 } }
 
 /// `aten::one_hot(Tensor self, int num_classes) -> Tensor`: a last dimension of zeros with a one at the element's

@@ -36,7 +36,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { diagonal {
-    C1 "The dimensions exist and differ."
+    C1 "`dim1` and `dim2` are in range and different."
 } }
 
 /// `aten::diagonal(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the elements at `(i, i + offset)` of two
@@ -87,7 +87,7 @@ fn two_dims(cx: &mut Cx, dim1: Expr, dim2: Expr, rank: usize) -> Result<(usize, 
 }
 
 clauses! { diag {
-    C1 "There are 1 or 2 dimensions."
+    C1 "`self` has 1 or 2 dimensions."
 } }
 
 /// `aten::diag(Tensor self, int diagonal) -> Tensor`: the diagonal of a matrix, copied; of a vector the matrix with that
@@ -113,8 +113,6 @@ fn diag(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::diag_embed(Tensor self, int offset, int dim1, int dim2) -> Tensor`: the last dimension as a diagonal of square
 /// matrices in two new dimensions.
-///
-/// Both are dimensions of the result and differ.
 fn embedded(cx: &mut Cx, x: &Tensor, offset: Expr, dim1: Expr, dim2: Expr) -> KernelResult {
     cx.check(x.rank() > 0, diagonal::C1, |_| "the tensor has no dimensions".to_string())?;
     let (dim1, dim2) = two_dims(cx, dim1, dim2, x.rank() + 1)?;
@@ -129,7 +127,7 @@ fn embedded(cx: &mut Cx, x: &Tensor, offset: Expr, dim1: Expr, dim2: Expr) -> Ke
 }
 
 clauses! { tril {
-    C1 "There are at least 2 dimensions."
+    C1 "`self` has at least 2 dimensions."
 } }
 
 /// `aten::tril(Tensor self, SymInt diagonal) -> Tensor` and `aten::triu`: matrices with zeros on one side of a diagonal.
@@ -140,9 +138,9 @@ fn triangle(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { trace {
-    C1 "The operand is a matrix."
-    C2 "Its elements add up."
-    C3 "The gradient has no dimensions."
+    C1 "The operand has 2 dimensions. Sizes that are given are 2, and not negative."
+    C2 "There is a CPU kernel to sum elements of the dtype."
+    C3 "`grad` has no dimensions."
 } }
 
 /// `aten::trace(Tensor self) -> Tensor`: the sum of the diagonal, integers being added up in `int64`.
@@ -155,8 +153,6 @@ fn trace(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::trace_backward(Tensor grad, SymInt[] sizes) -> Tensor`: the gradient on the diagonal of a matrix of zeros.
-///
-/// There are two sizes, none negative.
 fn trace_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, sizes) = (args.tensor("grad")?, args.ints("sizes")?);
     cx.check(sizes.len() == 2, trace::C1, |_| format!("two sizes are expected, not {}", sizes.len()))?;
@@ -169,7 +165,7 @@ fn trace_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fill_diagonal {
-    C1 "There are at least 2 dimensions; if there are more, all have one size."
+    C1 "`self` has at least 2 dimensions, and with more than 2 all sizes are equal."
 } }
 
 /// `aten::fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)`: `self`.

@@ -36,14 +36,14 @@ fn condition_any_empty(cx: &mut Cx, sizes: &[Expr]) -> Expr {
 }
 
 clauses! { cdist {
-    C1 "At least 2 dimensions."
-    C2 "The numbers of columns agree."
-    C3 "The leading dimensions broadcast."
-    C4 "Floating point; where there is something to compute the dtypes agree, and are `float32` or \
-       `float64`, or the distance is taken by a product of matrices: `p == 2`, and the mode says so or `n` \
-       or `m` exceeds 25."
-    C5 "`p >= 0`."
-    C6 "The mode is 0, 1 or 2."
+    C1 "`x1` and `x2` have at least 2 dimensions."
+    C2 "`x1` and `x2` have the same number of columns."
+    C3 "The batch dimensions of `x1` and `x2` broadcast."
+    C4 "`x1` and `x2` have floating point dtypes that the CPU kernel takes. Unless the result is empty or \
+        has no columns to compare, they agree and are `float32` or `float64`, or the distance is computed \
+        as a matrix product."
+    C5 "`p` is not negative."
+    C6 "`compute_mode` is 0, 1 or 2."
 } }
 
 /// `aten::cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor`: `[.., n, c], [.., m, c] → [.., n,
@@ -70,9 +70,9 @@ fn cdist(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cdist_backward {
-    C1 "At least 2 dimensions."
-    C2 "The batches broadcast."
-    C3 "Unless empty, all dtypes are alike and `float32` or `float64`."
+    C1 "`x1` and `x2` have at least 2 dimensions."
+    C2 "The batch dimensions of `x1` and `x2` broadcast."
+    C3 "All operands are of `float32` or all of `float64`, unless one is empty."
     empty "Whether an operand is empty, which decides the shape of the gradient."
 } }
 
@@ -101,7 +101,7 @@ fn cdist_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { euclidean_dist {
-    C4 "One dtype, floating point."
+    C4 "`x1` and `x2` have the same floating point dtype."
 } }
 
 /// `aten::_euclidean_dist(Tensor x1, Tensor x2) -> Tensor`: `[.., n, c], [.., m, c] → [.., n, m]`.
@@ -115,9 +115,10 @@ fn euclidean(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pdist {
-    C1 "2 dimensions."
-    C2 "`float32` or `float64` (any floating point where there is no pair or no column)."
-    C3 "`p >= 0`."
+    C1 "`self` has 2 dimensions."
+    C2 "`self` is of `float32` or `float64`. With less than 2 rows or without columns, any floating point \
+        dtype goes."
+    C3 "`p` is not negative."
 } }
 
 /// `aten::pdist(Tensor self, float p=2.) -> Tensor`: `[n, c] → [n(n-1)/2]`, one distance for each pair of rows.
@@ -146,8 +147,8 @@ fn pdist(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pdist_backward {
-    C1 "All dtypes are `float32`, or all `float64`."
-    C2 "The gradient has dimensions."
+    C1 "All operands are of `float32`, or all of `float64`."
+    C2 "`grad_output` has at least 1 dimension."
 } }
 
 /// `aten::_pdist_backward(Tensor grad_output, Tensor self, float p, Tensor pdist) -> Tensor`: shaped like `self`.

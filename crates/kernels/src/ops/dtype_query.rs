@@ -34,7 +34,7 @@ fn pair(args: &Args) -> Result<(Dtype, Dtype), KernelError> {
 }
 
 clauses! { result_type {
-    C1 "They promote."
+    C1 "The dtypes of the operands promote to a common one."
 } }
 
 /// `aten::result_type.Tensor(Tensor tensor, Tensor other) -> ScalarType`: the dtype in which two operands meet.
@@ -44,7 +44,7 @@ fn result_type(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { promote_types {
-    C1 "They promote."
+    C1 "The two dtypes promote to a common one."
 } }
 
 /// `aten::promote_types(ScalarType type1, ScalarType type2) -> ScalarType`.

@@ -69,10 +69,10 @@ fn of_contraction(cx: &mut Cx, args: &Args, results: &[Value]) -> Result<Expr, K
 }
 
 clauses! { einsum {
-    C1 "The equation is well formed and fits the operands' number and ranks."
-    C2 "Sizes under one label agree or broadcast; under a label repeated within one operand they agree."
-    C3 "The path names `2(n - 1)` operands by turns, each pair distinct and in range."
-    C4 "Contracted operands have one dtype with a kernel for products."
+    C1 "`equation` is well formed, and fits the number and the ranks of the operands."
+    C2 "Sizes of the same subscript are equal or broadcast, and equal if it is repeated within one operand."
+    C3 "`path` has two indices of distinct operands for each contraction."
+    C4 "Operands that are contracted have the same dtype, with a CPU kernel for products."
 } }
 
 /// `aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor`.
@@ -291,10 +291,10 @@ fn contract_pair(
 }
 
 clauses! { tensordot {
-    C1 "There are as many dimensions of one operand as of the other."
-    C2 "The dtypes agree and have a kernel for products."
-    C3 "The dimensions are in range and distinct."
-    C4 "The contracted sizes agree, or one of them is 1."
+    C1 "`dims_self` and `dims_other` have the same length."
+    C2 "`self` and `other` have the same dtype, with a CPU kernel for products."
+    C3 "`dims_self` and `dims_other` are distinct and in range."
+    C4 "Contracted sizes are equal, or one of them is 1."
 } }
 
 /// `aten::tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor`: the remaining dimensions of
@@ -333,8 +333,8 @@ fn contract(cx: &mut Cx, a: &Tensor, b: &Tensor, pairs: &[(usize, usize)]) -> Ke
 }
 
 clauses! { inner {
-    C1 "The last sizes agree."
-    C2 "The dtypes agree and have a kernel."
+    C1 "`self` and `other` have the same last size."
+    C2 "The dtypes of the operands promote to a common one if one is a scalar."
 } }
 
 /// `aten::inner(Tensor self, Tensor other) -> Tensor`: contracts the last dimensions; with a 0-dimensional operand it is
@@ -350,7 +350,7 @@ fn inner(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { kron {
-    C1 "The dtypes promote."
+    C1 "The dtypes of the operands promote to a common one."
 } }
 
 /// `aten::kron(Tensor self, Tensor other) -> Tensor`: sizes multiply, aligned at the last dimension.
@@ -369,13 +369,12 @@ fn kron(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { bilinear {
-    C1 "The inputs have as many dimensions as each other."
-    C2 "Their leading sizes agree."
-    C3 "The weight has 3 dimensions and fits the last sizes."
-    C4 "The bias has `o` elements."
-    C5 "The dtypes agree and have a kernel."
-    C6 "`i` and `j` are not 0: the inputs are flattened to `[-1, i]` and `[-1, j]`, where -1 stands for \
-       nothing definite."
+    C1 "`input1` and `input2` have the same rank, which is not 0."
+    C2 "The sizes of `input1` and `input2` are the same, other than the last one."
+    C3 "`weight` is `[o, i, j]`, with the last sizes of `input1` and `input2`."
+    C4 "`bias` has 1 dimension, with an element for each output feature."
+    C5 "The inputs, `weight` and `bias` have the same dtype. There is a CPU kernel for products in it."
+    C6 "The last dimensions of `input1` and `input2` are not empty."
 } }
 
 /// `aten::bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., i], [.., j], [o, i,
@@ -412,10 +411,11 @@ fn bilinear(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { trilinear {
-    C1 "Dimensions are in range and distinct, and the operands end up with one rank."
-    C2 "Where anything is computed, sizes agree, or are 1; along `unroll_dim` no operand that has it is \
-       shorter than the last one that has it; the product fits the result."
-    C3 "The dtypes agree and have a kernel."
+    C1 "The dimensions are in range and distinct, and give all operands the same rank."
+    C2 "The sizes of the operands broadcast to those of the result, unless one is empty. Along \
+        `unroll_dim`, no operand is shorter than the last one that has it."
+    C3 "The dtypes of the operands go together, unless one is empty. Those that are contracted are the \
+        same, and the product is of no higher category than `i1`."
 } }
 
 /// `aten::_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int

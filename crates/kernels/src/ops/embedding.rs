@@ -25,10 +25,10 @@ pub fn check_indices(cx: &mut Cx, indices: &Tensor, clause: &'static OpClause) -
 }
 
 clauses! { embedding {
-    C1 "The weight has 2 dimensions."
-    C2 "The indices are of `int32` or `int64`."
-    C3 "An empty table has nothing to look up."
-    C4 "Indices that sizes decide are rows of the table."
+    C1 "`weight` has 2 dimensions."
+    C2 "`indices` is of `int32` or `int64`."
+    C3 "`weight` has rows, unless there are no indices."
+    C4 "Indices that are computed from sizes are rows of `weight`."
 } }
 
 /// `embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) ->

@@ -54,15 +54,14 @@ fn mode(cx: &mut Cx, args: &Args) -> Result<Mode, KernelError> {
 }
 
 clauses! { embedding_bag {
-    C1 "The weight is a matrix of floating point numbers, the indices have 1 or 2 dimensions, the offsets 1."
-    C2 "Indices and offsets are of `int32` or `int64`; the three results beside the bags have the wider \
-       dtype."
-    C3 "With `include_last_offset` there is an offset."
-    C4 "Weights of samples are for sums only, and are a vector of one for each index."
-    C5 "A padding index that is given names a row of the weight."
-    C6 "Indices that sizes decide are rows of the weight, if there is a bag; with `include_last_offset` \
-       those behind the last offset are not looked up."
-    mode "The mode is a number."
+    C1 "`weight` has 2 dimensions and a floating point dtype, `indices` 1 or 2 dimensions, and `offsets` 1."
+    C2 "`indices` and `offsets` are of `int32` or `int64`."
+    C3 "With `include_last_offset`, there is at least one offset."
+    C4 "`per_sample_weights` has 1 dimension, with an element for each index. It goes with `mode` 0 (sum) \
+        only."
+    C5 "`padding_idx` is the index of a row of `weight`."
+    C6 "Indices that are computed from sizes are rows of `weight`, unless there are no bags."
+    mode "`mode` is a known number."
 } }
 
 /// `embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, bool
@@ -173,10 +172,10 @@ fn padding(cx: &mut Cx, args: &Args, rows: Expr) -> Result<bool, KernelError> {
 }
 
 clauses! { embedding_bag_backward {
-    C1 "The gradient is a matrix of floating point numbers."
-    C2 "`num_weights >= 0`."
-    C3 "Indices, offsets, origins and sizes of bags are of `int32` or `int64`."
-    C4 "The mode is one of the three, that of a sum if samples have weights."
+    C1 "`grad` has 2 dimensions and a floating point dtype."
+    C2 "`num_weights` is not negative."
+    C3 "`indices`, `offsets`, `offset2bag` and `bag_size` are of `int32` or `int64`."
+    C4 "`mode` is 0, 1 or 2, and 0 (sum) with `per_sample_weights`."
 } }
 
 /// `_embedding_bag_dense_backward(Tensor grad, Tensor indices, Tensor offset2bag, Tensor bag_size, Tensor
@@ -208,10 +207,10 @@ fn natural_rows(cx: &mut Cx, rows: Expr, clause: &'static OpClause) -> Result<()
 }
 
 clauses! { embedding_bag_weights {
-    C1 "Gradient and weight are matrices of as many columns and of one floating point dtype, the indices a \
-       vector."
-    C2 "Indices, offsets and origins are of `int32` or `int64`."
-    C3 "The mode is that of a sum."
+    C1 "`grad` and `weight` have 2 dimensions, the same number of columns and floating point dtype. \
+        `indices` has 1 dimension."
+    C2 "`indices`, `offsets` and `offset2bag` are of `int32` or `int64`."
+    C3 "`mode` is 0 (sum)."
 } }
 
 /// `_embedding_bag_per_sample_weights_backward(Tensor grad, Tensor weight, Tensor indices, Tensor offsets, Tensor
@@ -235,10 +234,10 @@ fn weights_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { embedding_dense_backward {
-    C1 "The gradient has dimensions."
-    C2 "The indices are of `int32` or `int64`."
-    C3 "There is a row of the gradient for each index."
-    C4 "`num_weights >= 0`."
+    C1 "The gradient has at least 1 dimension."
+    C2 "`indices` is of `int32` or `int64`."
+    C3 "The gradient has a row for each index."
+    C4 "`num_weights` is not negative."
 } }
 
 /// `embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool
@@ -255,10 +254,10 @@ fn dense_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { embedding_renorm {
-    C1 "The operand is a matrix."
-    C2 "The indices are of `int32` or `int64`."
-    C3 "Where rows are looked up, there are rows, of floating point numbers."
-    C4 "Indices that sizes decide are rows, negative ones counted from the end."
+    C1 "`self` has 2 dimensions."
+    C2 "`indices` is of `int32` or `int64`."
+    C3 "`self` has rows and a floating point or complex dtype, if there are indices."
+    C4 "Indices that are computed from sizes are rows of `self`. Negative ones count from the end."
 } }
 
 /// `embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor`: shaped like `self`.

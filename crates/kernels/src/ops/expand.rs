@@ -37,7 +37,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { expand {
-    C1 "Each size is the wanted one or 1; -1 keeps it."
+    C1 "Each size of `self` is the requested one or 1, where -1 requests the size itself."
 } }
 
 /// `aten::expand(Tensor self, SymInt[] size, *, bool implicit) -> Tensor`: dimensions of size 1 repeated, new ones put in
@@ -53,7 +53,7 @@ fn expand_as(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { broadcast_tensors {
-    C1 "The shapes broadcast."
+    C1 "The shapes of the tensors broadcast."
 } }
 
 /// `aten::broadcast_tensors(Tensor[] tensors) -> Tensor[]`
@@ -68,10 +68,10 @@ fn broadcast_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { meshgrid {
-    C1 "There are tensors."
-    C2 "Each has at most 1 dimension."
-    C3 "The dtypes agree."
-    C4 "The indexing is `ij` or `xy`."
+    C1 "There is at least one tensor."
+    C2 "Each tensor has at most 1 dimension."
+    C3 "The tensors have the same dtype."
+    C4 "`indexing` is `ij` or `xy`."
 } }
 
 /// `aten::meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]`: tensor `i` along dimension `i`, repeated
@@ -108,8 +108,8 @@ fn meshgrid(cx: &mut Cx, args: &Args, indexing: &str) -> KernelResult {
 }
 
 clauses! { repeat {
-    C1 "There are at least as many repeats as dimensions."
-    C2 "None is negative."
+    C1 "`repeats` has at least as many entries as `self` has dimensions."
+    C2 "No number of repeats is negative."
 } }
 
 /// `aten::repeat(Tensor self, SymInt[] repeats) -> Tensor`: size `i` times `repeats[i]`, aligned at the last dimension.
@@ -192,12 +192,12 @@ fn repeated_size(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
 }
 
 clauses! { repeat_interleave {
-    C1 "The dimension exists."
-    C2 "`repeats >= 0`."
-    C3 "`repeats` has at most 1 dimension and as many elements as the dimension, or 1."
+    C1 "`dim` is in range, and `self` is not a scalar."
+    C2 "`repeats` is not negative."
+    C3 "`repeats` has at most 1 dimension, and 1 element or one for each index in `dim`."
     C4 "`repeats` has 1 dimension."
-    C5 "It is of `int32` or `int64`."
-    C6 "A size that is given is not negative."
+    C5 "`repeats` is of `int32` or `int64`."
+    C6 "`output_size` is not negative."
 } }
 
 /// `aten::repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size) -> Tensor`: the index `i`, `repeats[i]` times.
@@ -214,8 +214,9 @@ fn repeat_indices(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { broadcast_in_dim {
-    C1 "There is one entry a dimension, strictly ascending, within the result."
-    C2 "Each size is the wanted one or 1."
+    C1 "`broadcast_dimensions` is ascending, with an entry for each dimension of `a`. Its entries are less \
+        than the rank of the result."
+    C2 "Each size of `a` is that of the result or 1. No size of the result is negative."
 } }
 
 /// `prims::broadcast_in_dim(Tensor a, SymInt[] shape, int[] broadcast_dimensions) -> Tensor`: dimension `i` becomes

@@ -25,8 +25,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 clauses! { amax {
     C1 "The dimensions are distinct and in range."
-    C2 "None of them is empty."
-    C3 "The dtype is ordered."
+    C2 "The reduced dimensions are not empty."
+    C3 "The dtype of `self` is ordered."
 } }
 
 /// `amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor`, and `amin`, `max`, `min` without `dim`: the
@@ -48,8 +48,8 @@ fn extrema(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { max {
     C1 "`dim` is in range."
-    C2 "It is not empty."
-    C3 "The dtype is one of `kinds`."
+    C2 "The dimension `dim` is not empty."
+    C3 "The dtype of `self` is ordered. It is not `bool` for medians."
 } }
 
 /// `max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)`, and the like: `dim` goes.
@@ -65,7 +65,7 @@ fn placed(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
 }
 
 clauses! { median {
-    C1 "The dtype is ordered and not `bool`."
+    C1 "The dtype of `self` is ordered and not `bool`."
 } }
 
 /// `median(Tensor self) -> Tensor`: a scalar; of no elements it is not a number.
@@ -77,8 +77,8 @@ fn median(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { argmax {
     C1 "`dim` is in range."
-    C2 "What is reduced is not empty."
-    C3 "The dtype is ordered and not `bool`."
+    C2 "The reduced dimensions are not empty."
+    C3 "The dtype of `self` is ordered and not `bool`."
 } }
 
 /// `argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor`: `dim` goes, or all dimensions.
@@ -92,8 +92,8 @@ fn place(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { kthvalue {
     C1 "`dim` is in range."
-    C2 "`1 <= k <= self.size(dim)`."
-    C3 "The dtype is ordered and not `bool`."
+    C2 "`k` is from 1 to `self.size(dim)`."
+    C3 "The dtype of `self` is ordered and not `bool`."
 } }
 
 /// `kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)`: `dim` goes.

@@ -72,8 +72,8 @@ fn absent(cx: &mut Cx, x: &Tensor) -> Tensor {
 }
 
 clauses! { cholesky {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype, or there are no elements."
+    C1 "`self` is a square matrix or a batch of them."
+    C2 "There is a LAPACK kernel for the dtype of `self`, unless it is empty."
 } }
 
 /// `linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)`: `[*, n,
@@ -86,8 +86,8 @@ fn cholesky_ex(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cholesky_inverse {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype; without elements any dtype goes."
+    C1 "`self` is a square matrix or a batch of them."
+    C2 "There is a LAPACK kernel for the dtype of `self`, unless it is empty."
 } }
 
 /// `cholesky_inverse(Tensor self, bool upper=False) -> Tensor`: `[*, n, n]`.
@@ -102,8 +102,8 @@ fn cholesky_inverse(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { lu {
     C1 "The operand is a matrix or a batch of matrices."
-    C2 "LAPACK computes in the dtype; without elements any dtype goes."
-    C3 "On the CPU rows are interchanged."
+    C2 "There is a LAPACK kernel for the dtype of the operand, unless it is empty."
+    C3 "`pivot` is true on the CPU."
 } }
 
 /// The conditions on `A` of LU factorisations, and its rows, columns and the lesser of them.
@@ -141,8 +141,9 @@ fn lu_factor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { lu_unpack {
-    C1 "The operand is a matrix or a batch of matrices."
-    C2 "Pivots to be unpacked are of `int32` and of shape `[*, k]`."
+    C1 "`LU_data` is a matrix or a batch of matrices."
+    C2 "`LU_pivots` is of `int32`, with as many pivots as rows or columns. It is not checked if pivots are \
+        not unpacked."
 } }
 
 /// `lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unpack_pivots=True) -> (Tensor P, Tensor L,
@@ -168,8 +169,8 @@ fn lu_unpack(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { ldl {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype, or there are no elements."
+    C1 "`self` is a square matrix or a batch of them."
+    C2 "There is a LAPACK kernel for the dtype of `self`, unless it is empty."
 } }
 
 /// `linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots,
@@ -183,9 +184,9 @@ fn ldl_factor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { qr {
-    C1 "The operand is a matrix or a batch of matrices."
-    C2 "LAPACK computes in the dtype."
-    C3 "The mode is one of these."
+    C1 "The operand `A` is a matrix or a batch of matrices."
+    C2 "There is a LAPACK kernel for the dtype of `A`."
+    C3 "`mode` is `reduced`, `complete` or `r`."
 } }
 
 /// `linalg_qr(Tensor A, str mode="reduced") -> (Tensor Q, Tensor R)`: `[*, m, k]`, `[*, k, n]`; in mode `complete` `[*,
@@ -207,8 +208,8 @@ fn qr(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { geqrf {
-    C1 "The operand is a matrix or a batch of matrices."
-    C2 "LAPACK computes in the dtype."
+    C1 "`self` is a matrix or a batch of matrices."
+    C2 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `geqrf(Tensor self) -> (Tensor a, Tensor tau)`: `[*, m, n]`, `[*, k]`.
@@ -235,10 +236,11 @@ fn require_reflectors(
 }
 
 clauses! { householder {
-    C1 "Matrices with `m >= n >= t`."
-    C2 "`tau` has a vector of reflectors for each matrix."
-    C3 "The dtypes agree."
-    C4 "LAPACK computes in the dtype, or there are no elements."
+    C1 "The matrices have at least as many rows as columns, and columns as reflectors. They have at least \
+        2 dimensions."
+    C2 "`tau` has one dimension less than the matrices, and the same batch."
+    C3 "The matrices and `tau` have the same dtype."
+    C4 "There is a LAPACK kernel for the dtype of the matrices, unless they are empty."
 } }
 
 /// `linalg_householder_product(Tensor input, Tensor tau) -> Tensor`, `orgqr`: `[*, m, n]` of `[*, m, n]` and `[*, t]`.
@@ -261,12 +263,12 @@ fn householder_product(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { ormqr {
-    C1 "Matrices, and scalars with a dimension."
-    C2 "`other` has as many rows (columns, if not `left`) as the reflectors, and there are as many scalars \
-       as columns of them, but no more than that."
-    C3 "The batches are the same."
-    C4 "The dtypes agree."
-    C5 "LAPACK computes in the dtype."
+    C1 "`self` and `input3` are matrices or batches of them. `input2` has at least 1 dimension."
+    C2 "`self` has as many rows as the multiplied side of `input3`, and `input2` has an element for each \
+        reflector."
+    C3 "`self`, `input2` and `input3` have the same batch dimensions."
+    C4 "`self`, `input2` and `input3` have the same dtype."
+    C5 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor`: the shape of the
@@ -293,8 +295,8 @@ fn ormqr(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { svd {
     C1 "The operand is a matrix or a batch of matrices."
-    C2 "LAPACK computes in the dtype, or there are no elements."
-    C3 "A `driver` is chosen only where there is a choice, which is not on the CPU."
+    C2 "There is a LAPACK kernel for the dtype of the operand, unless it is empty."
+    C3 "`driver` is not given on the CPU."
 } }
 
 /// The factors of a singular value decomposition: `U: [*, m, k]`, `S: [*, k]`, `Vh: [*, k, n]`; full ones `[*, m, m]` and
@@ -356,8 +358,8 @@ fn svdvals(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { polar {
-    C1 "Matrices with no more columns than rows."
-    C2 "LAPACK computes in the dtype."
+    C1 "The operand `A` has at least as many rows as columns. It is a matrix or a batch of matrices."
+    C2 "There is a LAPACK kernel for the dtype of `A`."
 } }
 
 /// `linalg_polar(Tensor A) -> (Tensor U, Tensor H)`: `[*, m, n]`, `[*, n, n]`, laid out by rows.
@@ -372,8 +374,8 @@ fn polar(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { matrix_sqrth {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype."
+    C1 "`self` is a square matrix or a batch of them."
+    C2 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `linalg_matrix_sqrth(Tensor self) -> Tensor`: the square root of Hermitian matrices, `[*, n, n]`, laid out by rows.

@@ -91,17 +91,17 @@ fn learnable_per_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fake_quantize {
-    C1 "The operand is floating point."
+    C1 "`self` has a floating point dtype."
     C2 "`quant_min` does not exceed `quant_max`."
-    C3 "The zero point lies in the range."
-    C4 "The scale, the zero point and the flag whether to quantize have one element each. torch does not check that the zero point lies in the range."
-    C5 "Scale and zero point have a first element, which is a number."
-    C6 "Scale and zero point are vectors, one element for each index of the axis, which is not counted from \
-       the end."
-    C7 "The scale is of `float32`, the zero point of `int32`, `float32` or a further dtype that the operator takes. Whether zero points lie in the range depends on their values."
-    C8 "The mask is of `bool`, and has as many elements as the gradient. Further conditions are those of a \
-       product."
-    C9 "The axis of channels is below the rank. Whether the call observes and quantizes depends on values, and with that what dtypes and state it accepts."
+    C3 "`zero_point` is from `quant_min` to `quant_max`."
+    C4 "`scale`, `zero_point` and `fake_quant_enabled` have one element each."
+    C5 "`scale` and `zero_point` have at least 1 dimension. Their first element is a single number."
+    C6 "`scale` and `zero_point` have 1 dimension, with an element for each index of `axis`. `axis` is in \
+        range and not negative."
+    C7 "`scale` is of `float32`, and `zero_point` of `int32`, `float32` or another dtype that the operator \
+        takes."
+    C8 "`mask` is of `bool`, and has as many elements as `grad`. They broadcast."
+    C9 "`ch_axis` is less than the rank of `self`. Other conditions depend on the values of the flags."
 } }
 
 /// `fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, int quant_min, int

@@ -60,18 +60,16 @@ fn dimension(cx: &mut Cx, x: &Tensor, dim: Expr) -> Result<usize, KernelError> {
 }
 
 clauses! { fft {
-    C1 "Real operands are integers, `bool`, `float32` or `float64`."
-    C2 "`dim` is in range."
-    C3 "There is a data point."
-    C4 "The operand is real."
-    C5 "The normalisation is one of `backward`, `forward` and `ortho`."
-    C6 "The size is not negative; the dtype is floating point."
+    C1 "Operands that are not complex are of integers, `bool`, `float32` or `float64`."
+    C2 "The dimensions are distinct and in range, and as many as sizes are given."
+    C3 "There is at least one data point along each dimension."
+    C4 "`self` is not complex."
+    C5 "`norm` is `backward`, `forward` or `ortho`."
+    C6 "`n` is not negative, and the dtype is floating point."
 } }
 
 /// `fft_fft(Tensor self, SymInt? n=None, int dim=-1, str? norm=None) -> Tensor`, and `fft_ifft`: `dim` is cut or padded
 /// to `n`.
-///
-/// The dtype can be transformed.
 fn fft(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = promoted(cx, args.tensor("self")?, true)?;
@@ -189,8 +187,6 @@ fn last(cx: &mut Cx, extent: &Extent) -> Result<usize, KernelError> {
 }
 
 /// `fft_fftn(Tensor self, SymInt[1]? s=None, int[1]? dim=None, str? norm=None) -> Tensor` and its like: see [`extent`].
-///
-/// The dtype can be transformed.
 fn fftn(cx: &mut Cx, args: &Args) -> KernelResult {
     check_norm(cx, args)?;
     let x = args.tensor("self")?;
@@ -268,8 +264,6 @@ fn check_norm(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
 
 /// The dimensions of a transform that names them by non-negative numbers. The primitive operators look whether they are
 /// in range and distinct even where there is nothing to transform, and count negative ones from the end.
-///
-/// The dimensions are in range and distinct, and not negative.
 fn plain_dims(cx: &mut Cx, args: &Args, x: &Tensor, primitive: bool) -> Result<Vec<usize>, KernelError> {
     let mut dims = Vec::new();
     for &dim in args.ints("dim")? {
@@ -306,8 +300,6 @@ fn c2r(cx: &mut Cx, args: &Args, primitive: bool) -> KernelResult {
 }
 
 /// `fft_fftshift(Tensor self, int[1]? dim=None) -> Tensor`, and `fft_ifftshift`: shaped as the operand.
-///
-/// The dimensions are in range.
 fn fftshift(cx: &mut Cx, args: &Args) -> KernelResult {
     let x = args.tensor("self")?;
     let dims = args.opt_ints("dim")?;

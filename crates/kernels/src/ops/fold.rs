@@ -98,13 +98,13 @@ fn im2col(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fold {
-    C1 "Each list has 2 entries."
-    C2 "Kernel size, dilation and stride are positive, the padding is not negative."
-    C3 "There is one along each dimension."
-    C4 "There are `rank` dimensions, or one more for a batch, and no size but that of the batch is 0."
-    C5 "The output sizes are 2 and positive."
-    C6 "`k₀ k₁` divides the rows."
-    C7 "`l` is the number of blocks."
+    C1 "`kernel_size`, `dilation`, `padding` and `stride` have 2 entries each."
+    C2 "`kernel_size`, `dilation` and `stride` are positive. `padding` is not negative."
+    C3 "At least one block fits along each dimension of the padded image."
+    C4 "`self` has the rank that the operator takes, optionally with a batch, and only the batch is empty."
+    C5 "`output_size` has 2 positive entries."
+    C6 "The number of rows of `self` is divisible by the product of `kernel_size`."
+    C7 "The last size of `self` is the number of blocks of the image."
 } }
 
 /// `aten::col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride)

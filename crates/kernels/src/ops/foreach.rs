@@ -67,8 +67,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { foreach {
-    C1 "The lists are of one length, at least 1."
-    C2 "A tensor of factors has as many elements. Further conditions are those of `target`."
+    C1 "All lists have the same length, which is not 0."
+    C2 "A tensor of factors has 1 dimension, with an element for each listed tensor."
 } }
 
 /// Calls `target` on the first, second, … of every list among the arguments, other arguments being the same each time.

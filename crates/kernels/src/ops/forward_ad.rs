@@ -16,7 +16,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { same_feature_meta {
-    C1 "The number of batch dimensions is not negative."
+    C1 "`self_num_batch_dims` is not negative."
 } }
 
 /// `_new_zeros_with_same_feature_meta(Tensor self, Tensor other, *, int self_num_batch_dims=0) -> Tensor`: zeros with the

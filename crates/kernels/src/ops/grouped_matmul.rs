@@ -15,13 +15,13 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { grouped_mm {
-    C1 "The operands are matrices or batches of them, of one dtype, float32, float16 or bfloat16, in which \
-       the result comes."
-    C2 "Offsets are an `int32` vector where groups lie in a matrix, and absent where none does."
-    C3 "There are as many offsets as matrices."
-    C4 "Columns of the first are rows of the second, unless both are matrices."
-    C5 "Asks of an operand."
-    C6 "There is no bias."
+    C1 "`self` and `mat2` have 2 or 3 dimensions and the same dtype: `float32`, `float16` or `bfloat16`. \
+        `out_dtype` is the same."
+    C2 "`offs` is a vector of `int32` if an operand has 2 dimensions, and not given otherwise."
+    C3 "There are as many groups in `offs` or `self` as matrices in the other operand."
+    C4 "`self` has as many columns as `mat2` has rows, unless both have 2 dimensions."
+    C5 "Rows or columns of each operand are dense, and begin at multiples of 16 bytes."
+    C6 "`bias` is not given."
 } }
 
 /// `_grouped_mm(Tensor self, Tensor mat2, Tensor? offs=None, Tensor? bias=None, ScalarType? out_dtype=None) -> Tensor`:
@@ -55,7 +55,7 @@ fn grouped_mm(cx: &mut Cx, args: &Args) -> KernelResult {
     one(cx.strided(sizes, strides, dtype, &a.device))
 }
 
-/// What
+/// The sizes of the result, by which operands have groups.
 fn sizes(cx: &mut Cx, args: &Args, a: &Tensor, b: &Tensor) -> Result<Sizes, KernelError> {
     let offsets = args.opt_tensor("offs")?;
     let needed = a.rank() == 2 || b.rank() == 2;
@@ -81,7 +81,7 @@ fn sizes(cx: &mut Cx, args: &Args, a: &Tensor, b: &Tensor) -> Result<Sizes, Kern
     })
 }
 
-/// What
+/// Requires rows or columns to begin at multiples of 16 bytes.
 fn aligned(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
     let last = x.rank() - 1;
     let step = 16 / x.dtype.item_size();

@@ -33,8 +33,6 @@ fn known(cx: &mut Cx, number: Scalar) -> Option<f64> {
 }
 
 /// `histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor`: `[bins]`.
-///
-/// There are bins.
 fn histc(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, args.int("bins")?);
     require_bins(cx, bins)?;
@@ -92,20 +90,18 @@ fn histogram(cx: &mut Cx, args: &Args) -> KernelResult {
 const MOST_DIMENSIONS: i64 = 64;
 
 clauses! { histogram {
-    C1 "There is at least one bin."
-    C2 "`min <= max`."
-    C3 "On the CPU the elements are floats."
-    C4 "Weights have the shape of the samples and their dtype."
-    C5 "A range has a lower and an upper end for each dimension."
-    C6 "Edges form a vector that is not empty, of the samples' dtype."
-    C7 "The input has at least two dimensions."
-    C8 "The last dimension of the input has as many elements as `bins`."
+    C1 "The number of bins is positive. Only edges are computed for 0 bins, too."
+    C2 "`min` does not exceed `max`."
+    C3 "`self` has a floating point dtype with a CPU kernel."
+    C4 "`weight` has the dtype of `self`, and an element for each sample."
+    C5 "`range` has a lower and an upper bound for each dimension."
+    C6 "`bins` that are edges are a vector, not empty, of the dtype of `self`."
+    C7 "`self` has at least 2 dimensions."
+    C8 "The last size of `self` is the number of entries of `bins`."
 } }
 
 /// The number of bins of each dimension, which the last dimension of `self` counts, as given by `bins`: a number for all,
 /// numbers, or edges.
-///
-/// `self` is `float32` or `float64`.
 fn bins_of(cx: &mut Cx, args: &Args) -> Result<Vec<Expr>, KernelError> {
     let x = args.tensor("self")?;
     cx.check(x.rank() >= 2, histogram::C7, |_| format!("points form two dimensions, not {}", x.rank()))?;
@@ -153,8 +149,6 @@ fn edges_of(cx: &mut Cx, x: &Tensor, bins: &[Expr]) -> Value {
 }
 
 /// `_histogramdd_bin_edges(Tensor self, int[] bins, *, float[]? range=None, …) -> Tensor[]`: `[bins + 1]` each.
-///
-/// No number of bins is negative.
 fn bin_edges(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, bins) = (args.tensor("self")?, bins_of(cx, args)?);
     require_range(cx, args, bins.len())?;

@@ -33,17 +33,17 @@ enum Masks {
 type Positions = Vec<Option<Sizes>>;
 
 clauses! { index {
-    C1 "There is an index."
-    C2 "Each is of `int64` or `int32`, or a mask."
-    C3 "A mask has the sizes of the dimensions that it stands for."
-    C4 "There are no more indices than dimensions."
-    C5 "The positions broadcast."
-    C6 "The values broadcast to what the positions select."
-    C7 "The values have the dtype of the tensor."
-    C8 "The mask broadcasts with the result."
-    C9 "A dimension that is indexed by positions has elements, unless nothing is selected. Positions that \
-       sizes decide are in range, negative ones counted from the end, unless nothing is selected from \
-       dimensions that have elements."
+    C1 "There is at least one index."
+    C2 "Each index is of `int64` or `int32`, or a mask where masks are allowed. Masks are of `bool` or \
+        `uint8`."
+    C3 "A mask has the sizes of the dimensions that it indexes."
+    C4 "There are no more indices than dimensions of `self`."
+    C5 "The indices broadcast."
+    C6 "`values` broadcasts to the shape of the selection."
+    C7 "`values` has the dtype of `self`."
+    C8 "`mask` broadcasts with the selection or the values."
+    C9 "Indices that are computed from sizes are in range, unless nothing is selected. Negative ones count \
+        from the end. An indexed dimension is not empty."
 } }
 
 /// The indices with each mask replaced by the positions of its true elements, one index a dimension of the mask.
@@ -240,8 +240,6 @@ fn masked_index(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor`: a
 /// copy of `self` with the values added at positions where the mask is true.
-///
-/// The mask broadcasts with the values.
 fn masked_index_put(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, mask, values) = (args.tensor("self")?, args.tensor("mask")?, args.tensor("values")?);
     let positions = positions(cx, x, args.opt_tensors("indices")?, Masks::Refused)?;

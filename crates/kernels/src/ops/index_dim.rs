@@ -39,23 +39,22 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { index_dim {
-    C1 "The dimension exists."
-    C2 "The index has at most 1 dimension and is of `int64` or `int32`."
-    C3 "Of a tensor without dimensions one is selected."
-    C4 "There is one slice of the source a position: its size along the dimension is their number, its other \
-       sizes those of the tensor; a source without dimensions goes with one position."
-    C5 "The dtypes agree."
-    C6 "A value that is given as a tensor has no dimensions."
-    C7 "No size is negative."
-    C8 "The index is of `int64`."
-    C9 "The tensor has elements if the index has."
-    C10 "There is one element for each position."
-    C11 "Only complex tensors are filled with complex numbers."
-    C12 "If there are positions, the dimension is not empty, even where slices have no elements; a vector's \
-       positions are looked at one by one."
-    C13 "Positions that sizes decide are in range, negative ones counting from the end where `from_end`, \
-       unless `nothing` is looked up."
-    C14 "Positions that sizes decide are in range, negative ones counted from the end."
+    C1 "`dim` is in range."
+    C2 "`index` has at most 1 dimension and is of `int64` or `int32`."
+    C3 "From a tensor without dimensions, exactly one element is selected."
+    C4 "`source` has the shape of the selection: one slice for each index, of the sizes of `self`. Either \
+        may be a scalar if there is one index."
+    C5 "`self` and `source` have the same dtype."
+    C6 "`value` has no dimensions if it is a tensor."
+    C7 "No entry of `self_sizes` is negative."
+    C8 "`index` is of `int64`."
+    C9 "`self` has elements, unless `index` is empty."
+    C10 "`source` has as many elements as `index`."
+    C11 "A complex `value` needs a complex tensor."
+    C12 "The dimension `dim` is not empty, unless nothing is selected along it."
+    C13 "Indices that are computed from sizes are in range, unless nothing is selected. Only `index_fill` \
+         counts negative ones from the end."
+    C14 "Indices that are computed from sizes are in range. Negative ones count from the end."
 } }
 
 /// The number of positions and the dimension.

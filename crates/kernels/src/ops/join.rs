@@ -48,11 +48,11 @@ fn common_dtype(tensors: &[Arc<Tensor>], clause: &'static OpClause) -> Result<Dt
 }
 
 clauses! { cat {
-    C1 "There are tensors, and each has a dimension."
-    C2 "They have as many dimensions as each other, but for empty 1-dimensional ones, which are left out."
-    C3 "The dimension exists."
-    C4 "All sizes but that of the dimension agree."
-    C5 "The dtypes promote."
+    C1 "There is at least one tensor, and each has at least 1 dimension."
+    C2 "The tensors have the same rank, except for empty ones of 1 dimension, which are skipped."
+    C3 "`dim` is in range."
+    C4 "The sizes of the tensors agree, except along `dim`."
+    C5 "The dtypes of the tensors promote to a common one."
 } }
 
 /// `aten::cat(Tensor[] tensors, int dim) -> Tensor`: the tensors one after the other along a dimension.
@@ -124,8 +124,6 @@ fn joined_sizes(cx: &mut Cx, tensors: &[Arc<Tensor>], dim: usize) -> Result<Size
 
 /// `prims::cat(Tensor[] tensors, int dim) -> Tensor`: as `aten::cat`, the dimension not counted from the end, the result
 /// always contiguous and of the first tensor's dtype.
-///
-/// The dimension is not negative.
 fn prims_cat(cx: &mut Cx, args: &Args) -> KernelResult {
     let tensors = args.tensors("tensors")?;
     let dim = cx.literal(args.int("dim")?, cat::C3)?;
@@ -136,9 +134,9 @@ fn prims_cat(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { stack {
-    C1 "There are tensors."
-    C2 "The dimension exists in the result."
-    C3 "All shapes agree."
+    C1 "There is at least one tensor."
+    C2 "`dim` is a dimension of the result."
+    C3 "The tensors have the same shape."
 } }
 
 /// `aten::stack(Tensor[] tensors, int dim) -> Tensor`: the tensors one after the other along a new dimension.
@@ -194,8 +192,8 @@ fn column_stack(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { block_diag {
-    C1 "Each has at most 2 dimensions."
-    C2 "The dtypes promote."
+    C1 "Each tensor has at most 2 dimensions."
+    C2 "The dtypes of the tensors promote to a common one."
 } }
 
 /// `aten::block_diag(Tensor[] tensors) -> Tensor`: matrices along the diagonal of a larger one; vectors count as rows.
@@ -218,11 +216,11 @@ fn block_diag(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { chunk_cat {
-    C1 "There are tensors, none of them empty."
-    C2 "`num_chunks > 0`."
-    C3 "The dimension exists in all; counted from the end only where they have as many as each other."
-    C4 "The sizes before it agree."
-    C5 "The dtypes agree."
+    C1 "There is at least one tensor, and none is empty."
+    C2 "`num_chunks` is positive."
+    C3 "`dim` is in range for each tensor. It is negative only if the tensors have the same rank."
+    C4 "The sizes of the tensors before `dim` agree."
+    C5 "The tensors have the same dtype."
 } }
 
 /// `aten::_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor`: each tensor split into `num_chunks` along a
@@ -269,9 +267,9 @@ fn chunk_cat(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pad_sequence {
-    C1 "There are sequences, each with a dimension."
-    C2 "Their sizes behind the first broadcast to those of the first sequence."
-    C3 "The side is `left` or `right`."
+    C1 "There is at least one sequence, and each has at least 1 dimension."
+    C2 "The sizes of each sequence, except the first, broadcast to those of the first."
+    C3 "`padding_side` is `left` or `right`."
 } }
 
 /// `aten::pad_sequence(Tensor[] sequences, bool batch_first, float padding_value, str padding_side) -> Tensor`: sequences

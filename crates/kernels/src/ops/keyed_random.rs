@@ -23,12 +23,11 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { philox {
-    C1 "A key is of `uint64`."
-    C2 "And its last dimension has size 2."
+    C1 "`key` is of `uint64`."
+    C2 "The last dimension of `key` has size 2."
     C3 "`num_splits` is positive."
-    C5 "`self` is of the numbers drawn."
-    C6 "Several keys have one dimension more than `self`, and their batch, aligned at the first dimension, \
-       broadcasts to it."
+    C5 "`self` has a floating point dtype, or an integer dtype for `randint`."
+    C6 "A batch of keys has one dimension more than `self`, and expands to its shape."
 } }
 
 fn require_key(cx: &mut Cx, key: &Tensor) -> Result<(), KernelError> {
@@ -83,10 +82,10 @@ fn drawn(cx: &mut Cx, args: &Args, domain: Domain) -> KernelResult {
 }
 
 clauses! { sobol {
-    C1 "`quasi` and `sobolstate` are of `int64`."
-    C2 "`quasi` is a vector of `dimension` elements."
+    C1 "`quasi` and `sobolstate` are of `int64`, and `dtype` is floating point."
+    C2 "`quasi` has 1 dimension, of `dimension` elements."
     C3 "`n` is not negative."
-    C4 "The state has 30 numbers or more for each dimension."
+    C4 "`sobolstate` has 2 dimensions: `dimension` rows, and at least 30 columns."
 } }
 
 /// `_sobol_engine_draw(Tensor quasi, int n, Tensor sobolstate, int dimension, int num_generated, ScalarType? dtype) ->
@@ -114,9 +113,9 @@ fn sobol_draw(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { gamma_grad {
-    C1 "The shapes broadcast."
-    C2 "The dtypes agree."
-    C3 "Are of floats."
+    C1 "The shapes of `self` and `output` broadcast."
+    C2 "`self` and `output` have the same dtype."
+    C3 "`self` has a floating point dtype."
 } }
 
 /// `_standard_gamma_grad(Tensor self, Tensor output) -> Tensor`: element by element.

@@ -42,10 +42,10 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { layer_norm {
-    C1 "There are some."
-    C2 "Weight and bias have the normalised shape."
-    C3 "It is that of the input's last dimensions."
-    C4 "The dtypes go together and have a kernel."
+    C1 "`normalized_shape` has at least 1 entry."
+    C2 "`weight` and `bias` have the shape `normalized_shape`."
+    C3 "The last sizes of the input are `normalized_shape`."
+    C4 "The dtypes of the input and the parameters are supported together."
 } }
 
 /// Where the normalised dimensions begin.
@@ -99,10 +99,10 @@ fn layer_norm(cx: &mut Cx, args: &Args, native: bool) -> KernelResult {
 }
 
 clauses! { layer_norm_backward {
-    C5 "The gradient has the input's shape and dtype, or broadcasts to it."
-    C6 "Mean and deviation have an element for each of the leading dimensions, or broadcast to that."
-    C7 "A gradient that is asked for is of a parameter that is there."
-    idle "Whether there are no rows, which decides which conditions are asked."
+    C5 "`grad_out` broadcasts to the shape of the input and has its dtype."
+    C6 "`mean` and `rstd` broadcast to the leading dimensions of the input, the others being 1."
+    C7 "A parameter whose gradient is requested is given."
+    idle "Whether there are no rows, which decides which conditions are checked."
 } }
 
 /// `aten::native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd,
@@ -143,7 +143,7 @@ fn layer_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { rms_norm {
-    C4 "The input is floating point or complex."
+    C4 "The input has a floating point or complex dtype."
 } }
 
 /// `aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor`: shaped like
@@ -157,9 +157,9 @@ fn rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fused_rms_norm {
-    C1 "The input has as many dimensions as the normalised shape."
-    C2 "The weight broadcasts to the input."
-    C3 "The input is floating point or complex."
+    C1 "The input has at least as many dimensions as `normalized_shape` has entries."
+    C2 "`weight` broadcasts to the shape of the input."
+    C3 "The input has a floating point or complex dtype."
 } }
 
 /// `aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)`: the
@@ -180,12 +180,12 @@ fn fused_rms_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { group_norm {
-    C1 "Groups are positive."
-    C2 "Channels are positive and divisible by the groups."
-    C3 "Weight and bias are vectors with an element for each channel."
-    C4 "The input has at least 2 dimensions."
-    C5 "The dtypes go together and have a kernel."
-    C6 "The dimensions after the channels are not empty."
+    C1 "The number of groups is positive."
+    C2 "The number of channels is positive and divisible by the number of groups."
+    C3 "`weight` and `bias` have 1 dimension, with an element for each channel."
+    C4 "The input has at least 2 dimensions. For the native kernel, it has `N * C * HxW` elements."
+    C5 "The dtypes of the input and the parameters are supported together."
+    C6 "The dimensions of the input behind the channels are not empty."
 } }
 
 /// The conditions of group normalisation on sizes.
@@ -246,9 +246,9 @@ fn native_group_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { group_norm_backward {
-    C4 "Gradient and input have one shape of `N * C * HxW` elements."
-    C5 "Mean and deviation are `[N, group]`."
-    C6 "The dtypes go together."
+    C4 "`grad_out` has the shape of the input, which has `N * C * HxW` elements."
+    C5 "`mean` and `rstd` are `[N, group]`."
+    C6 "`grad_out` and the input have the same dtype. It goes with that of the parameters."
 } }
 
 /// `aten::native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N,
@@ -281,9 +281,9 @@ fn group_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { weight_norm {
-    C1 "`dim` is in range, for the interface the first or the last, not counted from the end."
-    C2 "`g` broadcasts to `v`."
-    C3 "Along the first or last dimension the dtypes agree and have a kernel; else they are floating point."
+    C1 "`dim` is in range. For `_weight_norm_interface` it is 0 or the last dimension, and not negative."
+    C2 "`g` broadcasts to the shape of `v`."
+    C3 "`v` and `g` have the same floating point dtype. Along an inner dimension it may be complex."
 } }
 
 /// `aten::_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor`: shaped like `v`; `_weight_norm_interface` gives the
@@ -340,19 +340,18 @@ fn weight_norm_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { weight_norm_backward {
-    C1 "`dim` is the first or the last."
-    C2 "The dtypes agree, norms of 16-bit floats being `float32`."
-    C3 "They have a kernel."
+    C1 "`dim` is 0 or the last dimension. For the differentiable kernel, it is not empty."
+    C2 "`grad_w`, `saved_v` and `saved_g` have the same dtype. `saved_norms` has it too, or `float32` for \
+        16-bit floats."
+    C3 "`saved_v` has a floating point dtype."
     C4 "All operands are contiguous."
-    C5 "They broadcast, and their dtypes promote."
-    C6 "The product of `grad_w` and `v` has as many elements along `dim` as `v`."
+    C5 "The shapes of the operands broadcast, and their dtypes promote to a common one."
+    C6 "`grad_w` broadcasts to the shape of `saved_v`."
 } }
 
 /// `aten::_weight_norm_differentiable_backward(Tensor grad_w, Tensor saved_v, Tensor saved_g, Tensor saved_norms, int
 /// dim) -> (Tensor, Tensor)`: the gradients of `v`, in which all operands meet, and of `g`, in which the norms meet one
 /// sum for each element along `dim`.
-///
-/// `dim` is the first or the last, and not empty.
 fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, v, g) = (args.tensor("grad_w")?, args.tensor("saved_v")?, args.tensor("saved_g")?);
     let norms = args.tensor("saved_norms")?;
@@ -383,9 +382,9 @@ fn weight_norm_differentiable_backward(cx: &mut Cx, args: &Args) -> KernelResult
 }
 
 clauses! { norm_except_dim {
-    C1 "`dim` is in range."
-    C2 "The dimension that stays is not empty, unless it is inside."
-    C3 "Floating point or complex."
+    C1 "`dim` is in range, and `v` is not a scalar unless `dim` is -1."
+    C2 "The dimension `dim` is not empty."
+    C3 "`v` has a floating point or complex dtype."
 } }
 
 /// `aten::norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor`: the norm over all dimensions but one, the others

@@ -40,8 +40,8 @@ fn to_sparse(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { to_sparse {
-    C1 "By coordinates there are neither blocks nor dense dimensions."
-    C2 "Their number is positive, unless there are no dimensions, and at most the rank."
+    C1 "Neither `blocksize` nor `dense_dim` is given for a COO tensor."
+    C2 "`sparse_dim` is from 1 to the rank of `self`, or 0 for a scalar."
 } }
 
 /// `to_sparse.sparse_dim(Tensor self, int sparse_dim) -> Tensor`: coordinates in the first dimensions.

@@ -61,8 +61,8 @@ pub(super) fn reduction(cx: &mut Cx, args: &Args) -> Result<Reduce, KernelError>
 }
 
 clauses! { loss {
-    reduction "The kind of reduction is a number."
-    mean "A mean is of floating point or complex numbers."
+    reduction "`reduction` is a known number."
+    mean "The elements that a mean is taken of are floating point or complex."
 } }
 
 /// The elements of a loss reduced: a scalar for mean and sum, else the elements themselves.
@@ -85,9 +85,9 @@ pub(super) fn reduced(cx: &mut Cx, elements: Tensor, reduce: Reduce) -> Result<T
 }
 
 clauses! { mse_loss {
-    C1 "The shapes broadcast."
-    C2 "The dtypes promote to one that is neither complex nor `bool`."
-    C3 "The reduction is known."
+    C1 "The shapes of `self` and `target` broadcast."
+    C2 "`self` and `target` promote to a dtype that is neither complex nor `bool`."
+    C3 "`reduction` is 0, 1 or 2."
 } }
 
 /// `mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`, and `smooth_l1_loss`: the elements broadcast.
@@ -100,7 +100,7 @@ fn iterated_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { l1_loss {
-    C1 "The operands subtract."
+    C1 "`self` and `target` are broadcastable, and neither is of `bool`."
 } }
 
 /// `l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: the magnitudes of the differences.
@@ -112,8 +112,8 @@ fn l1_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { huber_loss {
-    C1 "The shapes broadcast."
-    C2 "The dtypes promote to one of real floating point that casts to that of `self`."
+    C1 "The shapes of `self` and `target` broadcast."
+    C2 "`self` and `target` promote to a floating point dtype. It can be cast to that of `self`."
     C3 "`delta` is positive."
 } }
 
@@ -138,8 +138,8 @@ fn huber_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { kl_div {
-    C1 "The shapes broadcast."
-    C2 "Both dtypes are of real floating point."
+    C1 "The shapes of `self` and `target` broadcast."
+    C2 "`self` and `target` have floating point dtypes."
 } }
 
 /// `kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor`
@@ -155,8 +155,8 @@ fn kl_div(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { poisson_nll_loss {
-    C1 "The shapes broadcast."
-    C2 "With `full`, the target's shape broadcasts to the result's and its dtype is ordered."
+    C1 "The shapes of `input` and `target` broadcast."
+    C2 "With `full`, `target` broadcasts to the shape of the loss, and its dtype is ordered and not `bool`."
 } }
 
 /// `poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor`
@@ -180,8 +180,8 @@ fn poisson_nll_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { soft_margin_loss {
-    C1 "The target broadcasts to the shape of `self`, and their common dtype casts to its dtype."
-    C2 "That is floating point or complex."
+    C1 "`target` broadcasts to the shape of `self`, and the common dtype can be cast to that of `self`."
+    C2 "`self` has a floating point or complex dtype."
 } }
 
 /// `soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor`: computed over a copy of `self`; any
@@ -200,8 +200,8 @@ fn soft_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { hinge_embedding_loss {
-    C1 "The shapes broadcast."
-    C2 "`self` is ordered and not `bool`."
+    C1 "The shapes of `self` and `target` broadcast."
+    C2 "The dtype of `self` is ordered and not `bool`."
 } }
 
 /// `hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor`
@@ -215,9 +215,9 @@ fn hinge_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { margin_ranking_loss {
-    C1 "The inputs subtract."
-    C2 "The target broadcasts with the difference and is not `bool`."
-    C3 "The result is ordered."
+    C1 "`input1` and `input2` are broadcastable, and neither is of `bool`."
+    C2 "`target` broadcasts with the difference of the inputs and is not of `bool`."
+    C3 "The common dtype of the operands is ordered."
 } }
 
 /// `margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`
@@ -256,9 +256,9 @@ pub(super) fn require_broadcast_squeezed(
 }
 
 clauses! { binary_cross_entropy {
-    C1 "The shapes of `self` and `target`, dimensions of size 1 left out, broadcast."
-    C2 "Their dtypes are one, of real floating point."
-    C3 "The weight broadcasts to `self` and casts to its dtype."
+    C1 "The shapes of `self` and `target` broadcast, with dimensions of size 1 left out."
+    C2 "`self` and `target` have the same floating point dtype."
+    C3 "`weight` broadcasts to the shape of `self`, and can be cast to its dtype."
 } }
 
 /// `binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor`: shaped as `self`.
@@ -279,9 +279,10 @@ fn binary_cross_entropy(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { binary_cross_entropy_with_logits {
-    C1 "`self` is of real floating point."
-    C2 "`target` is not `bool`, and `self` and `weight` broadcast to it and cast to its dtype."
-    C3 "`pos_weight`, which is not `bool`, broadcasts with `target` to the shape of `self`."
+    C1 "`self` has a floating point dtype."
+    C2 "`self` and `weight` broadcast to the shape of `target`, and can be cast to its dtype, which is not \
+        `bool`."
+    C3 "`pos_weight` and `target` broadcast to the shape of `self`, and `pos_weight` is not of `bool`."
 } }
 
 /// `binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int

@@ -39,8 +39,9 @@ fn over_zeros(
 }
 
 clauses! { mse_loss_backward {
-    C1 "The shapes broadcast."
-    C2 "The dtypes promote to one that is neither complex nor `bool` and casts to that of `self`."
+    C1 "The shapes of `grad_output`, `self` and `target` broadcast."
+    C2 "The dtypes of the operands promote to one that can be cast to that of `self` and is neither \
+        complex nor `bool`."
 } }
 
 /// `mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`, and that of
@@ -57,8 +58,8 @@ fn iterated_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { huber_loss_backward {
-    C1 "The shapes broadcast."
-    C2 "All dtypes are one, of real floating point."
+    C1 "The shapes of `grad_output`, `self` and `target` broadcast."
+    C2 "`grad_output`, `self` and `target` have the same floating point dtype."
 } }
 
 /// `huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor`
@@ -73,9 +74,9 @@ fn huber_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { soft_margin_loss_backward {
-    C1 "`self` and `target` broadcast; `target` is not `bool`."
-    C2 "`grad_output` broadcasts to that."
-    C3 "The common dtypes cast to that of `self`."
+    C1 "The shapes of `self` and `target` broadcast, and `target` is not of `bool`."
+    C2 "`grad_output` broadcasts to the common shape of `self` and `target`."
+    C3 "The common dtype of the operands can be cast to that of `self`."
 } }
 
 /// `soft_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor`: in the dtype of
@@ -97,9 +98,9 @@ fn soft_margin_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { binary_cross_entropy_backward {
-    C1 "The shapes of all three, dimensions of size 1 left out, broadcast."
-    C2 "Their dtypes are one, of real floating point."
-    C3 "The weight broadcasts to `self` and casts to its dtype."
+    C1 "`grad_output`, `self` and `target` broadcast without their dimensions of size 1."
+    C2 "`grad_output`, `self` and `target` have the same floating point dtype."
+    C3 "`weight` broadcasts to the shape of `self`, and can be cast to its dtype."
 } }
 
 /// `binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=1)

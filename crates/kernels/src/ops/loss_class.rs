@@ -94,10 +94,10 @@ fn with_total(cx: &mut Cx, sizes: Sizes, x: &Tensor) -> KernelResult {
 }
 
 clauses! { nll_loss {
-    C1 "`self` is `[n, c]` or `[c]`, the target has at most one dimension."
-    C2 "A batch has as many targets."
-    C3 "The weight is `[c]` in the dtype of `self`."
-    C4 "`self` is of real floating point, the target `int64` or `uint8`."
+    C1 "`self` is `[n, c]` or `[c]`, and `target` has at most 1 dimension."
+    C2 "`target` is `[n]`, or a scalar if `self` is `[c]`."
+    C3 "`weight` is `[c]`, with the dtype of `self`."
+    C4 "`self` has a floating point dtype, and `target` is of `int64` or `uint8`."
 } }
 
 /// `nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output,
@@ -123,10 +123,10 @@ fn check_nll2d(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<(), KernelErr
 }
 
 clauses! { nll_loss2d {
-    C1 "`self` has 4 dimensions, the target 3."
-    C2 "They are `[n, c, h, w]` and `[n, h, w]`."
-    C3 "The weight is `[c]` in the dtype of `self`."
-    C4 "`self` is of real floating point, the target `int64`, or `uint8` where a reduction follows."
+    C1 "`self` has 4 dimensions, and `target` has 3."
+    C2 "`self` is `[n, c, h, w]`, and `target` is `[n, h, w]`."
+    C3 "`weight` is `[c]`, with the dtype of `self`."
+    C4 "`self` has a floating point dtype, and `target` is of `int64`, or of `uint8` with a reduction."
 } }
 
 /// `nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output,
@@ -160,8 +160,8 @@ fn require_single(
 }
 
 clauses! { nll_loss_backward {
-    C5 "`total_weight` has one element, `grad_output` one for each loss; it is, and with a reduction both \
-       are, in the dtype of `self`."
+    C5 "`grad_output` has an element for each loss and the dtype of `self`, and `total_weight` has one \
+        element. With a reduction, it has the dtype of `self`."
 } }
 
 /// `nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index,
@@ -187,8 +187,8 @@ fn nll_loss_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { nll_loss2d_backward {
-    C5 "`total_weight` has one element, `grad_output` one for each loss; it is, and with a reduction both \
-       are, in the dtype of `self`."
+    C5 "`grad_output` has an element for each loss and the dtype of `self`, and `total_weight` has one \
+        element. With a reduction, it has the dtype of `self`."
 } }
 
 /// `nll_loss2d_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt
@@ -214,10 +214,10 @@ fn nll_loss2d_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { nll_loss_nd {
-    C1 "There is a dimension of classes."
-    C2 "The target is `[n, …]`, or of `[c]` a scalar."
-    C3 "The weight is `[c]` in the dtype of the operand."
-    C4 "The operand is of real floating point, the target `int64` or `uint8`."
+    C1 "The input has a dimension of classes, which is not empty if there are targets."
+    C2 "`target` has the shape of the input without the dimension of classes."
+    C3 "`weight` has an element for each class, and the dtype of the input. It has 1 dimension."
+    C4 "The input has a floating point dtype, and `target` is of `int64` or `uint8`."
 } }
 
 /// The negative log likelihood of `[n, c, …]` or `[c]`: shaped as the target without reduction, else a scalar.
@@ -265,10 +265,12 @@ fn nll_loss_nd(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cross_entropy_loss {
-    C1 "There is a dimension of classes; `self` is of real floating point."
-    C2 "Probabilities are floating point, and no class is ignored."
-    C3 "The weight is `[c]`."
-    C4 "With probabilities or smoothing the reduction is known; smoothing is at most 1."
+    C1 "`self` has a dimension of classes and a floating point dtype."
+    C2 "Probabilities in `target` are floating point, and `ignore_index` is negative. `target` holds \
+        probabilities if it has the shape of `self`."
+    C3 "`weight` has 1 dimension, with an element for each class."
+    C4 "`reduction` is 0, 1 or 2, and `label_smoothing` is at most 1. Only probabilities and smoothing \
+        need it."
 } }
 
 /// `cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, float

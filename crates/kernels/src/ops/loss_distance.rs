@@ -24,8 +24,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { cosine_similarity {
-    C1 "The shapes broadcast."
-    C2 "The dtypes promote to one of real floating point."
+    C1 "The shapes of `x1` and `x2` broadcast."
+    C2 "The dtypes of `x1` and `x2` promote to a floating point one."
     C3 "`dim` is in range."
 } }
 
@@ -46,9 +46,9 @@ fn float_sum(dtype: Dtype) -> Dtype {
 }
 
 clauses! { cosine_embedding_loss {
-    C1 "The target is a vector and the inputs are matrices, or a scalar and vectors."
-    C2 "The inputs broadcast, the result with the target."
-    C3 "The dtypes promote to one that is ordered."
+    C1 "`input1` and `input2` have one dimension more than `target`, which has at most 1."
+    C2 "`input1` and `input2` broadcast, and the cosines broadcast with `target`."
+    C3 "The dtypes of `input1` and `input2` promote to one that is not complex."
 } }
 
 /// `cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor`: one
@@ -70,9 +70,9 @@ fn cosine_embedding_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pairwise_distance {
-    C1 "The operands subtract."
-    C2 "For a minimum or maximum the last dimension is not empty."
-    C3 "The dtype is floating point or complex once `eps` is added."
+    C1 "The operands can be subtracted: their shapes broadcast, and neither is of `bool`."
+    C2 "The last dimension is not empty if `p` is negative or infinite."
+    C3 "The operands promote to a floating point or complex dtype."
 } }
 
 /// The distance along the last dimension of the common shape, which goes unless `keepdim`.
@@ -103,8 +103,8 @@ fn pairwise_distance(
 }
 
 clauses! { triplet_margin_loss {
-    C1 "All have as many dimensions."
-    C2 "The distances from the anchor exist and broadcast."
+    C1 "`anchor`, `positive` and `negative` have the same rank."
+    C2 "The distances between the operands broadcast."
 } }
 
 /// `triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float eps=…, bool

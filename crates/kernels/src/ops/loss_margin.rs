@@ -78,11 +78,11 @@ fn check_multi_margin(cx: &mut Cx, args: &Args) -> Result<Expr, KernelError> {
 }
 
 clauses! { multi_margin_loss {
-    C1 "There are at most 2 dimensions, and at least one class."
-    C2 "The target has `n` entries."
-    C3 "The weight has `c` elements in the dtype of `self`."
+    C1 "`self` has at most 2 dimensions and at least one class."
+    C2 "`target` has at most 1 dimension, with an element for each sample."
+    C3 "`weight` has an element for each class, and the dtype of `self`. It has at most 1 dimension."
     C4 "`p` is 1 or 2."
-    C5 "`self` is `float32` or `float64`, the target `int64`."
+    C5 "`self` is of `float32` or `float64`, and `target` is of `int64`."
 } }
 
 /// `multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=1) ->
@@ -98,7 +98,7 @@ fn multi_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { multi_margin_loss_backward {
-    C6 "`grad_output` is in the dtype of `self`."
+    C6 "`grad_output` has the dtype of `self`."
 } }
 
 /// `multi_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, Scalar p, Scalar margin, Tensor?
@@ -137,8 +137,8 @@ fn check_multilabel(cx: &mut Cx, x: &Tensor, target: &Tensor) -> Result<Expr, Ke
 }
 
 clauses! { multilabel_margin_loss {
-    C2 "The target is shaped as `self`."
-    C3 "Where there are samples, `self` is `float32` or `float64`; the target is `int64`."
+    C2 "`target` has the shape of `self`; of a vector, it may be a scalar."
+    C3 "`target` is of `int64`. `self` is of `float32` or `float64` if there are samples."
 } }
 
 /// `multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)`:
@@ -156,8 +156,8 @@ fn multilabel_margin_loss(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { multilabel_margin_loss_backward {
-    C4 "`is_target` is shaped as the target, `grad_output` as the losses of a matrix without reduction; it \
-       and `grad_output` are in the dtype of `self`."
+    C4 "`is_target` has the shape of `target` and the dtype of `self`, as `grad_output` has. Without a \
+        reduction, `grad_output` has an element for each sample."
 } }
 
 /// `multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor is_target) ->

@@ -126,7 +126,8 @@ fn is_one_matrix(cx: &mut Cx, t: &Tensor) -> bool {
 clauses! { mm {
     C1 "Both operands have 2 dimensions."
     C2 "The contracted sizes agree: `self.size(1) == mat2.size(0)`."
-    C3 "The dtypes agree and have a kernel. With `out_dtype` there is no CPU kernel that would check dtypes."
+    C3 "`self` and `mat2` have the same dtype, with a CPU kernel for products. With `out_dtype`, dtypes \
+        are not checked."
 } }
 
 /// `[n, k] × [k, p] → [n, p]`.
@@ -149,10 +150,11 @@ fn mm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
 }
 
 clauses! { bmm {
-    C1 "Both have 3 dimensions."
-    C2 "Batch sizes agree."
-    C3 "Contracted sizes agree."
-    C4 "The dtypes agree and have a kernel, unless there is nothing to multiply."
+    C1 "Both operands have 3 dimensions."
+    C2 "Both operands have the same batch size."
+    C3 "The last size of the first operand is the second size of the other."
+    C4 "`self` and `mat2` have the same dtype. There is a CPU kernel for products in it, unless there is \
+        nothing to multiply."
 } }
 
 /// `[b, n, k] × [b, k, p] → [b, n, p]`.
@@ -192,9 +194,9 @@ fn alike_or_empty(
 }
 
 clauses! { mv {
-    C1 "A matrix and a vector."
-    C2 "The contracted sizes agree."
-    C3 "The dtypes agree and have a kernel."
+    C1 "`self` has 2 dimensions, and `vec` has 1."
+    C2 "The contracted sizes agree: `self.size(1) == vec.size(0)`."
+    C3 "`self` and `vec` have the same dtype, with a CPU kernel for products."
 } }
 
 /// `aten::mv(Tensor self, Tensor vec) -> Tensor`: `[n, k] × [k] → [n]`.
@@ -209,10 +211,10 @@ fn mv(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { dot {
-    C1 "Both operands are vectors."
-    C2 "The dtypes agree."
-    C3 "The sizes agree."
-    C4 "The dtype has a kernel."
+    C1 "Both operands have 1 dimension."
+    C2 "Both operands have the same dtype."
+    C3 "Both operands have the same size."
+    C4 "There is a CPU kernel for products in the dtype of the operands."
 } }
 
 /// `aten::dot(Tensor self, Tensor tensor) -> Tensor`, `aten::vdot`: `[n] × [n] → []`.
@@ -241,10 +243,10 @@ fn matmul(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linear {
-    C1 "The input has dimensions, the weight 1 or 2."
-    C2 "The contracted sizes agree."
-    C3 "The bias broadcasts to the result."
-    C4 "The dtypes agree and have a kernel."
+    C1 "`input` has at least 1 dimension, and `weight` has 2, or 1 without `bias`."
+    C2 "`input` and `weight` have the same last size."
+    C3 "`bias` broadcasts to the shape of the result."
+    C4 "`input`, `weight` and `bias` have the same dtype, with a CPU kernel for products."
 } }
 
 /// `aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor`: `[.., k] × [p, k] → [.., p]`, a weight of 1
@@ -278,8 +280,8 @@ fn linear(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { addmm {
-    C3 "`self` broadcasts to the result."
-    C4 "The dtypes agree and have a kernel."
+    C3 "`self` broadcasts to the shape of the product."
+    C4 "`self`, `mat1` and `mat2` have the same dtype, with a CPU kernel for products."
 } }
 
 /// `aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k, p] →
@@ -296,10 +298,10 @@ fn addmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
 }
 
 clauses! { addmv {
-    C1 "A matrix and a vector."
-    C2 "The contracted sizes agree."
-    C3 "`self` has at most 1 dimension, of size `n` or 1."
-    C4 "The dtypes agree and have a kernel."
+    C1 "`mat` has 2 dimensions, and `vec` has 1."
+    C2 "The contracted sizes agree: `mat.size(1) == vec.size(0)`."
+    C3 "`self` broadcasts to the shape of the product."
+    C4 "`self`, `mat` and `vec` have the same dtype, with a CPU kernel for products."
 } }
 
 /// `aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n, k] × [k] → [n]`;
@@ -321,8 +323,9 @@ fn addmv(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { baddbmm {
-    C4 "`self` broadcasts to the result."
-    C5 "The dtypes agree and have a kernel; that of `batch2` does not matter where the result is empty."
+    C4 "`self` broadcasts to the shape of the product."
+    C5 "`self`, `batch1` and `batch2` have the same dtype, with a CPU kernel for products. That of \
+        `batch2` may differ if the result is empty."
 } }
 
 /// `aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`.
@@ -338,8 +341,8 @@ fn baddbmm(cx: &mut Cx, args: &Args, out: Option<Dtype>) -> KernelResult {
 }
 
 clauses! { addbmm {
-    C4 "`self` broadcasts to the result."
-    C5 "The dtypes agree and have a kernel."
+    C4 "`self` broadcasts to the shape of the sum of products."
+    C5 "`self`, `batch1` and `batch2` have the same dtype. There is a CPU kernel for products in it."
 } }
 
 /// `aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: the products
@@ -360,8 +363,8 @@ fn promoted(tensors: &[&Tensor], clause: &'static OpClause) -> Result<Dtype, Ker
 }
 
 clauses! { outer {
-    C1 "Both operands are vectors."
-    C2 "The dtypes promote."
+    C1 "Both operands have 1 dimension."
+    C2 "The dtypes of both operands promote to a common one."
 } }
 
 /// `aten::outer(Tensor self, Tensor vec2) -> Tensor`: `[n] × [p] → [n, p]`.
@@ -374,9 +377,9 @@ fn outer(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { addr {
-    C1 "`vec1` and `vec2` are vectors."
-    C2 "`self` broadcasts to the result."
-    C3 "The dtypes promote."
+    C1 "`vec1` and `vec2` have 1 dimension."
+    C2 "`self` broadcasts to the shape of the product."
+    C3 "The dtypes of the operands promote to a common one."
 } }
 
 /// `aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor`: `[n] × [p] → [n, p]`.
@@ -391,10 +394,10 @@ fn addr(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { multi_dot {
-    C1 "At least 2 tensors (or 1 matrix where vectors are not allowed)."
-    C2 "The operands between the first and the last are matrices; the first and the last are matrices or vectors."
-    C3 "The dtypes agree and have a kernel."
-    C4 "Neighbours' sizes agree."
+    C1 "There are at least 2 tensors, or at least 1 for `chain_matmul`."
+    C2 "The tensors have 2 dimensions. For `linalg_multi_dot`, the first and the last may have 1."
+    C3 "The tensors have the same dtype, with a CPU kernel for products."
+    C4 "The last size of each tensor is the first size of the next one."
 } }
 
 /// `aten::linalg_multi_dot(Tensor[] tensors) -> Tensor`: the product of a chain of matrices, the first and the last of
@@ -431,9 +434,9 @@ fn multi_dot(cx: &mut Cx, tensors: &[Arc<Tensor>], vectors: bool) -> KernelResul
 }
 
 clauses! { vecdot {
-    C1 "Floating point or complex."
-    C2 "The dtypes agree."
-    C3 "The shapes broadcast (two vectors: they are equal)."
+    C1 "`x` has a floating point or complex dtype."
+    C2 "`x` and `y` have the same dtype."
+    C3 "The shapes of `x` and `y` broadcast."
     C4 "`dim` is in range."
 } }
 
@@ -457,7 +460,7 @@ fn vecdot(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { foreach_mm {
-    C1 "The lists are equally long."
+    C1 "Both lists have the same length."
 } }
 
 /// `aten::_foreach_mm(Tensor[] self, Tensor[] mat2) -> Tensor[]`: `mm` of each pair.

@@ -58,7 +58,7 @@ fn truth(cx: &mut Cx, value: bool) -> KernelResult {
 }
 
 clauses! { is_contiguous {
-    C1 "Where the strides may be such or not, the example decides."
+    C1 "Whether the tensor is contiguous in the memory format, which decides the result."
 } }
 
 /// `aten::is_contiguous(Tensor self) -> bool`, also in a memory format.
@@ -70,7 +70,7 @@ fn is_contiguous(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { is_coalesced {
-    C1 "The tensor is sparse."
+    C1 "The tensor has a sparse layout."
 } }
 
 /// `aten::is_coalesced(Tensor self) -> bool`
@@ -84,7 +84,7 @@ fn is_coalesced(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { size {
-    C1 "The dimension exists."
+    C1 "`dim` is in range, and the tensor is not a scalar."
 } }
 
 /// The dimension that `dim` names.

@@ -36,8 +36,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { make_dual {
-    C1 "Both have the same shape."
-    C2 "Both are floating or complex."
+    C1 "`primal` and `tangent` have the same shape."
+    C2 "`primal` and `tangent` have floating point or complex dtypes."
 } }
 
 /// `_make_dual(Tensor(a) primal, Tensor tangent, int level) -> Tensor(a)`: the primal; the tangent hides behind it.
@@ -94,7 +94,7 @@ fn is_set_to(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { internal_overlap {
-    C1 "Whether a stride of 0 repeats elements."
+    C1 "Whether a stride of 0 repeats elements, which decides the result."
 } }
 
 /// `_debug_has_internal_overlap(Tensor self) -> int`: 0 for a tensor without gaps, 1 where a stride of 0 repeats
@@ -116,7 +116,7 @@ fn internal_overlap(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { saturate_weight {
-    C1 "It is of `float32`."
+    C1 "`weight` is of `float32`."
 } }
 
 /// `_saturate_weight_to_fp16(Tensor weight) -> Tensor`: the weight itself.
@@ -129,8 +129,8 @@ fn saturate(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { add_batch_dim {
-    C1 "The tensor has dimensions."
-    C2 "The level is one of 64."
+    C1 "The tensor has at least 1 dimension."
+    C2 "`level` is from 0 to 63."
 } }
 
 /// `_add_batch_dim(Tensor self, int batch_dim, int level) -> Tensor`: what is to be seen of the tensor under `vmap`: all

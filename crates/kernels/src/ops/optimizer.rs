@@ -30,10 +30,11 @@ fn copies(cx: &mut Cx, tensors: &[Option<Arc<Tensor>>]) -> Value {
 }
 
 clauses! { optimizer {
-    C1 "Gradients, and states that are used, are as many as parameters."
-    C2 "Parameters are floating point."
-    C3 "Gradients and states have the parameter's dtype."
-    C4 "Numbers of steps, and a rate that is a tensor, have one element. The kernel does not check their shapes."
+    C1 "Each used list of gradients or states has one tensor for each parameter."
+    C2 "The parameters have floating point dtypes."
+    C3 "Gradients and states have the dtypes of their parameters."
+    C4 "Step counts, and a learning rate that is a tensor, have one element. The kernel does not check \
+        their shapes."
 } }
 
 /// `_fused_adam(Tensor[] self, Tensor[] grads, Tensor[] exp_avgs, ..., *, float lr, ...) -> (Tensor[] self_out, Tensor[]
@@ -86,9 +87,9 @@ fn step(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { amp {
-    C1 "The tensor is one element of `float32`."
-    C2 "The tensors are floating point."
-    C3 "The number of steps is one element of `int32`."
+    C1 "The scale and `found_inf` have one element, of `float32`."
+    C2 "The tensors have floating point dtypes."
+    C3 "`growth_tracker` has one element, of `int32`."
 } }
 
 fn single(cx: &mut Cx, t: &Tensor, what: &str) -> Result<(), KernelError> {
@@ -99,8 +100,6 @@ fn single(cx: &mut Cx, t: &Tensor, what: &str) -> Result<(), KernelError> {
 
 /// `_amp_foreach_non_finite_check_and_unscale(Tensor[] self, Tensor found_inf, Tensor inv_scale) -> (Tensor[] self_out,
 /// Tensor found_inf_out)`: the tensors times the scale, and whether one has infinite elements.
-///
-/// Both numbers are one element of `float32`.
 fn unscale(cx: &mut Cx, args: &Args) -> KernelResult {
     let (tensors, found) = (args.opt_tensors("self")?, args.tensor("found_inf")?);
     single(cx, found, "found_inf")?;

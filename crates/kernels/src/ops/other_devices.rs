@@ -16,7 +16,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { other_devices {
-    C1 "The CPU computes on no argument."
+    C1 "No tensor is on the CPU, for which the operator has no kernel."
 } }
 
 fn elsewhere(cx: &mut Cx, args: &Args) -> KernelResult {
@@ -47,7 +47,7 @@ fn miopen_batch_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fused_rms_norm_backward {
-    C2 "Gradient, input and inverse deviation broadcast."
+    C2 "The shapes of `grad_out`, `input` and `rstd` broadcast."
 } }
 
 /// `_fused_rms_norm_backward(Tensor grad_out, Tensor input, int[] normalized_shape, Tensor rstd, Tensor? weight, bool[2]

@@ -48,20 +48,21 @@ enum Mode {
 }
 
 clauses! { pad {
-    C1 "There are two entries a padded dimension."
-    C2 "No more dimensions are padded than there are."
-    C3 "Only constant padding takes a value."
-    C4 "The mode is known; other modes than the constant pad the last 1, 2 or 3 of one or two dimensions \
-       more."
-    C5 "No more elements are cut off than there are."
-    C6 "No padding exceeds the size."
+    C1 "The padding has two entries for each padded dimension."
+    C2 "No more dimensions are padded than the tensor has. With a mode other than `constant`, one or two \
+        are left."
+    C3 "With a mode other than `constant`, `value` is 0 or not given."
+    C4 "`mode` is known. Modes other than `constant` pad the last 1, 2 or 3 dimensions, with one or two \
+        before them."
+    C5 "Negative padding removes no more elements than there are."
+    C6 "Circular padding does not exceed the size of the dimension."
     C7 "No size of the result is negative."
-    C8 "No size but that of a batch is 0."
-    C9 "Reflection needs more elements than it adds on a side."
-    C10 "No size of the result is 0 or less."
-    C11 "The padded sizes of `self` are those of the gradient, the channels included."
-    C12 "The dtypes agree where there are elements."
-    C13 "The dtype is not `bool`."
+    C8 "Only the batch dimension may be empty."
+    C9 "Reflection padding on each side is less than the size of the dimension."
+    C10 "Padded sizes of the result are positive."
+    C11 "`grad_output` has the channels of `self`, and its sizes after padding."
+    C12 "`grad_output` and `self` have the same dtype, unless one is empty."
+    C13 "The tensor is not of `bool`."
 } }
 
 /// `aten::pad(Tensor self, SymInt[] pad, str mode, float? value) -> Tensor`
@@ -162,8 +163,6 @@ fn circular(cx: &mut Cx, x: &Tensor, pad: &[Expr]) -> KernelResult {
 
 /// `aten::reflection_pad{1,2,3}d(Tensor self, SymInt[] padding) -> Tensor` and `aten::replication_pad{1,2,3}d`: the last
 /// dimensions padded with elements of the tensor.
-///
-/// There are one or two dimensions more.
 fn mirrored(cx: &mut Cx, args: &Args, dims: usize, mode: Mode) -> KernelResult {
     let (x, pad) = (args.tensor("self")?, args.ints("padding")?);
     padding_fits(cx, x, pad, dims)?;

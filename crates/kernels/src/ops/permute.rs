@@ -103,8 +103,8 @@ fn transpose(cx: &mut Cx, args: &Args, x: &str, first: &str, second: &str) -> Ke
 }
 
 clauses! { permute {
-    C1 "There is one entry a dimension."
-    C2 "They are distinct dimensions."
+    C1 "`dims` has an entry for each dimension."
+    C2 "`dims` are distinct and in range."
 } }
 
 /// `aten::permute(Tensor self, int[] dims) -> Tensor`
@@ -134,8 +134,8 @@ fn distinct(
 }
 
 clauses! { transpose {
-    C1 "Both dimensions exist."
-    C2 "They are a permutation, none of them negative."
+    C1 "Both dimensions are in range. A permutation has an entry for each."
+    C2 "The permutation names each dimension once, and none is negative."
 } }
 
 /// `prims::transpose(Tensor a, int[] permutation) -> Tensor`
@@ -151,7 +151,7 @@ fn prims_transpose(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { t {
-    C1 "There are at most 2 dimensions."
+    C1 "`self` has at most 2 dimensions."
 } }
 
 /// `aten::t(Tensor self) -> Tensor`: the transpose of a matrix; what has fewer dimensions stays as it is.
@@ -162,19 +162,19 @@ fn t(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { adjoint {
-    C1 "There is not just 1 dimension."
+    C1 "`self` is a scalar, a matrix or a batch of matrices. It does not have 1 dimension."
 } }
 
 clauses! { mH {
-    C1 "There is not just 1 dimension."
+    C1 "`self` is a scalar, a matrix or a batch of matrices. It does not have 1 dimension."
 } }
 
 clauses! { mT {
-    C1 "There is not just 1 dimension."
+    C1 "`self` is a scalar, a matrix or a batch of matrices. It does not have 1 dimension."
 } }
 
 clauses! { matrix_H {
-    C1 "There is not just 1 dimension."
+    C1 "`self` has 0 or 2 dimensions."
 } }
 
 /// The last two dimensions swapped; a tensor without dimensions stays as it is.
@@ -187,8 +187,8 @@ fn matrix_transpose(cx: &mut Cx, x: &Tensor, clause: &'static OpClause) -> Kerne
 }
 
 clauses! { movedim {
-    C1 "Both lists are of one length."
-    C2 "Each names distinct dimensions."
+    C1 "`source` and `destination` have the same length."
+    C2 "`source` and `destination` each name distinct dimensions in range."
 } }
 
 /// `aten::movedim.intlist(Tensor self, int[] source, int[] destination) -> Tensor`: the dimensions of `source` come to
@@ -276,8 +276,9 @@ fn squeeze_dims(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { squeeze {
-    C1 "Where a size may be 1 or not, the example decides."
-    C2 "Each has size 1."
+    C1 "Whether a size is 1, which decides if its dimension is dropped. Dimensions that are named are in \
+        range."
+    C2 "Each dimension that `prims.squeeze` drops has size 1."
 } }
 
 /// `prims::squeeze(Tensor a, int[] dimensions) -> Tensor`
@@ -334,7 +335,7 @@ fn fresh_copy(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { conj {
-    C1 "The tensor is complex."
+    C1 "The operand is complex."
 } }
 
 /// `_conj(Tensor(a) self) -> Tensor(a)`: a view that is read as the conjugate.

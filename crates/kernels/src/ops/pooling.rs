@@ -88,7 +88,7 @@ fn require_averaged(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelEr
     cx.require_cpu_kernel(x.dtype, kinds.contains(x.dtype) || x.dtype == Dtype::Int64, pool::C6)
 }
 
-/// The shape of the means, with
+/// The shape of the means of windows.
 fn averaged(cx: &mut Cx, args: &Args, x: &Tensor, rank: usize) -> Result<Sizes, KernelError> {
     let windows = Windows::read(args, rank)?;
     let sizes = windows.sizes(cx, x)?;
@@ -128,8 +128,10 @@ fn require_result(
 }
 
 clauses! { max_pool_backward {
-    C7 "The gradient has the result's shape (in 3 spatial dimensions the batch apart) and dtype."
-    C8 "So have the indices, which are `int64`."
+    C7 "`grad_output` has the dtype of `self` and the shape of the result. In 3 spatial dimensions, the \
+        batch is not checked."
+    C8 "`indices` is of `int64` and has the shape of the result. In 3 spatial dimensions, the batch is not \
+        checked."
 } }
 
 /// `aten::max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2]
@@ -167,7 +169,8 @@ fn given_windows(cx: &mut Cx, windows: &Windows, grad: &Tensor, x: &Tensor) -> R
 }
 
 clauses! { avg_pool_backward {
-    C9 "The gradient has the result's shape, the batch apart, and dtype."
+    C9 "`grad_output` has the dtype of `self` and the shape of the result. In 3 spatial dimensions, the \
+        batch is not checked."
 } }
 
 /// `aten::avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool
@@ -183,11 +186,12 @@ fn avg_pool_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 clauses! { fractional_max_pool {
-    C1 "Both lists have an entry for each spatial dimension."
-    C2 "The input is an image, only its batch empty."
-    C3 "The kernel is positive and `output + kernel - 1 <= n`, in 3 spatial dimensions `< n`."
-    C4 "The samples are `[>= batch, c, spatial]` of the input's dtype."
-    C5 "The dtype has a kernel."
+    C1 "`kernel_size` and `output_size` have an entry for each spatial dimension."
+    C2 "`self` has spatial dimensions, channels and optionally a batch. Only the batch may be empty."
+    C3 "The windows fit: `output_size + kernel_size - 1 <= n`, and `< n` in 3 spatial dimensions. \
+        `kernel_size` is positive, and `output_size` not negative."
+    C4 "`random_samples` is `[batch, c, spatial]` and has the dtype of `self`. The batch may be larger."
+    C5 "`self` has a floating point dtype."
 } }
 
 /// `aten::fractional_max_pool2d(Tensor self, int[2] kernel_size, int[2] output_size, Tensor random_samples) -> (Tensor,
@@ -233,9 +237,9 @@ fn fractional(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 clauses! { fractional_max_pool_backward {
-    C1 "The input is an image."
-    C2 "The gradient, and in 2 spatial dimensions the indices, have the result's sizes."
-    C3 "The dtypes agree and are floating point; the indices are `int64`."
+    C1 "`self` has spatial dimensions, channels and optionally a batch."
+    C2 "`grad_output` has the shape of the result. So has `indices` in 2 spatial dimensions."
+    C3 "`grad_output` and `self` have the same floating point dtype. `indices` is of `int64`."
 } }
 
 /// `aten::fractional_max_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] output_size, Tensor
@@ -268,12 +272,12 @@ fn fractional_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 clauses! { max_unpool {
-    C1 "The indices are `int64`."
-    C2 "They have the shape of `self`."
-    C3 "`self` is an image, only its batch empty."
-    C4 "`output_size` has an entry for each spatial dimension, and so have, in 3 of them, stride, which is \
-       positive, and padding."
-    C5 "The dtype has a kernel."
+    C1 "`indices` is of `int64`."
+    C2 "`indices` has the shape of `self`."
+    C3 "`self` has spatial dimensions, channels and optionally a batch. Only the batch may be empty."
+    C4 "`output_size` has an entry for each spatial dimension, not negative. In 3 spatial dimensions, so \
+        have `stride`, which is not 0, and `padding`."
+    C5 "`self` has a floating point dtype."
 } }
 
 /// `aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor` and the like: `[(n,) c, ..] → [(n,)

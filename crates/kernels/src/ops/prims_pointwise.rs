@@ -77,10 +77,10 @@ fn conj(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { prims {
-    C1 "Tensors with dimensions have one shape."
-    C2 "Tensors have one dtype."
-    C3 "The CPU kernel computes in it."
-    C4 "The tensor is complex."
+    C1 "Operands that have dimensions have the same shape."
+    C2 "The operands have the same dtype."
+    C3 "There is a CPU kernel for the dtype of the operands."
+    C4 "The operand is complex."
 } }
 
 /// A function of all arguments, which are tensors or numbers.
@@ -130,8 +130,8 @@ fn require_shape(cx: &mut Cx, other: &Tensor, lead: &Tensor) -> Result<(), Kerne
 }
 
 clauses! { prims_where "prims.where" {
-    C1 "The condition is of `bool` or `uint8`."
-    C2 "Shapes and dtypes as for other operators, the condition's dtype aside."
+    C1 "`pred` is of `bool` or `uint8`."
+    C2 "The operands are strided tensors on the same device."
 } }
 
 /// `prims::where(Tensor pred, Tensor a, Tensor b) -> Tensor`.
@@ -155,7 +155,7 @@ fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { prims_frexp "prims.frexp" {
-    C1 "A floating point dtype."
+    C1 "The operand has a floating point dtype."
 } }
 
 /// `prims::frexp(Tensor self) -> (Tensor mantissa, Tensor exponent)`: the exponents are `int32`.
@@ -168,7 +168,7 @@ fn frexp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { convert_element_type {
-    C1 "The result is element-wise, which asks for nothing of one tensor."
+    C1 "The operand is a strided tensor."
 } }
 
 /// `prims::convert_element_type(Tensor a, ScalarType dtype) -> Tensor`.
@@ -190,7 +190,7 @@ fn device_put(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { copy_strided {
-    C1 "There is a stride for each dimension."
+    C1 "`stride` has an entry for each dimension."
 } }
 
 /// `prims::copy_strided(Tensor a, SymInt[] stride) -> Tensor`: a copy with given strides.
@@ -203,7 +203,7 @@ fn copy_strided(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { prims_reduce "prims.reduce" {
-    C1 "Each dimension exists and is named once; none is counted from the end."
+    C1 "`dims` are distinct and in range, and none is negative."
 } }
 
 /// `prims::sum(Tensor inp, int[]? dims, *, ScalarType? output_dtype=None) -> Tensor` and its kin: the dimensions are left

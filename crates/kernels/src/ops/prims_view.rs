@@ -37,9 +37,9 @@ fn plain_dim(
 }
 
 clauses! { collapse {
-    C1 "The dimensions exist."
-    C2 "The first does not come after the second."
-    C3 "For `collapse_view`, the strides allow it."
+    C1 "`start` and `end` are in range, and not negative."
+    C2 "`start` is not greater than `end`."
+    C3 "For `collapse_view`, the strides allow a view in which the dimensions are merged."
 } }
 
 /// `prims::collapse(Tensor a, int start, int end) -> Tensor`: the dimensions from one to the other become one.
@@ -58,8 +58,8 @@ fn collapsed(cx: &mut Cx, args: &Args) -> Result<Sizes, KernelError> {
 }
 
 clauses! { split_dim {
-    C1 "The dimension exists."
-    C2 "The size divides that of the dimension."
+    C1 "`dim` is in range, and not negative."
+    C2 "`outer_length` is positive, and the size of the dimension is divisible by it."
 } }
 
 /// `prims::split_dim(Tensor a, int dim, SymInt outer_length) -> Tensor`: one dimension becomes two, the first of the

@@ -16,9 +16,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { quantile {
-    C1 "`self` is `float32` or `float64` and has elements."
-    C2 "The orders have at most one dimension and the dtype of `self`; a number lies between 0 and 1."
-    C3 "The interpolation is one of five."
+    C1 "`self` is of `float32` or `float64`, and not empty."
+    C2 "`q` is from 0 to 1. A tensor has at most 1 dimension and the dtype of `self`."
+    C3 "`interpolation` is `linear`, `lower`, `higher`, `midpoint` or `nearest`."
     C4 "`dim` is in range."
 } }
 

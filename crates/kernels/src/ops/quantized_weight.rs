@@ -21,8 +21,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { dyn_quant {
-    C1 "The weight is of `uint8`."
-    C2 "Blocks are a positive multiple of 32, and divide the features."
+    C1 "`weights` is of `uint8`."
+    C2 "`block_size` is a positive multiple of 32, and `in_features` is divisible by it."
 } }
 
 /// `_dyn_quant_pack_4bit_weight(Tensor weights, Tensor scales_zeros, Tensor? bias, int block_size, int in_features, int
@@ -64,9 +64,9 @@ fn product(cx: &mut Cx, x: &Tensor, columns: Expr) -> KernelResult {
 }
 
 clauses! { int8pack {
-    C1 "The operand is a matrix of float32, float16 or bfloat16."
-    C2 "The weight is one of int8 with as many columns."
-    C3 "The scales are a vector of the operand's dtype with one for each row of the weight."
+    C1 "`self` has 2 dimensions, and is of `float32`, `float16` or `bfloat16`."
+    C2 "`mat2` has 2 dimensions, is of `int8`, and has as many columns as `self`."
+    C3 "`scales` has 1 dimension, with an element for each row of `mat2` and the dtype of `self`."
 } }
 
 /// `_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor`: `[m, k]` and `[n, k]` give `[m, n]`.
@@ -95,16 +95,14 @@ fn pack_int4(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { int4pack {
-    C1 "The weight is a matrix of uint8."
-    C2 "There are tiles."
-    C3 "Its rows are a multiple of 16."
-    C4 "Its columns are even."
+    C1 "The weight has 2 dimensions and is of `uint8`, or of `int32` for the CPU."
+    C2 "`innerKTiles` is positive."
+    C3 "The number of rows of the weight is divisible by 16."
+    C4 "The number of columns of the weight is even."
 } }
 
 /// `_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor`: `[n, k]` of int32 gives `[n, k / 2]` of
 /// uint8.
-///
-/// The weight is a matrix of int32.
 fn pack_int4_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let w = args.tensor("self")?;
     matrix(cx, w, &[Dtype::Int32], int4pack::C1)?;
@@ -130,17 +128,16 @@ fn int4_product(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { int4pack_mm {
-    C1 "The operand is a matrix of float32, float16 or bfloat16."
-    C2 "The tiles have four dimensions and are of int32."
-    C3 "It has half as many columns."
-    C4 "Groups are of 32, 64, 128 or 256."
-    C5 "Scales and zeros are of the operand's dtype, `[groups, n, 2]`."
+    C1 "`self` has 2 dimensions, and is of `float32`, `float16` or `bfloat16`."
+    C2 "`mat2` has the layout of packed weights: 4 dimensions of `int32`. It has 2, of `uint8`, for the \
+        CPU, and of `int32` with separate scales and zeros."
+    C3 "`mat2` has half as many columns as `self`."
+    C4 "`qGroupSize` is 32, 64, 128 or 256."
+    C5 "`qScaleAndZeros` is `[groups, n, 2]`, with the dtype of `self`."
 } }
 
 /// `_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor`: `[m, k]` and
 /// `[n, k / 2]` give `[m, n]`.
-///
-/// The weight is one of uint8.
 fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w, scales) = (args.tensor("self")?, args.tensor("mat2")?, args.tensor("qScaleAndZeros")?);
     matrix(cx, x, FLOATS, int4pack_mm::C1)?;
@@ -162,8 +159,6 @@ fn int4_product_for_cpu(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `_weight_int4pack_mm_with_scales_and_zeros(Tensor self, Tensor mat2, int qGroupSize, Tensor qScale, Tensor qZeros) ->
 /// Tensor`: `[m, k]` and `[n, ...]` give `[m, n]`.
-///
-/// The weight is one of int32.
 fn int4_product_with_zeros(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, w) = (args.tensor("self")?, args.tensor("mat2")?);
     matrix(cx, x, FLOATS, int4pack_mm::C1)?;

@@ -98,7 +98,7 @@ fn normal_sized(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { uniform {
-    C1 "There are as many strides as sizes."
+    C1 "`stride` has an entry for each size."
 } }
 
 /// `prims::uniform(SymInt[] shape, *, …, SymInt[] stride, …) -> Tensor`.
@@ -121,10 +121,9 @@ fn require_bounds(cx: &mut Cx, args: &Args) -> Result<(), KernelError> {
 }
 
 clauses! { randint {
-    C1 "`low < high`."
-    C2 "The dtype is not complex."
-    C3 "With a generator it is no tensor: torch reads it even where it traces with tensors that have no \
-       elements, and refuses."
+    C1 "`low` is less than `high`. A `high` that is a tensor has no dimensions."
+    C2 "The dtype is not complex. It is `bool` only if `high` is at most 2."
+    C3 "With a generator, `high` is not a tensor: torch reads its value while it traces, and fails."
 } }
 
 /// `aten::randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, …) -> Tensor`.
@@ -161,7 +160,7 @@ fn randint_like(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { randperm {
     C1 "`n` is not negative."
-    C2 "The dtype is real."
+    C2 "The dtype is neither complex nor `bool`."
 } }
 
 /// `aten::randperm(SymInt n, *, ScalarType? dtype=long, …) -> Tensor`: `[n]`.
@@ -174,9 +173,9 @@ fn randperm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { random {
-    C1 "The distribution is defined on the dtype."
-    C2 "The parameters are those of a distribution."
-    C4 "The dtypes agree."
+    C1 "The dtype is one in which the distribution can be sampled."
+    C2 "The parameters are within the range of the distribution."
+    C4 "`count` and `prob` have the same dtype."
 } }
 
 /// `aten::uniform(Tensor self, float from=0., float to=1., *, …) -> Tensor` and others that draw all elements anew: like
@@ -212,8 +211,9 @@ fn refilled(cx: &mut Cx, args: &Args, accepted: Accepted) -> KernelResult {
 }
 
 clauses! { bernoulli {
-    C1 "Probabilities taken from `self` are floats."
-    C3 "A tensor of probabilities broadcasts to the shape of `self`, unless that is empty, and is of floats."
+    C1 "`self` has a floating point dtype if it holds the probabilities."
+    C3 "A tensor `p` has a floating point dtype, and broadcasts to the shape of `self` unless that is \
+        empty."
 } }
 
 /// `aten::bernoulli(Tensor self, *, …) -> Tensor`: like `self`.
@@ -236,8 +236,9 @@ fn bernoulli(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { normal {
-    C1 "The shapes broadcast."
-    C2 "`mean` is of floats or complex numbers, `std` of floats; a number for `std` is not negative."
+    C1 "The shapes of `mean` and `std` broadcast."
+    C2 "`mean` has a floating point or complex dtype, and `std` is not complex. A number for `std` is not \
+        negative."
 } }
 
 /// `aten::normal.Tensor_Tensor(Tensor mean, Tensor std, *, …) -> Tensor`: the operands broadcast.
@@ -255,9 +256,9 @@ fn normal(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { multinomial {
-    C1 "`self` is of floats and has 1 or 2 dimensions."
-    C2 "At least one sample is drawn."
-    C3 "Without replacement at most `k` are, and `k` is below 2^24."
+    C1 "`self` has a floating point dtype, and 1 or 2 dimensions."
+    C2 "`num_samples` is positive."
+    C3 "Without `replacement`, `num_samples` is at most the last size of `self`."
 } }
 
 /// `aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, …) -> Tensor`: `[n, k] -> [n,
@@ -280,8 +281,8 @@ fn multinomial(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { dropout {
-    C2 "What is scaled is of floats, unless all is dropped."
-    C3 "Whole features are dropped of tensors with at least 2 dimensions."
+    C2 "`input` has a floating point or complex dtype, unless all or none is dropped."
+    C3 "For feature dropout, `input` has at least 2 dimensions."
 } }
 
 /// `aten::dropout(Tensor input, float p, bool train) -> Tensor` and its kin: like `input`, which it is when nothing is
@@ -308,8 +309,8 @@ fn dropout(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { native_dropout {
-    C2 "What is scaled is of floats."
-    C3 "Whether there are elements decides the mask's dtype."
+    C2 "In training, `input` has a floating point or complex dtype."
+    C3 "Whether `input` is empty, which decides the dtype of the mask."
 } }
 
 /// `aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)`: the result and the mask, of `bool`;

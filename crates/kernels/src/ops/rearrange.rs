@@ -45,8 +45,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { flip {
-    C1 "The dimensions exist and are distinct."
-    C2 "Of `fliplr`: there are at least 2 dimensions."
+    C1 "`dims` are distinct and in range."
+    C2 "`self` has at least 2 dimensions for `fliplr`, and 1 for `flipud`."
 } }
 
 /// `aten::flip(Tensor self, int[] dims) -> Tensor`: a copy that keeps the order of dimensions in memory.
@@ -56,9 +56,9 @@ fn flipped(cx: &mut Cx, x: &Tensor) -> Tensor {
 }
 
 clauses! { roll {
-    C1 "There are shifts."
-    C2 "There is one dimension a shift, or one shift and no dimension."
-    C3 "The dimensions exist."
+    C1 "`shifts` has at least one entry."
+    C2 "`dims` has an entry for each of `shifts`, or none for a single shift."
+    C3 "`dims` are in range, and `self` is not a scalar."
 } }
 
 /// `aten::roll(Tensor self, SymInt[1] shifts, int[1] dims) -> Tensor`: elements moved around along dimensions; without
@@ -76,7 +76,7 @@ fn roll(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { rot90 {
-    C1 "There are two different dimensions, and they exist."
+    C1 "`dims` has two different dimensions, which are in range."
 } }
 
 /// `aten::rot90(Tensor self, int k, int[] dims) -> Tensor`: `k` quarter turns in the plane of two dimensions.
@@ -98,9 +98,9 @@ fn rot90(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { channel_shuffle {
-    C1 "There are at least 3 dimensions."
-    C2 "`groups > 0`."
-    C3 "It divides the channels."
+    C1 "`self` has at least 3 dimensions."
+    C2 "`groups` is positive."
+    C3 "The number of channels is divisible by `groups`."
 } }
 
 /// `aten::channel_shuffle(Tensor self, SymInt groups) -> Tensor`: channels of groups taken in turn.
@@ -126,10 +126,10 @@ fn divided(cx: &mut Cx, size: Expr, divisor: Expr, clause: &'static OpClause) ->
 }
 
 clauses! { pixel_shuffle {
-    C1 "There are at least 3 dimensions."
-    C2 "The factor is positive."
-    C3 "`r²` divides the channels."
-    C4 "`r` divides height and width."
+    C1 "`self` has at least 3 dimensions."
+    C2 "The scale factor is positive."
+    C3 "The number of channels is divisible by the square of `upscale_factor`."
+    C4 "Height and width are divisible by `downscale_factor`."
 } }
 
 fn pixel_factor(cx: &mut Cx, x: &Tensor, factor: Expr) -> Result<(), KernelError> {
@@ -154,7 +154,7 @@ fn pixel_shuffle(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pixel_unshuffle {
-    C5 "On the CPU an empty tensor comes back unchanged."
+    C5 "Whether `self` is empty, in which case the CPU kernel returns it unchanged."
 } }
 
 /// `aten::pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor`: `[.., c, h r, w r] → [.., c r², h, w]`.

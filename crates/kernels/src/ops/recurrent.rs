@@ -79,22 +79,17 @@ fn unbound(x: &Tensor) -> Tensor {
 }
 
 clauses! { recurrent {
-    C1 "States have dimensions, those of long short-term memory are two with 3 dimensions."
-    C2 "The weights are a whole number of groups: two, two more with biases, one more with a projection, \
-       which is there when the two states differ in width."
-    C3 "There is one state and one group for each layer and direction, and a layer."
+    C1 "`hx` has at least 1 dimension. For LSTM it is two tensors with at least 3 each."
+    C2 "`params` has a whole number of groups. Each has two weights, two biases if there are any, and a \
+        projection if the two states of an LSTM differ in size."
+    C3 "`hx` and `params` have an entry for each layer and direction. `num_layers` is positive."
     C5 "The sequence is not empty."
-    C6 "All steps give the same shape. Further conditions are those of the operators that a step is made of \
-       (see `Cell::advance`)."
-    C7 "The sizes of batches are a vector of `int64`, not empty; that they are natural numbers in falling \
-       order that add up to `total`, only running tells. Further conditions are those of the operators that \
-       a step is made of."
+    C6 "All steps return states of the same shape."
+    C7 "`batch_sizes` has 1 dimension, is of `int64`, and not empty."
 } }
 
 impl Layers {
     /// Reads and checks the numbers of layers, weights and states.
-    ///
-    /// A dropout that applies is a probability.
     fn read(cx: &mut Cx, args: &Args, cell: Cell) -> Result<Layers, KernelError> {
         let hidden: Vec<Arc<Tensor>> = match args.value("hx")? {
             Value::Tensors(_) => args.tensors("hx")?,

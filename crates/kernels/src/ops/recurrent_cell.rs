@@ -161,11 +161,10 @@ pub fn stack(cx: &mut Cx, tensors: Vec<Tensor>) -> Result<Tensor, KernelError> {
 }
 
 clauses! { recurrent_cell {
-    C1 "There are as many pieces as asked for."
-    C2 "Input and hidden states are matrices of as many rows."
-    C3 "The input has as many columns as its weight, hidden states as theirs."
-    C4 "The weights have a row for each gate and hidden column. Further conditions are those of the \
-       operators that a step is made of (see `Cell::advance`)."
+    C1 "The gates split into as many chunks as the cell has gates."
+    C2 "`input` and hidden states have 2 dimensions and the same number of rows."
+    C3 "`input` has as many columns as `w_ih`, and hidden states as many as `w_hh`."
+    C4 "`w_ih` and `w_hh` have 2 dimensions, with a row for each gate and hidden feature."
 } }
 
 /// `gru_cell(Tensor input, Tensor hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> Tensor` and the

@@ -22,9 +22,10 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { fused_cell {
-    C1 "The gates of input and hidden state are matrices of one shape."
-    C2 "Biases are vectors of the gates' width, both or none."
-    C3 "The state is a matrix with an element for each row and `gates` columns of the gates."
+    C1 "`input_gates` and `hidden_gates` have 2 dimensions and the same shape."
+    C2 "`input_bias` and `hidden_bias` have an element for each gate column. Both have 1 dimension, or \
+        both are missing."
+    C3 "The state has 2 dimensions, with an element for each row and hidden feature of the gates."
 } }
 
 /// What both fused cells ask.
@@ -72,7 +73,7 @@ fn lstm_cell(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { gru_cell_backward {
-    C4 "The gates are three. Further conditions are those of the sums and products that it is made of."
+    C4 "The gates split into three, which broadcast with each other and the state."
 } }
 
 /// `_thnn_differentiable_gru_cell_backward(Tensor grad_hy, Tensor input_gates, Tensor hidden_gates, Tensor hx, Tensor?
@@ -131,10 +132,10 @@ fn gru_cell_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { mkldnn_rnn {
-    C1 "The input has 3 dimensions and is of `float32`, and so are weights and states."
-    C2 "The mode is that of long short-term memory, 2."
-    C3 "Weights and states have elements."
-    C4 "Biases broadcast with each other. oneDNN does not check other shapes."
+    C1 "`input` has 3 dimensions, and all tensors are of `float32`."
+    C2 "`mode` is 2 (LSTM)."
+    C3 "The first two weights and the first state are not empty."
+    C4 "The biases broadcast with each other. oneDNN does not check other shapes."
 } }
 
 /// `mkldnn_rnn_layer(Tensor input, Tensor weight0, ..., Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int
@@ -175,8 +176,6 @@ fn one_dnn_layer(cx: &mut Cx, args: &Args) -> KernelResult {
 /// `mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, ..., Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor,
 /// Tensor, Tensor, Tensor)`: the gradients of the input, of both weights, of the biases, `[4 * hidden_size]` where there
 /// are none, and of both states.
-///
-/// Input, weights and states are of `float32`.
 fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let mode = cx.literal(args.int("mode")?, mkldnn_rnn::C2)?;
     cx.check(mode == 2, mkldnn_rnn::C2, |_| format!("mode {mode} is not that of an LSTM, 2"))?;
@@ -199,7 +198,7 @@ fn one_dnn_layer_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { fused_rnn {
-    C1 "The input is a sequence of batches, or a packed one."
+    C1 "`input` has at least 2 dimensions, or 1 if it is packed."
 } }
 
 /// `_cudnn_rnn(Tensor input, Tensor[] weight, int weight_stride0, Tensor? weight_buf, Tensor hx, Tensor? cx, int mode,

@@ -52,7 +52,7 @@ fn sum_dtype(args: &Args, x: &Tensor) -> Result<Dtype, KernelError> {
 
 clauses! { sum {
     C1 "The dimensions are distinct and in range."
-    C2 "The dtype can be added in."
+    C2 "There is a CPU kernel to sum elements of the dtype."
 } }
 
 /// `sum(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`, and `prod`: the dimensions
@@ -67,7 +67,7 @@ fn sum(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { nansum {
     C1 "The dimensions are distinct and in range."
-    C2 "The operand is not complex, and the dtype can be added in."
+    C2 "`self` is not complex, nor is the dtype of the sum."
 } }
 
 /// `nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: as [`sum`].
@@ -82,7 +82,7 @@ fn nansum(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { mean {
     C1 "The dimensions are distinct and in range."
-    C2 "The dtype is floating point or complex."
+    C2 "The dtype of the mean is floating point or complex."
 } }
 
 /// `mean(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: the dimensions in `dim` go.
@@ -101,7 +101,7 @@ fn mean(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { nanmean {
     C1 "The dimensions are distinct and in range."
-    C2 "The operand is of real floating point."
+    C2 "`self` has a floating point dtype."
 } }
 
 /// `nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor`: as [`mean`].
@@ -116,7 +116,7 @@ fn nanmean(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { any {
     C1 "The dimensions are distinct and in range."
-    C2 "The dtype has truth values."
+    C2 "There is a CPU kernel for the dtype of `self`."
 } }
 
 /// `any(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor`, and `all`: the dimensions in `dim` go; an empty
@@ -130,7 +130,7 @@ fn truth(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { is_all_true {
-    C1 "The operand is `bool`."
+    C1 "`self` is of `bool`."
 } }
 
 /// `_is_all_true(Tensor self) -> Tensor`, and `_is_any_true`: a scalar.
@@ -142,7 +142,7 @@ fn is_true(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { count_nonzero {
     C1 "The dimensions are distinct and in range."
-    C2 "The dtype can be compared with 0."
+    C2 "There is a CPU kernel for the dtype of `self`."
 } }
 
 /// `count_nonzero(Tensor self, int? dim=None) -> Tensor`: the dimensions in `dim` go.
@@ -160,7 +160,7 @@ fn count_nonzero(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { logsumexp {
     C1 "The dimensions are distinct and in range."
-    C2 "The dtype can be exponentiated."
+    C2 "There is a CPU kernel for the dtype of `self`."
 } }
 
 /// `logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the dimensions in `dim` go; integers become
@@ -174,7 +174,7 @@ fn logsumexp(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { var {
     C1 "The dimensions are distinct and in range."
-    C2 "The dtype is floating point or complex."
+    C2 "`self` has a floating point or complex dtype."
 } }
 
 /// `var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor`, and `std`:
@@ -196,7 +196,7 @@ fn spread_and_mean(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { sum_to_size {
-    C1 "`size` broadcasts to the operand's shape."
+    C1 "`size` broadcasts to the shape of `self`."
 } }
 
 /// `sum_to_size(Tensor self, SymInt[] size) -> Tensor`: `size`; the operand itself where nothing is to be added and
@@ -227,8 +227,8 @@ fn sum_to_size(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { hash_tensor {
     C1 "The dimensions are distinct and in range."
-    C2 "None of them is empty, and where the tensor is, some are named."
-    C3 "The mode is 0."
+    C2 "The reduced dimensions are not empty."
+    C3 "`mode` is 0."
 } }
 
 /// `hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor`: the dimensions in `dim` go;

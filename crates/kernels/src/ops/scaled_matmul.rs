@@ -17,7 +17,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { int_mm {
-    C3 "`self` is `int8` or `uint8`, `mat2` is `int8`."
+    C3 "`self` is of `int8` or `uint8`, and `mat2` is of `int8`."
 } }
 
 /// `aten::_int_mm(Tensor self, Tensor mat2) -> Tensor`: `[n, k] × [k, p] → [n, p]` in `int32`.
@@ -30,8 +30,8 @@ fn int_mm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { scaled_mm {
-    C3 "Both are 8-bit floats."
-    C4 "Scales of one element each in `float32`; other scalings are not modelled."
+    C3 "`self` and `mat2` are of 8-bit floats."
+    C4 "`scale_a` and `scale_b` are of `float32`."
 } }
 
 /// `aten::_scaled_mm(Tensor self, Tensor mat2, Tensor scale_a, Tensor scale_b, ..., ScalarType? out_dtype=None) ->

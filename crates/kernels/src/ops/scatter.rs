@@ -57,16 +57,17 @@ fn is_empty(cx: &mut Cx, index: &Tensor) -> bool {
 }
 
 clauses! { scatter {
-    C1 "The dimension exists."
-    C2 "An index that is not empty is of `int64` or `int32`."
-    C3 "An index that is not empty has as many dimensions as the tensor."
-    C4 "An index is no larger than the tensor, except along the dimension."
-    C5 "`src` has the dtype of `self` and, unless the index is empty, as many dimensions and no fewer \
-       elements along each than the index."
-    C6 "The reduction is one of those that the operator knows."
-    C7 "They broadcast along the others."
-    C8 "No size is negative."
-    C9 "Positions that sizes decide are in range, none counted from the end."
+    C1 "`dim` is in range."
+    C2 "The index is of `int64` or `int32`, unless it is empty. For `take_along_dim`, it is of `int64`."
+    C3 "The index has the same rank as `self`, unless it is empty."
+    C4 "The index is no larger than `self`, except along `dim`. `src` that replaces a part of `self` has \
+        the shape of that part."
+    C5 "`src` has the dtype of `self`, and the rank of the index unless that is empty. `src` is no smaller \
+        than the index along each dimension."
+    C6 "The operator supports the value of `reduce`."
+    C7 "`self` and `indices` are broadcastable along the dimensions other than `dim`."
+    C8 "No entry of `sizes` is negative."
+    C9 "Indices that are computed from sizes are in range, and not negative."
 } }
 
 /// The conditions on an index.
@@ -106,8 +107,6 @@ fn gather(cx: &mut Cx, args: &Args) -> KernelResult {
 
 /// `aten::gather_backward(Tensor grad, Tensor self, int dim, Tensor index, bool sparse_grad) -> Tensor`: the gradient
 /// scattered to the shape of `self`.
-///
-/// Without sparse gradients.
 fn gather_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (grad, x, index) = (args.tensor("grad")?, args.tensor("self")?, args.tensor("index")?);
     if args.flag("sparse_grad")? {

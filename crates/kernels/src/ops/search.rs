@@ -52,19 +52,19 @@ fn ordered(cx: &mut Cx, x: &Tensor) -> Result<(), KernelError> {
 }
 
 clauses! { search {
-    C1 "The boundaries have 1 dimension."
-    C2 "The sequence has 1 dimension, or as many as `self` and the same sizes but the last; a value without \
-       dimensions needs one dimension."
-    C3 "The dtypes agree, unless there are no values or nothing to seek them in."
-    C4 "A sorter is of `int64` and has the sizes of the sequence."
-    C5 "`side` is `left` or `right` and does not contradict `right`."
-    C6 "The dtype is ordered."
+    C1 "`boundaries` has 1 dimension."
+    C2 "`sorted_sequence` has 1 dimension, or the rank and leading sizes of the values. With a value \
+        without dimensions, it has 1 dimension."
+    C3 "The values and the sorted sequence have the same dtype, unless either is empty."
+    C4 "`sorter` is of `int64` and has the shape of `sorted_sequence`."
+    C5 "`side` is `left` or `right`, and is not `left` if `right` is set."
+    C6 "The dtype is ordered: not complex, and for `isin` not `bool`."
     C7 "`self` has at most 1 dimension."
-    C8 "`size >= 0`."
-    C9 "On the CPU the indices are integers, signed or `uint8`."
-    C10 "What `n` elements are sought in can be viewed in one dimension, unless it has `int(10 * n**0.145)` \
-       elements or more, or `n` is 0: fewer are compared with each element \
-       (`aten/src/ATen/native/TensorCompare.cpp`)."
+    C8 "`size` is not negative."
+    C9 "`self` has an integer dtype, on the CPU."
+    C10 "`test_elements` can be viewed in 1 dimension. This does not apply if it has at least `int(10 * \
+         n**0.145)` elements, or if `n`, the number of elements that are looked up, is 0 \
+         (`aten/src/ATen/native/TensorCompare.cpp`)."
 } }
 
 /// `aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32, bool right, str? side, Tensor?

@@ -30,9 +30,10 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { segment_reduce {
-    C1 "The axis exists, the data is floating point and the reduction one of five."
-    C2 "There are lengths or offsets, of `int32` or `int64`, and the axis is their last dimension."
-    C3 "Lengths that are checked are not empty, and there is an offset. torch does not check segments in rows that the data does not have."
+    C1 "`axis` is in range, and `reduce` names one of 5 reductions. `data` has a floating point dtype."
+    C2 "`lengths` or `offsets` are given, of `int32` or `int64`, and `axis` is their last dimension."
+    C3 "Lengths that are checked are not empty, and there is at least one offset. torch does not check \
+        whether segments exceed the rows of `data`."
 } }
 
 /// `segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int
@@ -78,8 +79,8 @@ fn segment_reduce(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { segment_reduce_backward {
-    C1 "The data has the axis."
-    C2 "The three are of one floating point dtype."
+    C1 "`axis` is a dimension of `data`."
+    C2 "`grad`, `output` and `data` have the same floating point dtype."
 } }
 
 /// `_segment_reduce_backward(Tensor grad, Tensor output, Tensor data, str reduce, *, ...) -> Tensor`: shaped like the
@@ -101,8 +102,8 @@ fn counts(cx: &mut Cx, t: &Tensor, clause: &'static OpClause) -> Result<(), Kern
 }
 
 clauses! { pack_padded {
-    C1 "The input has at least 2 dimensions and is not empty."
-    C2 "The lengths are a vector of `int64`, one for each sequence."
+    C1 "`input` has at least 2 dimensions and is not empty."
+    C2 "`lengths` has 1 dimension, is of `int64`, and has one element for each sequence."
 } }
 
 /// `_pack_padded_sequence(Tensor input, Tensor lengths, bool batch_first) -> (Tensor, Tensor)`: `[t, n, ..]` becomes
@@ -127,9 +128,9 @@ fn pack(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pack_padded_backward {
-    C1 "The sizes of batches are a vector of `int64`."
-    C2 "The input had no negative size, and with `batch_first` 2 dimensions."
-    C3 "Where there are batches, rows of the gradient broadcast to those of the input."
+    C1 "`batch_sizes` has 1 dimension and is of `int64`."
+    C2 "No entry of `input_size` is negative. With `batch_first`, it has at least 2 entries."
+    C3 "The rows of `grad` broadcast to the rows of the input, if there are any batches."
 } }
 
 /// `_pack_padded_sequence_backward(Tensor grad, SymInt[] input_size, Tensor batch_sizes, bool batch_first) -> Tensor`: of
@@ -164,9 +165,9 @@ fn pack_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { pad_packed {
-    C1 "The sizes of batches are a vector of `int64`, not empty."
-    C2 "The data has dimensions."
-    C3 "A positive total length is not below the number of steps."
+    C1 "`batch_sizes` has 1 dimension, is of `int64`, and is not empty."
+    C2 "`data` has at least 1 dimension."
+    C3 "`total_length`, if positive, is at least the number of steps."
 } }
 
 /// `_pad_packed_sequence(Tensor data, Tensor batch_sizes, bool batch_first, Scalar padding_value, int total_length) ->
@@ -203,9 +204,9 @@ fn pad(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { rowwise_prune {
-    C1 "The weight is a matrix."
-    C2 "The mask has an element for each row."
-    C3 "The dtype of positions is `int32` or `int64`."
+    C1 "`weight` has 2 dimensions."
+    C2 "`mask` has one element for each row of `weight`."
+    C3 "`compressed_indices_dtype` is `int32` or `int64`."
 } }
 
 /// `_rowwise_prune(Tensor weight, Tensor mask, ScalarType compressed_indices_dtype) -> (Tensor, Tensor)`: the rows that
@@ -238,10 +239,11 @@ fn offsets(args: &Args) -> Result<Tensor, KernelError> {
 }
 
 clauses! { jagged {
-    C1 "There is one vector of offsets, not empty, and one length."
-    C2 "The values have dimensions."
-    C3 "A total that is given is not negative."
-    C4 "There is a row for each two neighbouring offsets."
+    C1 "There is exactly one tensor of offsets, with at least 1 dimension. For a padded result it is not \
+        empty, and there is one maximum length that is not negative."
+    C2 "`values` has at least 1 dimension, `dense` at least 2."
+    C3 "`total_L` is not negative."
+    C4 "There is at most one more offset than `dense` has rows."
 } }
 
 /// `_jagged_to_padded_dense_forward(Tensor values, Tensor[] offsets, SymInt[] max_lengths, float padding_value=0.0) ->

@@ -32,10 +32,10 @@ struct Bounds {
 }
 
 clauses! { arange {
-    C1 "They are real and finite."
-    C2 "The step is not 0."
-    C3 "The limit lies where the step leads to."
-    C4 "Not for `bool` or complex dtypes."
+    C1 "`start`, `end` and `step` are real and finite."
+    C2 "`step` is not 0."
+    C3 "`end` lies in the direction of `step` from `start`."
+    C4 "The dtype of the result is neither `bool` nor complex."
 } }
 
 /// Reads the bounds of a sequence.
@@ -108,10 +108,10 @@ fn range(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { iota {
-    C1 "The dtype is of integers."
-    C2 "The step is not 0."
-    C3 "The length is not negative."
-    C4 "No gradient is asked for."
+    C1 "`dtype` is an integer dtype."
+    C2 "`step` is not 0."
+    C3 "`length` is not negative."
+    C4 "`requires_grad` is not set."
 } }
 
 /// `prims::iota(SymInt length, *, SymInt start, SymInt step, ScalarType dtype, Device device, bool requires_grad) ->
@@ -130,9 +130,9 @@ fn iota(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linspace {
-    C1 "Ends given as tensors have no dimensions."
+    C1 "`start` and `end` have no dimensions if they are tensors."
     C2 "`steps` is not negative."
-    C3 "Complex ends need a complex dtype."
+    C3 "`dtype` is complex if `start` or `end` is."
 } }
 
 /// `aten::linspace(Scalar start, Scalar end, int steps, *, ScalarType? dtype=None, …) -> Tensor`, and `logspace`:

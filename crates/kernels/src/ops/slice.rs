@@ -45,7 +45,7 @@ pub(super) fn real_dim(
 /// absent.
 ///
 /// # Errors
-/// [`KernelError::Invalid`] when it is not.
+/// [`KernelError::Invalid`] when the step is not positive.
 pub(super) fn slice_arguments(cx: &mut Cx, args: &Args) -> Result<(Expr, Expr, Expr), KernelError> {
     let start = args.opt_int("start")?.unwrap_or(Expr::ZERO);
     let end = match args.opt_int("end")? {
@@ -59,8 +59,8 @@ pub(super) fn slice_arguments(cx: &mut Cx, args: &Args) -> Result<(Expr, Expr, E
 }
 
 clauses! { slice {
-    C1 "The dimension exists."
-    C2 "The step is positive."
+    C1 "`dim` is in range."
+    C2 "`step` is positive."
 } }
 
 /// `aten::slice.Tensor(Tensor self, int dim, SymInt? start, SymInt? end, SymInt step) -> Tensor`: every `step`-th element
@@ -73,8 +73,8 @@ fn slice(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { select {
-    C1 "The dimension exists."
-    C2 "`-size <= index < size`."
+    C1 "`dim` is in range."
+    C2 "`index` is from `-self.size(dim)` to `self.size(dim) - 1`."
 } }
 
 /// `aten::select.int(Tensor self, int dim, SymInt index) -> Tensor`: one element of a dimension, which is dropped.
@@ -124,11 +124,11 @@ pub(super) fn selected(cx: &mut Cx, x: &Tensor, dim: usize, index: Expr) -> Tens
 }
 
 clauses! { narrow {
-    C1 "The dimension exists."
-    C2 "`length >= 0`."
-    C3 "`-size <= start <= size`."
-    C4 "`start + length <= size`, a negative `start` counting from the end."
-    C5 "`start` is an integer without dimensions."
+    C1 "`dim` is in range."
+    C2 "`length` is not negative."
+    C3 "`start` is from `-self.size(dim)` to `self.size(dim)`."
+    C4 "`start + length` is at most `self.size(dim)`. A negative `start` counts from the end."
+    C5 "`start` is an integer tensor without dimensions."
 } }
 
 /// `aten::narrow(Tensor self, int dim, SymInt start, SymInt length) -> Tensor`: `length` elements from `start` on.
@@ -187,8 +187,8 @@ fn narrow_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { unbind {
-    C1 "The dimension exists."
-    C2 "Its size is the number at hand: it is the number of results."
+    C1 "`dim` is in range."
+    C2 "`self.size(dim)` is a known number, because it is the number of results."
 } }
 
 /// `aten::unbind.int(Tensor self, int dim) -> Tensor[]`: each element of a dimension, which is dropped.
@@ -205,9 +205,9 @@ fn unbind(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { unfold {
-    C1 "The dimension exists."
-    C2 "`0 <= size <= d`, where a 0-dimensional tensor has `d = 1`."
-    C3 "`step > 0`."
+    C1 "`dimension` is in range."
+    C2 "`size` is from 0 to `self.size(dimension)`. That is 1 for a tensor without dimensions."
+    C3 "`step` is positive."
 } }
 
 /// `aten::unfold(Tensor self, int dimension, int size, int step) -> Tensor`: windows of `size` elements at distances of

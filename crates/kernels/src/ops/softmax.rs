@@ -38,8 +38,8 @@ fn softmax(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { softmax {
     C1 "`dim` is in range."
-    C2 "The dtype, if given, or else the operand's is of real floating point, unless there are no elements."
-    C3 "`half_to_float` is off: there is no CPU kernel for it. Elsewhere it takes `float16` to `float32`."
+    C2 "`dtype`, or else the dtype of `self`, is floating point, unless `self` is empty."
+    C3 "`half_to_float` is not set on the CPU. On other devices, it needs a `self` of `float16`."
 } }
 
 /// `_softmax(Tensor self, int dim, bool half_to_float) -> Tensor`, and `_log_softmax`: shaped as the operand, contiguous.
@@ -60,9 +60,9 @@ fn inner_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { softmax_backward {
     C1 "`dim` is in range."
-    C2 "The shapes agree."
-    C3 "All three dtypes are one, of real floating point; only elsewhere than on the CPU `float32` goes with \
-       an input of `float16`."
+    C2 "`grad_output` and `output` have the same shape."
+    C3 "`grad_output` and `output` are of `input_dtype`, which is floating point. Other devices than the \
+        CPU accept `float32` with an input of `float16`."
 } }
 
 /// `_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as
@@ -82,7 +82,7 @@ fn softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { log_softmax_backward {
     C1 "`dim` is in range."
-    C2 "Unless `output` has no elements, both dtypes are one, of real floating point."
+    C2 "`grad_output` and `output` have one floating point dtype, if they have elements."
 } }
 
 /// `_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor`: shaped as
@@ -101,11 +101,11 @@ fn log_softmax_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { masked_softmax {
-    C1 "The mask is `bool`, its type 0, 1 or 2."
-    C2 "Of four dimensions and a matrix as mask: the mask is `[L, L]` (type 0) or `[B, L]` (type 1), where \
-       the operand is `[B, …, L, …]`; else the shapes agree."
+    C1 "`mask` is of `bool`, and `mask_type` is 0, 1 or 2."
+    C2 "`mask` has the shape of `self`. If `self` has 4 dimensions and `mask` has 2, `mask` is `[L, L]` \
+        (`mask_type` 0) or `[B, L]` (`mask_type` 1)."
     C3 "`dim` is in range."
-    C4 "The dtype is of real floating point."
+    C4 "`self` has a floating point dtype."
 } }
 
 /// `_masked_softmax(Tensor self, Tensor mask, int? dim=None, int? mask_type=None) -> Tensor`: shaped as the operand.
@@ -133,9 +133,9 @@ fn masked_softmax(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { masked_softmax_backward {
-    C1 "The mask is `bool` and shaped as the gradient."
+    C1 "`mask` is of `bool` and has the shape of `grad_output`."
     C2 "`dim` is in range."
-    C3 "Gradient and output have one dtype, of real floating point."
+    C3 "`grad_output` and `output` have the same floating point dtype."
 } }
 
 /// `_masked_softmax_backward(Tensor grad_output, Tensor output, Tensor mask, int? dim=None) -> Tensor`: shaped as the

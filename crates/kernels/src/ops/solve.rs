@@ -47,17 +47,16 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { solve {
-    C1 "`A` is of floats or complex numbers."
-    C2 "`B` of the same dtype."
-    C3 "`A` holds square matrices."
-    C4 "`B` is a vector, a batch of vectors (of the shape of `A` but the last dimension; then only `left`), \
-       or matrices that fit."
-    C6 "LAPACK computes in the dtype, or there are no matrices to factor."
+    C1 "The matrix `A` has a floating point or complex dtype."
+    C2 "The matrices `A` and `B` have the same dtype."
+    C3 "The operand `A` is a square matrix or a batch of square matrices."
+    C4 "The right-hand side `B` is a vector, a batch of vectors, or a batch of matrices that fit `A`. \
+        Batches broadcast. Vectors need `left`, and a batch of them has the shape of `A` without the last \
+        dimension."
+    C6 "There is a LAPACK kernel for the dtype of `A`, unless `A` is empty."
 } }
 
 /// The conditions and the shape of the solution of `AX = B` (of `XA = B`, if not `left`).
-///
-/// Batches broadcast.
 fn solve_sizes(cx: &mut Cx, a: &Tensor, b: &Tensor, left: bool) -> Result<Sizes, KernelError> {
     cx.require_kind(a, Domain::FLOAT_COMPLEX.by_definition(), solve::C1)?;
     cx.same_dtype(&[a, b], solve::C2)?;
@@ -102,8 +101,8 @@ fn solve(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { solve_triangular {
-    C1 "Square matrices, and a right-hand side that fits."
-    C2 "LAPACK computes in the dtype."
+    C1 "The matrix `self` is square, and `B` has a matching size. Batches broadcast."
+    C2 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor`:
@@ -116,9 +115,9 @@ fn solve_triangular(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { triangular_solve {
-    C1 "Square matrices, and a right-hand side that fits."
-    C2 "The dtypes agree."
-    C3 "LAPACK computes in the dtype."
+    C1 "The matrix `A` is square, and `self` has as many rows. Batches broadcast."
+    C2 "`self` and `A` have the same dtype."
+    C3 "There is a LAPACK kernel for the dtype of `A`."
 } }
 
 /// `triangular_solve(Tensor self, Tensor A, bool upper=True, …) -> (Tensor solution, Tensor cloned_coefficient)`: the
@@ -134,9 +133,9 @@ fn triangular_solve(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cholesky_solve {
-    C1 "Square matrices, and a right-hand side that fits."
-    C2 "The dtypes agree."
-    C3 "LAPACK computes in the dtype."
+    C1 "The factor is a square matrix, and `self` has as many rows. Batches broadcast."
+    C2 "`self` and the factor have the same dtype."
+    C3 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor`: the right-hand side `self`, its batch
@@ -160,10 +159,10 @@ fn cholesky_solve_helper(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { lu_solve {
-    C1 "LAPACK computes in the dtype, or there are no elements."
-    C2 "`LU` and `B` share it, pivots are of `int32`."
-    C3 "Square matrices, and a right-hand side that fits."
-    C4 "One pivot a row of each matrix."
+    C1 "There is a LAPACK kernel for the dtype of the factorization, unless it is empty."
+    C2 "The factorization and the right-hand side have the same dtype. The pivots are of `int32`."
+    C3 "The factorization is a square matrix, and the right-hand side fits it. Batches broadcast."
+    C4 "The pivots have one element for each row of each matrix."
 } }
 
 /// `linalg_lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor`, `lu_solve`:
@@ -184,10 +183,10 @@ fn lu_solve(cx: &mut Cx, args: &Args, names: [&str; 3], left: bool) -> KernelRes
 }
 
 clauses! { ldl_solve {
-    C1 "Square matrices, and a right-hand side that fits."
-    C2 "One pivot a row of each matrix, of integers."
-    C3 "The dtypes agree."
-    C4 "LAPACK computes in the dtype, or there are no elements."
+    C1 "The matrix `LD` is square, and `B` has as many rows. Batches broadcast."
+    C2 "`pivots` has an integer dtype, and one element for each row of each matrix."
+    C3 "`LD` and `B` have the same dtype."
+    C4 "There is a LAPACK kernel for the dtype of `LD`, unless it is empty."
 } }
 
 /// `linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor`: the shape of `B`, batches
@@ -205,8 +204,8 @@ fn ldl_solve(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { inv {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype."
+    C1 "The operand is a square matrix or a batch of square matrices."
+    C2 "There is a LAPACK kernel for the dtype of the operand."
 } }
 
 /// The conditions on a matrix that is inverted.
@@ -223,9 +222,9 @@ fn inv_ex(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { tensorinv {
-    C1 "`ind` is positive and at most the number of dimensions."
-    C2 "There are as many elements in the dimensions before it as in those from it on."
-    C3 "LAPACK computes in the dtype."
+    C1 "`ind` is from 1 to the number of dimensions of `self`."
+    C2 "The first `ind` dimensions of `self` have as many elements as the others."
+    C3 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `linalg_tensorinv(Tensor self, int ind=2) -> Tensor`: the dimensions from `ind` on, then those before it.
@@ -249,11 +248,11 @@ fn tensorinv(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { tensorsolve {
-    C1 "`dims` are distinct dimensions of `self`, which has no fewer dimensions than `other`."
+    C1 "`dims` are distinct dimensions of `self`, and `self` has no fewer dimensions than `other`."
     C2 "The result has as many elements as `other`."
-    C3 "And `self` the square of that."
-    C4 "The dtypes agree."
-    C5 "LAPACK computes in the dtype."
+    C3 "The number of elements of `self` is the square of that of the result."
+    C4 "`self` and `other` have the same dtype."
+    C5 "There is a LAPACK kernel for the dtype of `self`."
 } }
 
 /// `linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor`: the dimensions of `self` after those of

@@ -22,7 +22,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 clauses! { sort {
     C1 "`dim` is in range."
-    C2 "The dtype is ordered."
+    C2 "The dtype of `self` is ordered: not complex."
 } }
 
 /// The sorted tensor: as the operand, keeping the order of dimensions in memory.
@@ -54,8 +54,8 @@ fn msort(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { topk {
     C1 "`dim` is in range."
-    C2 "`0 <= k <= self.size(dim)`, a scalar having one element."
-    C3 "The dtype is ordered and not `bool`."
+    C2 "`k` is from 0 to `self.size(dim)`, which is 1 for a tensor without dimensions."
+    C3 "The dtype of `self` is neither `bool` nor complex."
 } }
 
 /// `topk(Tensor self, SymInt k, int dim=-1, …) -> (Tensor values, Tensor indices)`: the size of `dim` becomes `k`.

@@ -42,8 +42,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { eig {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype."
+    C1 "The operand is a square matrix or a batch of square matrices."
+    C2 "There is a LAPACK kernel for the dtype of the operand."
 } }
 
 /// `linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)`: `[*, n]` and, by columns, `[*, n, n]`, both
@@ -58,9 +58,9 @@ fn eig(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { eigh {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype."
-    C3 "`UPLO` is `U` or `L`, whatever the case."
+    C1 "The operand is a square matrix or a batch of square matrices."
+    C2 "There is a LAPACK kernel for the dtype of the operand."
+    C3 "`UPLO` is `U` or `L`, in upper or lower case."
 } }
 
 /// `_linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)`,
@@ -93,8 +93,8 @@ fn each(cx: &mut Cx, x: &Tensor, dtype: Dtype) -> Tensor {
 }
 
 clauses! { det {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype, or there are no elements."
+    C1 "The operand is a square matrix or a batch of square matrices."
+    C2 "There is a LAPACK kernel for the dtype of the operand, unless it is empty."
 } }
 
 /// `_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)`: `[*]` and the [`factors`].
@@ -134,15 +134,13 @@ fn matrix_exp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { matrix_exp {
-    C1 "Square matrices."
-    C2 "Of floats or complex numbers."
-    C3 "Is of floats or complex numbers."
+    C1 "The operand is a square matrix or a batch of square matrices."
+    C2 "`self` has a floating point or complex dtype. `grad` broadcasts to `self`."
+    C3 "`grad` has a floating point or complex dtype."
 } }
 
 /// `matrix_exp_backward(Tensor self, Tensor grad) -> Tensor`: the upper right quarter of the exponential of matrices of
 /// twice the size.
-///
-/// `grad` broadcasts to them and.
 fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
     let (x, grad) = (args.tensor("self")?, args.tensor("grad")?);
     let n = cx.square(x, matrix_exp::C1)?;
@@ -156,8 +154,9 @@ fn matrix_exp_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { matrix_power {
-    C1 "Square matrices."
-    C2 "LAPACK computes in the dtype for a negative `n`; for `n` above 1 the dtype has products."
+    C1 "The operand is a square matrix or a batch of square matrices."
+    C2 "There is a LAPACK kernel for the dtype if `n` is negative, and a kernel for products if `n` is \
+        above 1."
 } }
 
 /// `linalg_matrix_power(Tensor self, int n) -> Tensor`: `[*, m, m]`; the inverse (`n = -1`) is laid out by columns.
@@ -179,11 +178,11 @@ fn matrix_power(cx: &mut Cx, args: &Args) -> KernelResult {
 
 clauses! { tolerance {
     C1 "The operand is a matrix or a batch of matrices."
-    C2 "Tolerances are real."
-    C3 "LAPACK computes in the dtype. Without elements this matters only where a relative tolerance is \
-       computed from the dtype."
-    C4 "If there are elements, the matrices are square if `hermitian`."
-    C5 "Tolerances broadcast with the batch."
+    C2 "Tolerances have real dtypes."
+    C3 "There is a LAPACK kernel for the dtype of the operand. Without elements, this matters only where a \
+        relative tolerance is computed from the dtype."
+    C4 "The matrices are square if `hermitian` is set, unless they are empty."
+    C5 "Tolerances broadcast with the batch dimensions of the operand."
 } }
 
 /// The shape that the batch and tolerances meet in, for matrices whose singular values, or `hermitian` eigenvalues, are
@@ -243,10 +242,11 @@ fn pinv(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { cond "linalg_cond" {
-    C1 "The operand is a matrix or a batch of matrices."
+    C1 "`self` is a matrix or a batch of matrices."
     C2 "`p` is 1, 2, infinity, one of their negatives, `fro` or `nuc`."
     C3 "The matrices are square, unless `p` is 2 or -2."
-    C4 "LAPACK computes in the dtype. Matrices without elements need to be square for a named `p` only."
+    C4 "There is a LAPACK kernel for the dtype of `self`. Empty matrices need to be square only for a \
+        named `p`."
 } }
 
 /// `linalg_cond(Tensor self, Scalar? p=None) -> Tensor`: `[*]`, real.

@@ -92,10 +92,10 @@ fn even_sizes(
 }
 
 clauses! { split {
-    C1 "The dimension exists."
-    C2 "`split_size >= 0`."
-    C3 "`split_size > 0`, or the dimension is empty."
-    C4 "The number of parts is the one at hand."
+    C1 "`dim` is in range."
+    C2 "`split_size` is not negative."
+    C3 "`split_size` is positive, unless the dimension is empty."
+    C4 "Whether the number of parts, and so of results, is that of the example."
 } }
 
 /// `aten::split.Tensor(Tensor self, SymInt split_size, int dim) -> Tensor[]`: parts of `split_size` elements, the last
@@ -116,9 +116,9 @@ fn split(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { split_with_sizes {
-    C1 "The dimension exists."
-    C2 "No size is negative."
-    C3 "They sum up to the size of the dimension."
+    C1 "`dim` is in range."
+    C2 "No entry of `split_sizes` is negative."
+    C3 "The sum of `split_sizes` is `self.size(dim)`."
 } }
 
 /// `aten::split_with_sizes(Tensor self, SymInt[] split_sizes, int dim) -> Tensor[]`
@@ -140,9 +140,9 @@ fn split_with_sizes(cx: &mut Cx, args: &Args, sizes: &str) -> KernelResult {
 }
 
 clauses! { chunk {
-    C1 "The dimension exists."
-    C2 "`chunks > 0`."
-    C3 "The number of parts is the one at hand."
+    C1 "`dim` is in range."
+    C2 "`chunks` is a known positive number."
+    C3 "Whether the number of parts, and so of results, is that of the example."
 } }
 
 /// `aten::chunk(Tensor self, int chunks, int dim) -> Tensor[]`: parts of `ceil(d / chunks)` elements, which are `chunks`
@@ -204,10 +204,10 @@ fn indices(cx: &mut Cx, x: &Tensor, dim: usize, indices: &[Expr]) -> KernelResul
 }
 
 clauses! { tensor_split {
-    C1 "The dimension exists."
-    C2 "`sections > 0`."
-    C3 "The tensor is of `int64` and has at most 1 dimension."
-    C4 "Its size is the one at hand."
+    C1 "`dim` is in range."
+    C2 "The number of sections is a known positive number."
+    C3 "`tensor_indices_or_sections` is of `int64` and has at most 1 dimension."
+    C4 "The number of indices is known, because it decides the number of results."
 } }
 
 /// `aten::tensor_split.tensor_indices_or_sections(Tensor self, Tensor tensor_indices_or_sections, int dim) -> Tensor[]`:
@@ -236,16 +236,14 @@ fn by_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { dsplit {
-    C1 "The tensor has enough dimensions."
+    C1 "`self` has at least 3 dimensions."
 } }
 
 clauses! { vsplit {
-    C1 "The tensor has enough dimensions."
+    C1 "`self` has at least 2 dimensions."
 } }
 
 /// The dimension that `hsplit`, `vsplit` and `dsplit` split: 1 (0 of a 1-dimensional tensor), 0 and 2.
-///
-/// The tensor has at least 1, 2 and 3 dimensions.
 fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static OpClause) -> Result<usize, KernelError> {
     cx.check(x.rank() >= least, clause, |_| {
         format!("at least {least} dimensions are expected, not {}", x.rank())
@@ -258,8 +256,8 @@ fn split_dim(cx: &mut Cx, x: &Tensor, least: usize, clause: &'static OpClause) -
 }
 
 clauses! { hsplit {
-    C1 "The tensor has enough dimensions."
-    C2 "The number of parts is not 0 and divides the size."
+    C1 "`self` has at least 1 dimension."
+    C2 "The size of the dimension is divisible by the number of sections. That is positive."
 } }
 
 /// Equal parts along a dimension.

@@ -69,13 +69,13 @@ fn centred(cx: &mut Cx, args: &Args, x: &Tensor, pad: Expr) -> Result<Tensor, Ke
 }
 
 clauses! { stft {
-    C1 "The signal is a vector or matrix of floating point or complex numbers."
-    C2 "`0 < hop`, `0 < win_length <= n_fft`."
-    C3 "The window is `[win_length]`."
-    C4 "`n_fft <= len`."
-    C5 "There are elements enough to pad with."
-    C6 "Of complex operands the result is not one-sided."
-    C7 "`return_complex` is given for real ones."
+    C1 "`self` has 1 or 2 dimensions and a floating point or complex dtype."
+    C2 "`hop_length` is positive, and `win_length` is from 1 to `n_fft`."
+    C3 "`window` has 1 dimension, of size `win_length`."
+    C4 "`n_fft` is at most the length of the padded signal."
+    C5 "`pad_mode` is known, and the signal is long enough for its padding."
+    C6 "`onesided` is not set for a complex signal or window."
+    C7 "`return_complex` is given, unless the signal or the window is complex."
 } }
 
 /// `stft(Tensor self, int n_fft, int? hop_length=None, int? win_length=None, Tensor? window=None, bool normalized=False,
@@ -156,10 +156,12 @@ fn as_real(cx: &mut Cx, mut x: Tensor) -> Tensor {
 }
 
 clauses! { istft {
-    C1 "The spectrum is a complex matrix or three-dimensional, and not empty."
-    C2 "`0 < hop`, `0 < win_length <= n_fft`."
-    C4 "`n` is `n_fft // 2 + 1` one-sided, else `n_fft`."
-    C5 "A complex result is not one-sided, a real one has no complex window."
+    C1 "`self` is complex, has 2 or 3 dimensions, and is not empty."
+    C2 "`hop_length` is positive and at most `win_length`, which is from 1 to `n_fft`. `window` has 1 \
+        dimension, of size `win_length`."
+    C4 "The size of `self` at -2 is `n_fft // 2 + 1` if `onesided`, else `n_fft`. The length is not \
+        negative."
+    C5 "`onesided` is not set for a complex result. `window` is not complex for a real one."
 } }
 
 /// `istft(Tensor self, int n_fft, …, bool center=True, bool normalized=False, bool? onesided=None, int? length=None, bool

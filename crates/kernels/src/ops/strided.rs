@@ -56,11 +56,11 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { as_strided {
-    C1 "There are as many strides as sizes."
-    C2 "None of them, nor the offset, is negative."
-    C3 "The part lies inside the storage, which is what the tensor reaches over. A tensor that is not dense \
-       from the beginning of its storage may be a view of a larger one: what does not fit into its reach is \
-       not followed there."
+    C1 "`size` and `stride` have the same number of entries."
+    C2 "No entry of `size` and `stride` is negative, nor is `storage_offset`."
+    C3 "The elements of the view lie within the storage of `self`. A tensor that is not dense from the \
+        beginning of its storage may be a view of a larger one; sizewise does not follow views beyond its \
+        elements."
 } }
 
 /// `aten::as_strided(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset) -> Tensor`: other sizes and
@@ -172,14 +172,15 @@ fn put_back(cx: &mut Cx, args: &Args, input: Tensor, part: Tensor) -> KernelResu
 }
 
 clauses! { view_backward {
-    C1 "No size is negative."
-    C2 "It broadcasts to the part."
-    C3 "The dimension exists."
-    C4 "`step > 0`."
-    C5 "The gradient has one dimension more than the input."
-    C6 "Windows that do not overlap fit into the dimension, and the gradient broadcasts to them."
-    C7 "Of others, there is one, with at least `size` elements, and the gradient broadcasts along the \
-       dimensions other than `dim`."
+    C1 "No entry of `input_sizes` is negative."
+    C2 "`grad_output` broadcasts to the shape of the view."
+    C3 "`dim` is in range."
+    C4 "`step` is positive."
+    C5 "`grad_in` has one dimension more than the input."
+    C6 "`grad_in` broadcasts to the windows if `step >= size`, and `size` is at most the size of the \
+        dimension."
+    C7 "`grad_in` has a window, with at least `size` elements, if `step < size`. It broadcasts along the \
+        dimensions other than `dim`."
 } }
 
 /// `aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor`: windows summed

@@ -31,8 +31,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 
 clauses! { where_ "where" {
     C1 "`condition` is of `bool` or `uint8`."
-    C2 "The dtypes of the operands promote."
-    C3 "The shapes broadcast."
+    C2 "The dtypes of `self` and `other` promote to a common one."
+    C3 "`condition`, `self` and `other` are broadcastable."
 } }
 
 /// `aten::where.self(Tensor condition, Tensor self, Tensor other) -> Tensor`, the operands being numbers in other
@@ -50,8 +50,6 @@ fn choose(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 /// `aten::addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor`.
-///
-/// Not for `bool`.
 fn addcmul(cx: &mut Cx, args: &Args) -> KernelResult {
     cx.pointwise(
         &[args.operand(0)?, args.operand(1)?, args.operand(2)?],
@@ -61,7 +59,7 @@ fn addcmul(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { addcdiv {
-    C1 "`tensor1` and `tensor2` are not both of integers."
+    C1 "`tensor1` and `tensor2` do not both have an integer or `bool` dtype."
 } }
 
 /// `aten::addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor`.
@@ -73,7 +71,8 @@ fn addcdiv(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { lerp {
-    C1 "All tensors are of one dtype, a float or complex one."
+    C1 "`self`, `end` and `weight` have the same dtype. `weight` may differ if it has no dimensions, and a \
+        number is complex only for complex tensors."
 } }
 
 /// `aten::lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor`.
@@ -99,12 +98,10 @@ fn lerp(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { clamp {
-    C1 "At least one limit is given."
+    C1 "`min` or `max` is given."
 } }
 
 /// `aten::clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor`.
-///
-/// The result is neither `bool` nor complex.
 fn clamp(cx: &mut Cx, args: &Args) -> KernelResult {
     let mut operands = vec![args.operand(0)?];
     for name in ["min", "max"] {
@@ -128,10 +125,10 @@ fn clamp_tensor(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { masked_fill {
-    C1 "The mask is of `bool`."
-    C2 "The value is a number or has no dimensions."
-    C3 "A complex value needs a complex tensor."
-    C4 "The shapes broadcast."
+    C1 "`mask` is of `bool`."
+    C2 "`value` is a number or has no dimensions."
+    C3 "`value` is complex only if `self` is."
+    C4 "`self` and `mask` are broadcastable."
 } }
 
 /// `aten::masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor`: contiguous, of the broadcast shape.
@@ -158,7 +155,7 @@ fn native_dropout_backward(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { masked_scale {
-    C1 "The result is element-wise, which asks for nothing of one tensor."
+    C1 "`self` is a strided tensor, of which the result has the shape and dtype."
 } }
 
 /// `aten::_masked_scale(Tensor self, Tensor mask, float scale) -> Tensor`: like `self`; only accelerators have it.

@@ -16,9 +16,9 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { optional_list {
-    C1 "The values are a vector."
-    C2 "The values are of the dtype of the addends: `int32` or `float32`."
-    C3 "There is an addend for each value."
+    C1 "`values` has 1 dimension."
+    C2 "`values` has the dtype of `addends`: `int32` or `float32`."
+    C3 "`addends` has at least as many entries as `values` has elements."
 } }
 
 /// `_test_optional_intlist(Tensor values, int[]? addends) -> Tensor`: an addend added to each value; without addends,

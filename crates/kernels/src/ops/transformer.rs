@@ -34,11 +34,11 @@ struct Heads<'a> {
 }
 
 clauses! { multi_head_attention {
-    C1 "The input has 3 dimensions, the last one of size `embed_dim`, which is a multiple of the number of \
-       heads."
-    C2 "The weight of query, key and value is `[3 * embed_dim, embed_dim]`, its bias `[3 * embed_dim]`, of \
-       the input's floating point dtype."
-    C4 "Query, key and value have one shape."
+    C1 "The input has 3 dimensions, the last of size `embed_dim`, which is divisible by the number of \
+        heads."
+    C2 "`qkv_weight` is `[3 * embed_dim, embed_dim]` and `qkv_bias` is `[3 * embed_dim]`. Both have the \
+        floating point dtype of the input."
+    C4 "`query`, `key` and `value` have the same shape and dtype."
 } }
 
 impl<'a> Heads<'a> {
@@ -146,8 +146,8 @@ fn encoder_layer(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { transform_bias_rescale {
-    C1 "The operand has 3 dimensions and is floating point, and is not empty."
-    C2 "Its last size is a multiple of 3, the third a multiple of the number of heads."
+    C1 "`qkv` has 3 dimensions and a floating point dtype, and is not empty."
+    C2 "The last size of `qkv` is divisible by 3, and a third of it by `num_heads`."
 } }
 
 /// `_transform_bias_rescale_qkv(Tensor qkv, Tensor qkv_bias, int num_heads) -> (Tensor, Tensor, Tensor)`: `[n, t, 3 *

@@ -85,7 +85,7 @@ fn unary(cx: &mut Cx, args: &Args, accepted: Accepted, out: Out) -> KernelResult
 }
 
 clauses! { angle {
-    C1 "The dtype has a kernel."
+    C1 "There is a CPU kernel for the dtype of `self`."
 } }
 
 /// `aten::angle(Tensor self) -> Tensor`: complex numbers give their real parts' dtype, integers `float32`.
@@ -97,7 +97,7 @@ fn angle(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { positive {
-    C1 "It is not of `bool`."
+    C1 "`self` is not of `bool`."
 } }
 
 /// `aten::positive(Tensor(a) self) -> Tensor(a)`: the operand itself.
@@ -115,8 +115,8 @@ fn square(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { mvlgamma {
-    C1 "`p >= 1`."
-    C2 "The dtype is neither `bool` nor complex."
+    C1 "`p` is at least 1."
+    C2 "The dtype of `self` is neither `bool` nor complex."
 } }
 
 /// `aten::mvlgamma(Tensor self, int p) -> Tensor`.
@@ -129,12 +129,10 @@ fn mvlgamma(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { polygamma {
-    C1 "`n >= 0`."
+    C1 "`n` is not negative."
 } }
 
 /// `aten::polygamma(int n, Tensor self) -> Tensor`.
-///
-/// Real numbers.
 fn polygamma(cx: &mut Cx, args: &Args) -> KernelResult {
     let n = args.int("n")?;
     let natural = cx.ge(n, 0);
@@ -143,7 +141,7 @@ fn polygamma(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { frexp {
-    C1 "A floating point dtype."
+    C1 "`self` has a floating point dtype."
 } }
 
 /// `aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)`: the exponents are `int32`.

@@ -113,11 +113,11 @@ fn require_rank(cx: &mut Cx, x: &Tensor, rank: usize) -> Result<(), KernelError>
 }
 
 clauses! { upsample {
-    C1 "One of size and scales is given."
-    C2 "It has an entry for each spatial dimension."
-    C3 "The input has two dimensions more than the output size has entries."
-    C4 "Only the batch may be empty."
-    C5 "The dtype has a kernel."
+    C1 "Exactly one of `output_size` and `scale_factors` is given."
+    C2 "`output_size` or `scale_factors` has an entry for each spatial dimension."
+    C3 "The input has two dimensions more than there are spatial dimensions."
+    C4 "Only the batch of the input may be empty, and `output_size` is positive."
+    C5 "There is a CPU kernel for the dtype of the input."
 } }
 
 /// The image in another size, in the same memory format.
@@ -133,10 +133,10 @@ fn interpolated(cx: &mut Cx, x: &Tensor, output: &[Expr], bytes: bool) -> Kernel
 }
 
 clauses! { upsample_backward {
-    C1 "The sizes have an entry for each dimension."
-    C2 "Sizes other than the batch are positive."
-    C3 "The gradient has the result's shape."
-    C4 "The dtype has a kernel."
+    C1 "`output_size` has an entry for each spatial dimension. `input_size` has one for each dimension."
+    C2 "`output_size` and the spatial entries of `input_size` are positive."
+    C3 "`grad_output` has the shape of the result."
+    C4 "There is a CPU kernel for the dtype of `grad_output`."
 } }
 
 /// `aten::upsample_nearest2d_backward(Tensor grad_output, SymInt[2] output_size, SymInt[4] input_size, ...) -> Tensor`
@@ -167,11 +167,11 @@ fn backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult {
 }
 
 clauses! { grid_sampler {
-    C1 "Input and grid have `rank + 2` dimensions."
-    C2 "The batch sizes agree."
-    C3 "The grid's last size is the number of spatial dimensions."
-    C4 "No spatial dimension of the input is empty."
-    C5 "The dtypes agree and have a kernel."
+    C1 "`input` and `grid` have two dimensions more than there are spatial dimensions."
+    C2 "`input` and `grid` have the same batch size."
+    C3 "The last size of `grid` is the number of spatial dimensions."
+    C4 "No spatial dimension of `input` is empty."
+    C5 "`input` and `grid` have the same floating point dtype."
 } }
 
 /// The conditions of sampling, and the shape of the result: `[n, c, ..]` and `[n, out.., rank]` give `[n, c, out..]`.
@@ -207,7 +207,7 @@ fn grid_sampler(cx: &mut Cx, args: &Args, rank: Option<usize>) -> KernelResult {
 }
 
 clauses! { grid_sampler_backward {
-    C6 "The gradient has the shape and dtype of the result."
+    C6 "`grad_output` has the shape and dtype of the result."
 } }
 
 /// `aten::grid_sampler_2d_backward(Tensor grad_output, Tensor input, Tensor grid, ..., bool[2] output_mask) -> (Tensor,
@@ -232,10 +232,10 @@ fn grid_sampler_backward(cx: &mut Cx, args: &Args, rank: usize) -> KernelResult 
 }
 
 clauses! { affine_grid {
-    C1 "The size has 4 or 5 entries."
-    C2 "Theta has 3 dimensions."
-    C3 "The sizes of `theta` are those of the batch, the number of spatial dimensions, and one more."
-    C4 "Theta is not of `bool`."
+    C1 "`size` has 4 or 5 entries."
+    C2 "`theta` has 3 dimensions."
+    C3 "`theta` is `[n, d, d + 1]`, with `d` spatial dimensions."
+    C4 "`theta` is not of `bool`."
 } }
 
 /// `aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor`: `[n, 2, 3]` and `[n, c, h,
@@ -259,9 +259,9 @@ fn affine_grid(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { affine_grid_backward {
-    C1 "The size has 4 or 5 entries."
-    C2 "The gradient has the shape of the grid."
-    C3 "It is floating point."
+    C1 "`size` has 4 or 5 entries."
+    C2 "`grad` has the shape of the grid."
+    C3 "`grad` has a floating point dtype."
 } }
 
 /// `aten::affine_grid_generator_backward(Tensor grad, SymInt[] size, bool align_corners) -> Tensor`: `[n, h, w, 2] → [n,

@@ -69,9 +69,9 @@ fn check_computed_in(
 }
 
 clauses! { linalg_vector_norm {
-    C1 "The dimensions are distinct and in range."
-    C2 "The dtype is floating point or complex, and `dtype` holds it."
-    C3 "For `p < 0` and infinity nothing that is reduced is empty."
+    C1 "The dimensions in `dim` are distinct and in range."
+    C2 "`self` has a floating point or complex dtype, which `dtype` can represent."
+    C3 "The reduced dimensions are not empty if the order is negative or infinite."
 } }
 
 /// The `p`-norm over a reduction.
@@ -113,7 +113,7 @@ fn old_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { dist {
-    C1 "The operands subtract."
+    C1 "`self` and `other` are broadcastable, and there is a kernel to subtract them."
 } }
 
 /// `dist(Tensor self, Tensor other, Scalar p=2) -> Tensor`: the norm of the difference, a scalar.
@@ -126,7 +126,7 @@ fn dist(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { frobenius_norm {
-    C1 "At most two dimensions are named."
+    C1 "`dim` names at most 2 dimensions."
 } }
 
 /// `frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor`: the 2-norm over at most two dimensions.
@@ -138,12 +138,12 @@ fn frobenius_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linalg_matrix_norm {
-    C1 "There are two dimensions at least."
-    C2 "`dim` names two distinct ones."
-    C3 "The order is one of 1, 2, infinity, their negatives, Frobenius and nuclear."
-    C4 "The dtype is floating point or complex, not half where singular values are needed, and `dtype` holds \
-       it."
-    C5 "What a minimum is taken over is not empty."
+    C1 "`self` has at least 2 dimensions."
+    C2 "`dim` names 2 distinct dimensions."
+    C3 "`ord` is 1, 2, infinity, one of their negatives, `fro` or `nuc`."
+    C4 "`self` has a floating point or complex dtype, which `dtype` can represent. Norms by singular \
+        values need a LAPACK kernel for it."
+    C5 "The dimension that a minimum is taken over is not empty."
 } }
 
 /// A matrix norm over two dimensions.
@@ -228,7 +228,7 @@ fn nuclear_norm(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { linalg_norm {
-    C1 "`dim` names one or two dimensions; where it is left out and an order given, the operand has as many."
+    C1 "`dim` names 1 or 2 dimensions. If only `ord` is given, `self` has 1 or 2 dimensions."
 } }
 
 /// `linalg_norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) ->
@@ -281,8 +281,8 @@ fn powsum(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { renorm {
-    C1 "At least 2 dimensions; `dim` is in range."
-    C2 "`p` is real and positive, `maxnorm` real and not negative."
+    C1 "`self` has at least 2 dimensions, and `dim` is in range."
+    C2 "`p` is real and positive, and `maxnorm` is real and not negative."
 } }
 
 /// `renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor`: slices along `dim` scaled down to a norm of at

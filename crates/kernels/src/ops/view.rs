@@ -56,8 +56,8 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { view {
-    C1 "The sizes multiply up to the number of elements, one of them possibly being inferred."
-    C2 "The strides allow it."
+    C1 "The product of `size` is the number of elements of `self`; one entry may be -1."
+    C2 "The strides of `self` allow a view of this shape."
 } }
 
 /// `aten::view(Tensor self, SymInt[] size) -> Tensor`
@@ -87,8 +87,9 @@ fn reshape_copy(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { reshape {
-    C1 "The sizes multiply up to the number of elements, one of them possibly being inferred."
-    C2 "The sizes multiply up to the number of elements."
+    C1 "The product of `shape` is the number of elements of the tensor. One entry may be -1, except for \
+        `prims.reshape`."
+    C2 "The product of `shape` is the number of elements of the tensor."
 } }
 
 /// `prims::reshape(Tensor a, SymInt[] shape) -> Tensor`: a copy; no size is inferred.
@@ -104,8 +105,8 @@ fn prims_reshape(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { flatten {
-    C1 "Both dimensions exist."
-    C2 "The first does not come after the second."
+    C1 "`start_dim` and `end_dim` are in range."
+    C2 "`start_dim` does not come after `end_dim`."
 } }
 
 /// `aten::flatten.using_ints(Tensor self, int start_dim, int end_dim) -> Tensor`: the dimensions from one to the other
@@ -139,9 +140,9 @@ fn ravel(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { unflatten {
-    C1 "The dimension exists."
-    C2 "There are sizes."
-    C3 "They multiply up to the size of the dimension, one of them possibly being inferred."
+    C1 "`dim` is in range, and `self` has at least 1 dimension."
+    C2 "`sizes` is not empty."
+    C3 "The product of `sizes` is `self.size(dim)`; one entry may be -1."
 } }
 
 /// `aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor`: one dimension becomes several.
@@ -158,10 +159,12 @@ fn unflatten(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { view_dtype "view.dtype" {
-    C1 "There is a dimension."
-    C2 "The last one has stride 1."
-    C3 "Where items grow, the last size and the storage offset are multiples of the ratio."
-    C4 "So are the other strides. All of it only where the item sizes differ."
+    C1 "`self` has at least 1 dimension, unless both dtypes have the same item size."
+    C2 "The last stride of `self` is 1, unless both dtypes have the same item size."
+    C3 "The last size is divisible by the ratio of the item sizes. So is the storage offset. This applies \
+        to a wider dtype."
+    C4 "Strides are divisible by the ratio of the item sizes. This applies to a wider dtype, and not to \
+        the last stride."
 } }
 
 /// `aten::view.dtype(Tensor self, ScalarType dtype) -> Tensor`: the same bytes read as another dtype; the last dimension
@@ -207,8 +210,8 @@ fn view_dtype(cx: &mut Cx, args: &Args) -> Result<Tensor, crate::KernelError> {
 }
 
 clauses! { flatten_dense_tensors {
-    C1 "There is a tensor."
-    C2 "The dtypes promote."
+    C1 "`tensors` is not empty."
+    C2 "The dtypes of `tensors` promote to a common one."
 } }
 
 /// `aten::flatten_dense_tensors(Tensor[] tensors) -> Tensor`: all elements of all tensors in one dimension.
@@ -229,8 +232,8 @@ fn flatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { unflatten_dense_tensors {
-    C1 "The flat tensor has 1 dimension."
-    C2 "It is long enough."
+    C1 "`flat` has 1 dimension."
+    C2 "`flat` has at least as many elements as `tensors` have together."
 } }
 
 /// `aten::unflatten_dense_tensors(Tensor flat, Tensor[] tensors) -> Tensor[]`: consecutive parts of a flat tensor, shaped
@@ -258,7 +261,7 @@ fn unflatten_dense_tensors(cx: &mut Cx, args: &Args) -> KernelResult {
 }
 
 clauses! { view_as_real {
-    C1 "The dtype is complex."
+    C1 "`self` has a complex dtype."
 } }
 
 /// `aten::view_as_real(Tensor self) -> Tensor`: the two parts of complex numbers as a last dimension.
@@ -275,10 +278,11 @@ fn view_as_real(cx: &mut Cx, x: &Tensor) -> Result<Tensor, crate::KernelError> {
 }
 
 clauses! { view_as_complex {
-    C1 "The dtype is float16, float32 or float64."
-    C2 "The last size is 2."
-    C3 "Its stride is 1."
-    C4 "The other strides and the storage offset are even."
+    C1 "`self` is of `float16`, `float32` or `float64`."
+    C2 "The last size of `self` is 2."
+    C3 "The last stride of `self` is 1."
+    C4 "The storage offset of `self` and its strides, except the last, are even. The stride of a dimension \
+        of size 1 is not checked."
 } }
 
 /// `aten::view_as_complex(Tensor self) -> Tensor`: a last dimension of two parts as complex numbers.

@@ -24,12 +24,13 @@ fn by_one_dnn(cx: &mut Cx, args: &Args) -> Result<bool, KernelError> {
 }
 
 clauses! { lstm {
-    C1 "Input and states have 3 dimensions."
-    C2 "The weights are a whole number of groups, one for each layer and direction or more; there is a layer."
-    C3 "There is a state for each layer and direction."
-    C4 "No weight is empty, nor is the first state: their elements are read."
-    C5 "Biases broadcast with each other."
-    path "Whether oneDNN computes the layer, which decides which conditions are asked."
+    C1 "The input and the states have 3 dimensions."
+    C2 "`params` holds a group of weights for each layer and direction. There may be more groups, but at \
+        least one layer."
+    C3 "The states have a row for each layer and direction."
+    C4 "Neither the weights nor the first state are empty."
+    C5 "The two biases of a layer and direction are broadcastable."
+    path "Whether oneDNN computes the layer, which decides which conditions are checked."
 } }
 
 /// The output and the final states of `lstm.input` where oneDNN computes it, else `None`: `[t, n, input]` gives an output

@@ -2,30 +2,31 @@
 use sizewise_env::{Clauses, clauses};
 
 clauses! { If {
-    C1 "onnxruntime holds a branch to the sizes that it declares, if all are numbers when the model loads."
-    C2 "A condition and a number of rounds have exactly one element."
-    C3 "Before version 11, onnxruntime merges the sizes of both branches when it loads a model: those that \
-       it knows are equal, and so are the ranks."
-    C4 "Of branches that make other ranks, it is the one that the example takes where sizes decide that."
+    C1 "For onnxruntime, the outputs of a branch have the sizes that it declares, if all are known when \
+        the model loads."
+    C2 "The condition has exactly one element."
+    C3 "Before version 11, the outputs of both branches have the same rank, and equal sizes where \
+        onnxruntime knows them when it loads the model."
+    C4 "Whether the condition is true, which decides the rank of the results where the branches make \
+        different ones."
 } }
 
 clauses! { Loop {
-    C1 "The rows that rounds add have one shape. For onnxruntime they have as many elements, and the shape \
-       is that of the first."
-    C2 "A condition and a number of rounds have exactly one element."
+    C1 "The rows that iterations add have the same shape. onnxruntime compares only their numbers of \
+        elements, and takes the shape of the first."
+    C2 "The condition and the trip count have exactly one element."
 } }
 
 clauses! { Scan {
-    C1 "All inputs that are scanned have as many slices."
-    C2 "What a round makes of a state has its sizes."
-    C3 "onnxruntime's scans take at least one slice."
-    C4 "onnxruntime writes scan outputs in place, so that a node of the body has to make each, for one \
-       output only."
-    C5 "A scan output is of the size that the body declares as a number."
-    C6 "onnxruntime loads a scan only if the sizes that the body declares of a slice agree with those that \
-       it infers."
-    C7 "Axes and directions are given of all inputs that are scanned, or of all outputs that are put \
-       together, or of none; a direction is 0 or 1."
+    C1 "All scan inputs have the same number of slices."
+    C2 "The body returns states of the shapes that it was given."
+    C3 "For onnxruntime, there is at least one slice to scan."
+    C4 "For onnxruntime, each scan output is made by a node of the body, and returned once."
+    C5 "States and scan outputs have the sizes that the body declares as numbers."
+    C6 "For onnxruntime, the sizes that the body declares agree with those that are inferred when the \
+        model loads."
+    C7 "Lists of axes and directions have an entry for each scan input or output, and directions are 0 or \
+        1."
 } }
 
 /// Those of all.

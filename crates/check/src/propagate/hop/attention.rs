@@ -65,9 +65,10 @@ impl<'p> Interpreter<'p> {
 }
 
 clauses! { flex_attention {
-    C1 "Query, key and value have 4 dimensions and one dtype."
-    C2 "Query and key have the same last dimension; key and value have the same length and heads."
-    C3 "The batch of key and value is that of the query, or 1."
+    C1 "`query`, `key` and `value` have 4 dimensions and the same dtype."
+    C2 "`query` and `key` have the same last size, and `key` and `value` the same number of heads and \
+        length."
+    C3 "The batch size of `key` and `value` is that of `query`, or 1."
 } }
 
 fn attend(

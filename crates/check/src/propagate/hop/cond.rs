@@ -12,12 +12,12 @@ use sizewise_kernels::{Cx, Value};
 pub(in crate::propagate) const CLAUSES: Clauses = &[cond::ALL, switch::ALL];
 
 clauses! { cond {
-    C1 "The operand is a matrix or a batch of matrices."
+    C1 "Both branches return as many results, of the same types, ranks and dtypes."
 } }
 
 clauses! { switch {
-    C1 "The index names a branch."
-    C2 "All branches return results of one form."
+    C1 "`index` is that of a branch."
+    C2 "All branches return as many results, of the same types, ranks and dtypes."
 } }
 
 impl<'p> Interpreter<'p> {

@@ -12,17 +12,18 @@ pub(in crate::propagate) const CLAUSES: Clauses = &[map::ALL, scan::ALL, associa
 
 clauses! { map {
     C1 "The tensors that are mapped over have the same first dimension."
-    C2 "The first dimension is not 0: torch stacks the results of the graph and cannot stack an empty list."
+    C2 "The first dimension is not empty. torch stacks the results of the graph and cannot stack an empty \
+        list."
 } }
 
 clauses! { scan {
     C1 "The tensors that are scanned have the same first dimension."
-    C2 "The next carry has the form of the carry."
+    C2 "The graph returns a carry with the shapes and dtypes of the given one."
 } }
 
 clauses! { associative_scan {
     C1 "The tensors that are scanned have the same first dimension."
-    C2 "The results of the graph have the form of a slice."
+    C2 "The results of the graph have the shapes and dtypes of a slice."
 } }
 
 impl<'p> Interpreter<'p> {

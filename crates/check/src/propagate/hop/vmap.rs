@@ -12,9 +12,9 @@ use sizewise_kernels::{Cx, Sizes, Value};
 pub(in crate::propagate) const CLAUSES: Clauses = &[vmap::ALL];
 
 clauses! { vmap {
-    C1 "The dimension that is mapped over exists."
-    C2 "The dimension of the result that holds the calls exists."
-    C3 "The dimension that is mapped over is not empty, where the calls might fail then."
+    C1 "The dimension that is mapped over is in range."
+    C2 "The dimension of the result that holds the calls is in range."
+    C3 "The dimension that is mapped over is not empty, if the function could fail on it."
 } }
 
 impl<'p> Interpreter<'p> {

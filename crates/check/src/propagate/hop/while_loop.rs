@@ -11,7 +11,7 @@ use sizewise_kernels::Value;
 pub(in crate::propagate) const CLAUSES: Clauses = &[while_loop::ALL];
 
 clauses! { while_loop {
-    C1 "The body returns tensors of the shapes that it was given."
+    C1 "The body returns tensors with the shapes and dtypes of those that it is given."
     C2 "The condition returns one truth value."
 } }
 

@@ -65,12 +65,17 @@ pub(super) fn heads(
 }
 
 clauses! { Attention {
-    C1 "Operands have the same rank, 3 or 4; with 3, hidden sizes divide by the heads."
-    C2 "Batches agree, keys and values in heads and length, queries and keys in size."
-    C3 "The heads of queries are a multiple of those of keys."
-    C4 "Caches come together and fit, and onnxruntime returns them."
-    C5 "The mask broadcasts to the products."
-    C6 "For onnxruntime nothing is empty."
+    C1 "The inputs `Q`, `K` and `V` have the same rank, 3 or 4. With 3, their last sizes are divisible by \
+        the numbers of heads."
+    C2 "The inputs `Q`, `K` and `V` have the same batch size. `K` and `V` have the same heads and length, \
+        `Q` and `K` the same head size."
+    C3 "The number of heads of `Q` is divisible by that of `K`."
+    C4 "`past_key`, `past_value` and `nonpad_kv_seqlen` fit `K` and `V`. Both caches are given or none; \
+        onnxruntime needs them as outputs, too."
+    C5 "`attn_mask` broadcasts to `[batch, heads, length, total length]`. It has 1 to 4 dimensions; from \
+        version 24 on, its last size may be smaller."
+    C6 "onnxruntime supports the types, attributes and sizes of the call. None of `Q`, `K` and `V` is \
+        empty."
 } }
 
 /// `softmax(Q K' + mask) V`, the extended caches, and the products of queries and keys.
@@ -194,11 +199,12 @@ fn mask(cx: &mut Cx, call: &Checked, products: &[Expr; 4]) -> Result<(), KernelE
 }
 
 clauses! { FusedAttention {
-    C1 "The input has 3 dimensions, the weights 2."
-    C2 "Sizes agree: weights have a row for each of the last size, the bias an element for each column."
-    C3 "The cache is `[2, batch, heads, past, size]`."
-    C4 "A cache comes with the extended one."
-    C5 "onnxruntime's kernel takes no bias beside a cache."
+    C1 "`input` has 3 dimensions and `weights` has 2."
+    C2 "`weights` has a row for each element of the last dimension of `input`, and `bias` an element for \
+        each column."
+    C3 "`past` is `[2, batch, heads, past length, head size]`."
+    C4 "If `past` is given, the output `present` is used."
+    C5 "onnxruntime's CPU kernel does not take `attention_bias` together with `past`."
 } }
 
 /// `[batch, length, hidden of values]` of `input [batch, length, in]` and `weights [in, 3 hidden]`, and the extended
@@ -223,7 +229,8 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QAttention {
-    C1 "Scales and zero points of the input are single, those of the weights may be one for each column."
+    C1 "Scales and zero points of the input have one element. Those of the weights have one, or one for \
+        each column."
 } }
 
 /// [`packed_attention`] with scales.
@@ -278,7 +285,8 @@ fn packed(cx: &mut Cx, call: &Checked, mask: usize, cache: usize) -> Outcome {
 }
 
 clauses! { heads "Heads" {
-    C1 "Hidden sizes divide by the heads; those of queries and of values are as stated, or equal with keys."
+    C1 "The columns of the weights split into hidden sizes that are divisible by `num_heads`. The sizes \
+        are those in `qkv_hidden_sizes`, or three equal ones."
 } }
 
 /// The hidden sizes of queries and of values, for so many columns of weights.
@@ -306,15 +314,17 @@ pub(super) fn hidden_sizes(cx: &mut Cx, call: &Checked, columns: Expr) -> Result
 }
 
 clauses! { GroupQueryAttention {
-    C1 "Queries have 3 dimensions, and heads divide."
-    C2 "Keys and values are `[batch, length, kv heads * size]`."
-    C3 "Caches are `[batch, kv heads, past, size]`."
-    C4 "There is a length for each batch, and one total length."
-    C5 "The total length is that of the prompt, or has room for one more; lengths are places in the cache \
-       that is returned, and but in a prompt not before the queries."
-    C6 "onnxruntime takes sizes of heads that are multiples of 8, or of 16 with rotation."
-    C7 "Tables of cosines and sines have the same shape, a row for each position of the total length, and a \
-       multiple of 8 columns, at most half the size of a head."
+    C1 "`query` has 3 dimensions, and its last size is divisible by the heads. `num_heads` is divisible by \
+        `kv_num_heads`."
+    C2 "`key` and `value` are `[batch, length, kv_num_heads * head size]`. Both are given or both missing."
+    C3 "Caches are `[batch, kv_num_heads, past length, head size]`. `past_key` and `past_value` are both \
+        given or both missing."
+    C4 "`seqlens_k` has an element for each batch. `total_sequence_length` has one element."
+    C5 "`total_sequence_length` and `seqlens_k` fit the cache and the length of `query`. The cache is long \
+        enough for the total length, or grows to it; lengths are positions in the cache that is returned."
+    C6 "For onnxruntime, the head size is a multiple of 8, or of 16 with `do_rotary`."
+    C7 "`cos_cache` and `sin_cache` have the same shape, with a row for each position. For onnxruntime, \
+        the number of columns is a multiple of 8 and at most half the head size."
 } }
 
 /// `[batch, length, heads * size]` and caches as long as the total length.

@@ -15,17 +15,19 @@ pub(super) const CONTRIB: Family =
     &[op("AttnLSTM", layer).at_run(&[values(4, AttnLSTM::C4, COUNTED), values(12, AttnLSTM::C4, COUNTED)])];
 
 clauses! { AttnLSTM {
-    C1 "The direction is known, the hidden size positive as the clip is, and there are 3 activations for \
-       each direction."
-    C2 "The input is `[length, batch, size]`, the memory `[batch, steps, depth]`; the weights of the \
-       attention are there; for onnxruntime there are steps of both."
-    C3 "`W` is `[directions, 4 hidden, size + attention]`, `R` `[directions, 4 hidden, hidden]`, `B` \
-       `[directions, 8 hidden]`, and peepholes `[directions, 3 hidden]`; the attention has the depth of the \
-       memory, or the last size of its layer."
-    C4 "There is a length for each batch, of the input and of the memory, from 1 to that of all."
-    C5 "Initial states are as the last ones."
-    C6 "The weights of the attention are `[directions, hidden, n]`, `[directions, depth, n]`, `[directions, \
-       n]`, and those of its layer `[directions, depth + hidden, attention]`."
+    C1 "The direction is known, `hidden_size` and `clip` are positive, and there are no or 3 activations \
+        for each direction."
+    C2 "Input `X` is `[length, batch, size]` and the memory is `[batch, steps, depth]`. The weights of the \
+        attention are given; for onnxruntime, neither length nor steps are 0."
+    C3 "The weights `W`, `R`, `B` and `P` fit the hidden size, the input and the attention. `W` is \
+        `[directions, 4 * hidden, size + attention]`, `R` `[directions, 4 * hidden, hidden]`, `B` \
+        `[directions, 8 * hidden]` and `P` `[directions, 3 * hidden]`."
+    C4 "Lengths of the input and of the memory have an element for each batch, from 1 to the number of \
+        steps."
+    C5 "Initial states are `[directions, batch, hidden]`."
+    C6 "The weights of the attention fit the hidden size and the memory. They are `[directions, hidden, \
+        n]`, `[directions, depth, n]` and `[directions, n]`, and `[directions, depth + hidden, attention]` \
+        for its layer."
 } }
 
 /// `Y`, `[length, directions, batch, hidden]`, and the last states, `[directions, batch, hidden]`.

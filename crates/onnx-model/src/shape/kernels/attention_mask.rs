@@ -9,8 +9,8 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const CLAUSES: Clauses = &[AttentionBias::ALL, AttentionMask::ALL];
 
 clauses! { AttentionBias {
-    C1 "What is added to the products `[batch, heads, length, total]` has their last two sizes; the first \
-       two may be 1."
+    C1 "A bias of the attention has 4 dimensions and broadcasts to `[batch, heads, length, total length]`; \
+        only the first two sizes may be 1."
 } }
 
 pub(super) fn added_bias(
@@ -28,9 +28,9 @@ pub(super) fn added_bias(
 }
 
 clauses! { AttentionMask {
-    C1 "A mask is `[batch]`, `[2 batch]`, `[3 batch + 2]`, `[batch, total]`, `[batch, 1]`, `[1, 1]` or \
-       `[batch, length, total]`."
-    C2 "No length in it is negative."
+    C1 "The mask has a shape that the operator knows. It is `[batch]`, `[2 * batch]`, `[3 * batch + 2]`, \
+        `[batch, total length]`, `[batch, 1]`, `[1, 1]` or `[batch, length, total length]`."
+    C2 "No length in the mask is negative."
 } }
 
 pub(super) fn padding(

@@ -26,8 +26,8 @@ pub(super) const KERNELS: Family = &free([
 ]);
 
 clauses! { NonMaxSuppression {
-    C1 "Boxes are `[n, boxes, 4]`, scores `[n, classes, boxes]`."
-    C2 "The limits are single numbers; that of the overlap is from 0 to 1."
+    C1 "`boxes` is `[n, boxes, 4]` and `scores` is `[n, classes, boxes]`. `center_point_box` is 0 or 1."
+    C2 "The limits are single numbers, and `iou_threshold` is from 0 to 1."
 } }
 
 /// `[kept, 3]`.
@@ -81,9 +81,9 @@ fn non_max_suppression(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { RoiAlign {
-    C1 "The input has 4 dimensions, regions are `[n, 4]`."
-    C2 "There is a batch for each region."
-    C3 "The modes are known, sizes positive."
+    C1 "Input `X` has 4 dimensions, and `rois` is `[n, 4]`."
+    C2 "`batch_indices` has an element for each region, which is an index of a batch."
+    C3 "The modes are known, and output sizes and `sampling_ratio` are not negative."
 } }
 
 /// `[regions, c, height, width]`.

@@ -103,10 +103,11 @@ fn pre_mix(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Branches {
-    C1 "There are branches, and they have elements."
+    C1 "The input is `[.., branches, hidden]`, and neither size is 0. With `num_branches`, it may be `[.., \
+        branches * hidden]`."
     C2 "The scale is `[hidden]`, `[branches * hidden]` or `[branches, hidden]`."
-    C3 "The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`; it may be `[.., \
-       branches * hidden]` where the streams are."
+    C3 "The gate is `[.., branches]`, `[.., branches, 1]` or `[.., branches, hidden]`. With `num_branches` \
+        it may be `[.., branches * hidden]`."
     C4 "The output of the block is `[.., hidden]`."
     C5 "The mix of streams is `[.., branches, branches]`."
 } }
@@ -129,7 +130,7 @@ fn post_mix(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ScaledSiLU {
-    C1 "The scale is a scalar."
+    C1 "The scale has one element, for onnxruntime as a scalar."
 } }
 
 /// `z * sigmoid(z)` of `z = scale * x`.

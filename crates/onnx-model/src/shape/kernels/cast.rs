@@ -23,10 +23,10 @@ pub(super) const KERNELS: Family = &free([
 const TEXTS: &[Rule] = &[rule(0, Cast::C3, About::Texts, "every text in {} is a number")];
 
 clauses! { Cast {
-    C2 "Only casts to floats of 8 bits need not saturate."
-    C3 "Texts that become numbers begin with one."
-    C4 "The rounding is known; onnxruntime asks for one in casts to `f8e8m0` alone. It has casts to most \
-       types."
+    C2 "`saturate` is 0 only in casts to 8-bit floats."
+    C3 "Strings that are cast to numbers begin with a number."
+    C4 "`round_mode` is known, and onnxruntime has a kernel for the cast. onnxruntime rounds down or to \
+        nearest only in casts to `f8e8m0`."
 } }
 
 fn cast_to(cx: &mut Cx, call: &Checked, to: Dtype) -> Outcome {
@@ -72,7 +72,7 @@ fn cast_like(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { BitCast {
-    C1 "Both types have elements of one size."
+    C1 "Both types have elements of the same number of bits."
 } }
 
 /// The same bits as another type.

@@ -36,11 +36,11 @@ fn conv(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GroupNorm {
-    C1 "The input has 4 dimensions."
-    C2 "Scale and bias have an element for each channel."
-    C3 "Channels divide by groups."
-    C4 "What is added has the shape of the input, or is `[n, 1, 1, c]` or `[n, c]`; the bias has an element \
-       for each channel."
+    C1 "Input `X` has 4 dimensions."
+    C2 "`gamma` and `beta` have an element for each channel."
+    C3 "`groups` is positive, and the number of channels is divisible by it."
+    C4 "`skip` has the shape of `X`, or is `[n, 1, 1, c]` or `[n, c]`. `bias` has an element for each \
+        channel."
 } }
 
 /// The shape of the input, and its channels.

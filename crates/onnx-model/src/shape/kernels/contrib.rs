@@ -72,7 +72,7 @@ pub(super) const KERNELS: Family = &[
 ];
 
 clauses! { Bias {
-    C1 "The bias has an element for each of the last size."
+    C1 "The bias has an element for each element of the input's last dimension."
 } }
 
 fn bias(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -85,7 +85,7 @@ fn bias(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { FastGelu {
-    C2 "onnxruntime takes no scalar."
+    C2 "For onnxruntime, the input is not a scalar."
 } }
 
 fn fast_gelu(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -95,8 +95,8 @@ fn fast_gelu(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { IsAllFinite {
-    C1 "Only one of two flags is set."
-    C2 "The operands have one type."
+    C1 "At most one of `isinf_only` and `isnan_only` is set."
+    C2 "All inputs have the same element type."
 } }
 
 fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
@@ -109,8 +109,8 @@ fn is_all_finite(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatedAdd {
-    C1 "The first two have one shape, with elements along the last dimension."
-    C2 "The gate has it too, but for a last size of 1."
+    C1 "The first two inputs have the same shape, and their last dimension is not empty."
+    C2 "The gate has the shape of the other inputs, except for a last size of 1."
 } }
 
 fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -127,8 +127,8 @@ fn gated_add(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CDist {
-    C1 "Both are matrices with rows of one length."
-    C2 "For onnxruntime these are not empty."
+    C1 "Inputs `A` and `B` have 2 dimensions and the same number of columns."
+    C2 "For onnxruntime, `A` and `B` have columns."
 } }
 
 fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -140,8 +140,9 @@ fn distances(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CropAndResize {
-    C1 "The input has 4 dimensions, regions are `[n, 4]` with a batch index each, the size has two numbers."
-    C2 "The mode is bilinear or nearest."
+    C1 "Input `X` has 4 dimensions, `rois` is `[n, 4]`, `batch_indices` `[n]`, and `crop_size` two \
+        positive numbers. Indices are those of batches."
+    C2 "`mode` is `bilinear` or `nearest`."
 } }
 
 /// `[regions, c, height, width]`.
@@ -170,7 +171,7 @@ fn crop_and_resize(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ExpandDims {
-    C1 "The axis is within the rank of the result, a scalar or a list of one."
+    C1 "The axis is one number within the rank of the result."
 } }
 
 fn expand_dims(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -212,7 +213,7 @@ pub(super) fn fused_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { FusedGemm {
-    C4 "The activation is known and has its parameters."
+    C4 "The activation is known, and its parameters are given."
 } }
 
 /// A product, a sum and an activation.
@@ -234,8 +235,8 @@ fn fused_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { UnfoldTensor {
-    C1 "The dimension is within the rank."
-    C2 "Size and step are positive, and a window fits."
+    C1 "`dim` is within the rank of the input."
+    C2 "`size` is positive and at most the size of the dimension. `step` is positive."
 } }
 
 /// Windows of a size along a dimension, as a last dimension.
@@ -253,7 +254,7 @@ fn unfold(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Inverse {
-    C1 "The last two sizes are equal."
+    C1 "The input has at least 2 dimensions, and its last two sizes are equal."
 } }
 
 fn inverse(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -270,10 +271,11 @@ fn integer_matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MoE {
-    C1 "The input is `[.., hidden]`, the router `[rows, experts]`."
-    C2 "The weights are `[experts, inner, hidden]` and `[experts, hidden, inner]`, or both with the last two \
-       sizes changed."
-    C3 "A second bias is `[experts, hidden]`."
+    C1 "`input` is `[.., hidden]`, and `router_probs` is `[rows, experts]`. `input` has rank 2 or 3, and \
+        `k` is from 1 to the number of experts."
+    C2 "The weights of experts fit `input` and `router_probs`. They are `[experts, inner, hidden]` and \
+        `[experts, hidden, inner]`, or both with the last two sizes swapped."
+    C3 "`fc2_experts_bias` is `[experts, hidden]`."
 } }
 
 /// The input's shape.
@@ -317,9 +319,10 @@ fn hash(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { SkipLayerNormalization {
-    C1 "The skip has the input's shape, or broadcasts over its batch."
-    C2 "Vectors have the last size."
-    C3 "Epsilon is not negative."
+    C1 "`skip` has the shape of `input`, or broadcasts along its batch dimension."
+    C2 "`gamma`, `beta` and `bias` have an element for each of the last dimension. For onnxruntime, that \
+        is not empty."
+    C3 "`epsilon` is not negative."
 } }
 
 /// The normalized sum of input, skip and bias, and the sum.

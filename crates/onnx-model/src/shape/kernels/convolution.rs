@@ -57,9 +57,9 @@ fn positive(call: &Checked, name: &str, count: usize) -> Result<Vec<i64>, Kernel
 }
 
 clauses! { spatial "Spatial" {
-    C1 "Lists have an entry for each spatial dimension (pads two)."
-    C2 "Strides and dilations are positive, pads not negative."
-    C3 "The padding is named rightly; with a name of its own it is not given as well."
+    C1 "`strides`, `dilations` and the like have an entry for each spatial dimension. `pads` has two."
+    C2 "`strides` and `dilations` are positive, and `pads` are not negative."
+    C3 "`auto_pad` is known, and is `NOTSET` if `pads` are given."
 } }
 
 impl Spatial {
@@ -195,17 +195,17 @@ pub(super) fn kernel_sizes(cx: &mut Cx, call: &Checked, weight: &[Expr]) -> Resu
 }
 
 clauses! { Conv {
-    C1 "Both have the same rank, at least 3."
-    C2 "Groups are positive, `c` is the weight's channels times groups, and `out` divides by groups."
-    C3 "The bias has one dimension, with an element for each channel."
-    C4 "The kernel fits into the padded input; with `auto_pad`, onnxruntime keeps no size of 0, and none \
-       with dilations."
-    C5 "A stated kernel shape is the weight's."
-    C6 "A summand has the shape of the result."
-    C8 "onnxruntime multiplies matrices without elements where the kernel has none. It does so, and does not \
-       loop for ever, where nothing is computed, and for a kernel as large as the image, of at most 2 \
-       dimensions."
-    C9 "The kernel has elements where onnxruntime knows its sizes at load."
+    C1 "The input and the weight have the same rank, at least 3."
+    C2 "The input has `group` times as many channels as the weight's second size. `group` is positive, and \
+        the weight's first size is divisible by it."
+    C3 "The bias has 1 dimension, with an element for each output channel."
+    C4 "The kernel fits into the padded input. With `SAME_UPPER` or `SAME_LOWER`, onnxruntime needs sizes \
+        that are not 0, and dilations of 1."
+    C5 "`kernel_shape` is the shape of the weight's kernel."
+    C6 "The tensor that is added has the shape of the result."
+    C8 "The kernel has elements, as onnxruntime may not return otherwise. It does where the result is \
+        empty, and where a kernel without padding is as large as an image of at most 2 dimensions."
+    C9 "The kernel is not empty, where onnxruntime knows its sizes at load."
 } }
 
 /// `[n, out, windows..]` of an input `[n, c, ..]` and a weight `[out, c / groups, kernel..]`.
@@ -252,7 +252,7 @@ pub(super) fn conv(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { FusedConv {
-    C6 "The summand has the shape of the result."
+    C6 "The tensor that is added has the shape of the result."
     C7 "The activation is known."
 } }
 
@@ -269,8 +269,8 @@ pub(super) fn fused_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ConvInteger {
-    C6 "Zero points are scalars or lists of one; the weight's may have one for each output channel, but not \
-       for onnxruntime."
+    C6 "Zero points have one element. That of the weight may have one for each output channel, but not for \
+        onnxruntime."
 } }
 
 fn conv_integer(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -304,8 +304,7 @@ fn one_or_each(
 }
 
 clauses! { QLinearConv {
-    C6 "Scales and zero points are scalars, or the weight's have one for each output channel. onnxruntime's \
-       own operator takes the channels as the last dimension, too."
+    C6 "Scales and zero points have one element. Those of the weight may have one for each output channel."
 } }
 
 pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -328,10 +327,11 @@ pub(super) fn quantized_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { DeformConv {
-    C1 "Input and weight have 4 dimensions, like offsets and mask."
-    C2 "Channels fit groups."
-    C7 "There are two offsets, and a mask, for each place, element of the kernel and offset group."
-    C8 "onnxruntime makes at least one channel."
+    C1 "Input `X` has 4 dimensions."
+    C2 "`offset_group` is positive, and the number of input channels is divisible by it."
+    C7 "`offset` has two channels, and `mask` one, for each element of the kernel and offset group; their \
+        other sizes are those of the result."
+    C8 "For onnxruntime, there is at least one output channel."
 } }
 
 /// A convolution at places that offsets shift.
@@ -360,10 +360,12 @@ fn deform_conv(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CausalConv {
-    C1 "The input has 3 dimensions, the weight too."
-    C2 "The channels agree."
-    C3 "Bias and state fit."
-    C4 "Attributes are possible."
+    C1 "The input and the weight have 3 dimensions."
+    C2 "The weight is `[channels, 1, kernel]`, with the channels of the input."
+    C3 "The bias has an element for each channel. The state is `[batch, channels, dilation * (kernel - \
+        1)]`."
+    C4 "`activation` is known, `dilation` is positive and `ndim` is 1. For onnxruntime, `state_window` is \
+        0."
 } }
 
 /// A causal convolution along the last dimension and its state.

@@ -41,7 +41,7 @@ fn length(count: usize) -> Expr {
 }
 
 clauses! { Constant {
-    C1 "There is exactly one."
+    C1 "Exactly one of the attributes that hold a value is given."
 } }
 
 /// The value of the only attribute.
@@ -83,9 +83,9 @@ fn constant(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ConstantOfShape {
-    C1 "A shape has one dimension."
-    C2 "And no negative size."
-    C3 "There is one value."
+    C1 "The input has 1 dimension."
+    C2 "No size in the input is negative."
+    C3 "`value` has one element, of a type that the output may have."
 } }
 
 /// A tensor of a shape with one value everywhere, the float 0 if none is given.
@@ -124,8 +124,8 @@ fn eye_like(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Random {
-    C1 "No size is negative."
-    C2 "Random numbers lie between a lower and a higher one, or have a scale that is not negative."
+    C1 "No size in `shape` is negative."
+    C2 "`low` does not exceed `high`, and `scale` is not negative."
 } }
 
 /// A result of the type `dtype`, or the input's.
@@ -157,9 +157,9 @@ fn random_like(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Multinomial {
-    C1 "The input has 2 dimensions; onnxruntime takes more where it does not know the rank."
-    C2 "There is a sample."
-    C3 "There are a batch and a class."
+    C1 "The input has 2 dimensions. onnxruntime takes more where it does not know the rank."
+    C2 "`sample_size` is positive."
+    C3 "The input is not empty."
 } }
 
 /// `[batch, samples]`.
@@ -231,7 +231,7 @@ fn float_steps(
 }
 
 clauses! { Range {
-    C1 "All three are scalars."
+    C1 "`start`, `limit` and `delta` are scalars."
     C2 "`delta` is not 0."
 } }
 

@@ -36,15 +36,16 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { DecoderMaskedAttention {
-    C1 "Queries are `[batch, 1, heads * size]`; without keys they hold keys and values as well."
-    C2 "Keys and values are `[batch, 1, heads * size]` with caches, and without them of other inputs, \
-       `[batch, heads, total, size]`; a bias has `3 * heads * size` elements."
-    C3 "Caches are `[batch, heads, most, size]`, they come together and are returned, and have room for one \
-       more than the past is long."
-    C4 "A mask is `[batch, total]`, an addition to the products broadcasts to them over batches and heads."
-    C5 "Of several beams it is told from which each position is: `[batch / beams, beams, most]`."
-    C6 "The products are asked for by an attribute as well; onnxruntime's CPU kernel takes no packed \
-       queries, and shares caches."
+    C1 "`query` is `[batch, 1, heads * head size]`, or three times as wide without `key` and `value`."
+    C2 "`key`, `value` and `bias` fit `query`. `key` and `value` are `[batch, 1, heads * head size]` with \
+        caches, else `[batch, heads, total length, head size]`; `bias` has `3 * heads * head size` \
+        elements."
+    C3 "Both caches are given or none. They are `[batch, heads, max length, head size]` and longer than \
+        `past_sequence_length`; without caches, none is returned."
+    C4 "`mask_index` is `[batch, total length]`, and `attention_bias` broadcasts along batches and heads."
+    C5 "With more than one beam, `cache_indirection` is given. It is `[batch / beams, beams, max length]`."
+    C6 "The fourth output needs `output_qk`. onnxruntime's CPU kernel takes no packed queries, and needs \
+        caches that are shared and returned."
 } }
 
 /// `[batch, 1, hidden]`, the caches, and the products of queries and keys `[batch, heads, 1, total]`.
@@ -237,20 +238,23 @@ fn beams(cx: &mut Cx, call: &Checked, batch: Expr, most: Expr) -> Result<(), Ker
 }
 
 clauses! { SparseAttention {
-    C1 "Queries are `[batch, length, heads * size]`, with keys and values behind those of each token where \
-       these are not given; the heads are a multiple of those of the keys."
-    C2 "Keys and values are `[batch, length, kv heads * size]`."
-    C3 "Caches are `[batch, kv heads, most, size]`."
-    C4 "Layouts are `[layouts, blocks + 1]` and `[layouts, entries]`, of at most as many entries as there \
-       are pairs of blocks, and share the heads."
-    C5 "There is a length for each batch, and one total length, for which the caches and the blocks have \
-       room."
-    C6 "Tables of cosines and sines have a row for each position and the same shape."
-    C7 "onnxruntime takes heads whose sizes are multiples of 8, or of 16 with rotation, and tables with a \
-       multiple of 8 columns, at most half the size of a head, of batches that are not empty."
-    C8 "The rows of a layout rise from 0 to the number of its entries, which are blocks."
-    C9 "For onnxruntime the lengths are at least 1 and that of the queries, which is no matter in a prompt, \
-       and at most the total one."
+    C1 "`query` is `[batch, length, heads * head size]`, and `num_heads` is divisible by `kv_num_heads`. \
+        Without `key` and `value` it holds these as well."
+    C2 "`key` and `value` are `[batch, length, kv_num_heads * head size]`. Both are given or both missing."
+    C3 "`past_key` and `past_value` are `[batch, kv_num_heads, max length, head size]`."
+    C4 "`block_row_indices` is `[layouts, blocks + 1]`, `block_col_indices` `[layouts, entries]`, and the \
+        layouts divide the heads. There are at most `blocks * blocks` entries, and `sparse_block_size` is \
+        positive."
+    C5 "`key_total_sequence_lengths` is `[batch]`, and the one `total_sequence_length` is within the \
+        caches and the blocks."
+    C6 "`cos_cache` and `sin_cache` have the same shape, with a row for each position. This applies with \
+        `do_rotary`."
+    C7 "For onnxruntime, the head size is a multiple of 8, or of 16 with `do_rotary`. `cos_cache` has a \
+        multiple of 8 columns, at most half the head size, and the batch is not empty."
+    C8 "Each row of `block_row_indices` rises from 0 to at most the number of entries. The entries are \
+        indices of blocks."
+    C9 "For onnxruntime, each key length is from 1 to the total length, and outside of a prompt at least \
+        that of `query`."
 } }
 
 /// The attention, `[batch, length, heads * size]`, and the caches, which the caller gives the memory of those that are

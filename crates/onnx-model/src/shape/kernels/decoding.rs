@@ -20,9 +20,9 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { BifurcationDetector {
-    C1 "Tokens have 1 dimension."
-    C2 "The index of the previous match is one number, not negative."
-    C3 "There is a predicted token for each source token from there on, and one more."
+    C1 "The inputs of tokens have 1 dimension."
+    C2 "The index of the previous match is one number, which is not negative."
+    C3 "There is one predicted token more than source tokens from the previous match on."
 } }
 
 /// The tokens, followed by the predicted ones up to where they leave the source, and where the suffix matches.
@@ -143,9 +143,9 @@ fn path_length(costs: &Tensor, rows: Expr, columns: Expr) -> Option<i64> {
 }
 
 clauses! { NGramRepeatBlock {
-    C1 "Ids are `[batch, length]`, scores `[batch, vocabulary]`."
-    C2 "The n-gram has a length."
-    C3 "Ids that are banned, since the n-gram before them is the last one, are within the vocabulary."
+    C1 "`input_ids` is `[batch, length]` and `scores` is `[batch, vocabulary]`."
+    C2 "`ngram_size` is positive."
+    C3 "The ids that would repeat an n-gram are within the vocabulary."
 } }
 
 /// The scores.

@@ -51,12 +51,13 @@ fn stretched_first(cx: &Cx, call: &Checked, operands: &[&str]) {
 }
 
 clauses! { Einsum {
-    C1 "The equation is one, with as many operands as there are inputs."
-    C2 "Each operand has a dimension for each subscript, and an ellipsis stands for the others."
-    C3 "The sizes of a subscript meet."
-    C4 "The sizes of ellipses meet, in a result that has one, too."
-    C5 "Subscripts of the result occur in an operand, each once."
-    C6 "In one operand a subscript has one size."
+    C1 "The equation is well formed, with as many operands as there are inputs."
+    C2 "Each operand of the equation has as many subscripts as its input has dimensions, unless it has an \
+        ellipsis for the others."
+    C3 "Sizes of the same subscript are equal, or one of them is 1."
+    C4 "The dimensions of ellipses broadcast. The result has an ellipsis if operands have one."
+    C5 "Each subscript of the result is in an operand, and only once in the result."
+    C6 "Sizes of a subscript that is repeated within one operand are equal."
 } }
 
 fn einsum(cx: &mut Cx, call: &Checked) -> Outcome {

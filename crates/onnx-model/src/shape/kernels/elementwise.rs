@@ -150,7 +150,7 @@ fn celu(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Gelu {
-    C1 "The approximation is none or tanh."
+    C1 "`approximate` is `none` or `tanh`."
 } }
 
 fn gelu(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -206,8 +206,8 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
 }
 
 clauses! { Broadcast {
-    C1 "At each dimension, counted from the last, sizes are equal or one of them is 1."
-    C2 "Of sums, means and extremes before version 8, shapes are the same."
+    C1 "The shapes broadcast: counted from the last, sizes are equal or one is 1."
+    C2 "Before version 8, sums, means, maxima and minima take inputs of the same shape."
 } }
 
 /// The shape in which all inputs meet.
@@ -282,8 +282,7 @@ fn folded(cx: &mut Cx, call: &Checked, fmod: bool) -> Outcome {
 }
 
 clauses! { Div {
-    C3 "No integer is divided by 0, as far as divisors are followed. They are looked at also where nothing \
-       is divided."
+    C3 "No integer is divided by 0. Divisors that are known are checked even where the dividend is empty."
 } }
 
 fn divisible(cx: &mut Cx, divisor: &Tensor) -> Result<(), KernelError> {
@@ -299,8 +298,7 @@ fn divisible(cx: &mut Cx, divisor: &Tensor) -> Result<(), KernelError> {
 }
 
 clauses! { Mod {
-    C1 "A remainder with the sign of the divisor is one of integers; of floats there is C's `fmod` alone \
-       before version 28."
+    C1 "`fmod` is 0 or 1. Before version 28 it is 1 for floats."
 } }
 
 fn modulo(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -312,7 +310,7 @@ fn modulo(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { BitShift {
-    C1 "The direction is LEFT or RIGHT."
+    C1 "`direction` is `LEFT` or `RIGHT`."
 } }
 
 fn shift(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -324,7 +322,7 @@ fn shift(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { SwiGLU {
-    C1 "Both have one shape: they do not broadcast."
+    C1 "Both inputs have the same shape: they do not broadcast."
 } }
 
 /// `swish(a) * b`.
@@ -371,8 +369,8 @@ fn choose(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Clip {
-    C1 "The bounds, which are inputs since version 11, are scalars."
-    C2 "For onnxruntime they are of a type of which it has a kernel: the body compares no others."
+    C1 "`min` and `max` have one element, in at most one dimension."
+    C2 "For onnxruntime, a `Clip` with bounds is of a type for which there is a kernel."
 } }
 
 /// `min(max(x, low), high)`.
@@ -407,8 +405,8 @@ fn clip(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Dropout {
-    C1 "Ratio and mode are scalars."
-    C2 "The ratio is in [0, 1)."
+    C1 "`ratio` and `training_mode` are scalars."
+    C2 "`ratio` is at least 0 and less than 1."
 } }
 
 /// The data and the mask of what is kept.

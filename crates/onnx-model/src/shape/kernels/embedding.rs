@@ -31,12 +31,13 @@ pub(super) const KERNELS: Family = &[
 ];
 
 clauses! { EmbedLayerNormalization {
-    C1 "Ids are `[batch, length]`."
-    C2 "Embeddings are `[n, hidden]`."
-    C3 "Gamma and beta have the hidden size."
-    C4 "Segments, mask and positions fit."
-    C5 "Scales and zero points are single."
-    C6 "The table of positions has a row for each place, where positions are not given."
+    C1 "`input_ids` is `[batch, length]`."
+    C2 "Embeddings have 2 dimensions and the same hidden size. Ids are indices of their rows."
+    C3 "`gamma` and `beta` have an element for each element of the hidden size."
+    C4 "Segment ids, mask and position ids have the shape of `input_ids`. Segment ids and segment \
+        embeddings are given together; position ids may have a batch size of 1."
+    C5 "Scales and zero points have one element."
+    C6 "Without position ids, the position embedding has a row for each position."
 } }
 
 /// `[batch, length, hidden]` and a length for each batch.
@@ -149,10 +150,12 @@ fn quantized_embed(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { WordConvEmbedding {
-    C1 "Words are `[words, letters, ..]`, the weight `[embedding, 1, window, letter size, ..]`, letters `[n, \
-       letter size, ..]`, and the bias `[embedding]`."
-    C2 "The attributes repeat sizes."
-    C3 "A window fits a word."
+    C1 "Words, weight, bias and character embeddings fit each other. Words are `[words, letters, ..]`, the \
+        weight `[embedding, 1, window, letter size, ..]`, embeddings of letters `[n, letter size, ..]`, \
+        and the bias `[embedding]`."
+    C2 "The attributes are the sizes of the inputs that they repeat. They are `embedding_size`, \
+        `conv_window_size` and `char_embedding_size`."
+    C3 "A word has at least as many letters as the window is wide."
 } }
 
 /// `[words, embedding]`.

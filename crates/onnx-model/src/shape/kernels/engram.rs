@@ -23,10 +23,10 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { EngramGate {
-    C1 "Keys are `[batch, length, branches, hidden]`, as queries are."
+    C1 "Keys and queries are `[batch, length, branches, hidden]`."
     C2 "Values are `[batch, length, hidden]`."
     C3 "Scales are `[branches, hidden]`."
-    C4 "The normalized values need a scale."
+    C4 "The second output needs the scale of the normalized values."
 } }
 
 /// The gated values, and they normalized, of the shape of the keys.
@@ -58,14 +58,16 @@ struct Tables {
 }
 
 clauses! { NGramHash {
-    C1 "N-grams have 2 tokens or more, and each length has a head; ids fit their type."
-    C2 "There is a multiplier for each token, and a positive size for each head."
+    C1 "`max_ngram_size` is at least 2, and `n_head_per_ngram` is positive. `pad_id` fits the type of the \
+        ids."
+    C2 "There is a multiplier for each token of an n-gram. Each head has a positive vocabulary size."
     C3 "There is an offset for each head."
-    C4 "The token that ends a text is one number."
+    C4 "The token that ends a text is one number, for onnxruntime a scalar."
     C5 "Ids have 2 dimensions."
-    C6 "The history has the shape of the last tokens, segments that of the ids."
-    C7 "Ends are 0 and those of all rows, of which each has a token."
-    C8 "At most 8 states are captured, as many as the counts of the rows say."
+    C6 "The history is `[batch, max_ngram_size - 1]`. Segment ids have the shape of the ids."
+    C7 "The row ends rise from 0 to the number of tokens, and each row has a token."
+    C8 "`state_update_capacity` is from 0 to 8. If it is positive, update counts are given, one for each \
+        row."
 } }
 
 fn tables(cx: &mut Cx, call: &Checked) -> Result<Tables, KernelError> {
@@ -123,8 +125,9 @@ fn hashes(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { VarlenNGramHash {
-    C1 "Ids and ends have 1 dimension."
-    C2 "Histories are `[batch, history]`; their segments come with those of the ids."
+    C1 "The ids and the row ends have 1 dimension."
+    C2 "The history and its segment ids are `[batch, history]`. Segment ids of the history need those of \
+        the ids, which have the shape of the ids."
 } }
 
 /// As [`hashes`], of rows that are packed one after the other: `[tokens, heads]`, the last tokens and their segments,

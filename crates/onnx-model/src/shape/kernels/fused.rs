@@ -45,9 +45,9 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { BiasDropout {
-    C1 "The bias is a vector along the last dimension, or has the shape of the data."
+    C1 "The bias has the shape of the data, or is a vector along its last dimension."
     C2 "The residual has the shape of the data."
-    C3 "Ratio and mode are scalars."
+    C3 "`ratio` and `training_mode` are scalars."
 } }
 
 /// `dropout(data + bias) + residual`, and the mask.
@@ -91,7 +91,7 @@ fn dropped(cx: &mut Cx, call: &Checked, sizes: Vec<Expr>, ratio: usize) -> Outco
 }
 
 clauses! { BiasSoftmax {
-    C1 "The axis is within the rank."
+    C1 "`axis` is within the rank of the data."
     C2 "The bias broadcasts to the data."
 } }
 
@@ -104,8 +104,8 @@ fn bias_softmax(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { BiasSplitGelu {
-    C1 "The input has 3 dimensions, and the bias an element for each of the last size."
-    C2 "That is even."
+    C1 "The input has 3 dimensions, and the bias an element for each of the last one."
+    C2 "The last size of the input is even."
 } }
 
 /// The first half of `X + bias` times the activated second one: `[n, s, d / 2]` of `[n, s, d]`.
@@ -151,8 +151,8 @@ fn gemm_float8(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GemmaRotaryEmbedding {
-    C1 "The embedding is `[batch, length, size]`, queries and keys are `[batch, heads, length, size]`."
-    C2 "The half rotated ones have the shapes of the others."
+    C1 "`emb` is `[batch, length, head size]`, and `q` and `k` are `[batch, heads, length, head size]`."
+    C2 "`q_rot` has the shape of `q`, and `k_rot` that of `k`."
 } }
 
 /// Queries and keys, rotated.
@@ -169,10 +169,10 @@ fn gemma_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MatMulBlocks {
-    C1 "The last size is K."
-    C2 "There is a scale for each block of K."
-    C3 "The block size is positive."
-    C4 "The bias has an element for each column."
+    C1 "The last size of `A` is K, and the weight is `[N, K]`. With 4 bits, the weight is `[N, K / 2]`."
+    C2 "The scales are `[N, blocks]`, with one for each block of K."
+    C3 "`block_size` is positive."
+    C4 "The bias has N elements."
 } }
 
 /// `[.., N]` of `A [.., K]` and a weight of 8 bits, `[N, K]`, or of 4 bits, `[N, K / 2]`.
@@ -215,7 +215,7 @@ fn projections(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Projection {
-    C4 "Weights and biases have the sizes of the projection."
+    C4 "The tensor that is added has the shape of `A`. The scale of the normalization has K elements."
 } }
 
 /// The results of products with packed weights of so many columns; of a gate and what it lets through there is one.

@@ -119,8 +119,8 @@ pub(super) fn not_negative(call: &Checked, at: usize, clause: &'static OpClause)
 }
 
 clauses! { Gather {
-    C1 "The axis is within the rank."
-    C2 "Indices are within the dimension."
+    C1 "`axis` is within the rank of `data`."
+    C2 "`indices` are within the dimension `axis` of `data`."
 } }
 
 /// The slices of the data at the indices.
@@ -149,9 +149,9 @@ fn taken_from(data: &Tensor, indices: &Tensor, at: usize, result: &Tensor) -> Op
 }
 
 clauses! { GatherElements {
-    C1 "The axis is within the rank, and ranks agree."
-    C2 "Beside the axis no size of the indices exceeds that of the data."
-    C3 "Indices are within the dimension."
+    C1 "`data` and `indices` have the same rank, which is not 0, and `axis` is within it."
+    C2 "`indices` is no larger than `data` in any dimension other than `axis`."
+    C3 "`indices` are within the dimension `axis` of `data`."
 } }
 
 /// An element for each index.
@@ -183,10 +183,10 @@ fn gather_elements(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatherND {
-    C1 "Neither is a scalar; batch dimensions leave some of the data."
-    C2 "Tuples are not longer than what follows the batch dimensions."
-    C3 "Indices are within their dimensions where something is taken."
-    C4 "There are equally many tuples for each batch; the specification has equal sizes."
+    C1 "`batch_dims` is less than the rank of `data`, and at most that of `indices`. Both are not scalars."
+    C2 "The last size of `indices` is at most the rank of `data` minus `batch_dims`."
+    C3 "`indices` are within the dimensions of `data`, unless the result is empty."
+    C4 "The number of index tuples is a multiple of the number of batches."
 } }
 
 /// Slices by index tuples.
@@ -329,8 +329,7 @@ fn true_places(cx: &mut Cx, x: &Tensor, result: &Tensor) -> Option<Elements> {
 }
 
 clauses! { Compress {
-    C1 "The axis is within the rank of an input that is no scalar. The specification has one dimension for \
-       the condition, onnxruntime takes any."
+    C1 "The input is not a scalar, and `axis` is within its rank."
 } }
 
 /// The slices at which the condition is true, of the flattened input where no axis is given.
@@ -401,11 +400,11 @@ fn most_of(length: usize) -> Expr {
 }
 
 clauses! { OneHot {
-    C1 "The depth is one number."
-    C2 "Not negative."
-    C3 "There are two values, off and on."
-    C4 "The axis is within the rank of the result."
-    C5 "The indices are no scalar."
+    C1 "`depth` is one number."
+    C2 "`depth` is positive."
+    C3 "`values` has 2 elements, in 1 dimension."
+    C4 "`axis` is within the rank of the result."
+    C5 "`indices` is not a scalar."
 } }
 
 /// The indices with a new dimension of `depth`.
@@ -435,9 +434,9 @@ fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ReverseSequence {
-    C1 "The input has at least 2 dimensions; axes are 0 and 1, each once."
-    C2 "There is a length for each sequence."
-    C3 "No length is negative or exceeds the size of the time axis."
+    C1 "The input has at least 2 dimensions. Of `batch_axis` and `time_axis`, one is 0 and one is 1."
+    C2 "`sequence_lens` has 1 dimension, with a length for each sequence."
+    C3 "Sequence lengths are from 0 to the size of the time axis."
 } }
 
 /// Sequences turned round, each up to its length.

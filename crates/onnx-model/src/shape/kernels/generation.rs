@@ -74,16 +74,16 @@ fn single_search(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Generation {
-    C1 "Ids are `[batch, length]`, for onnxruntime not empty; the sound that Whisper reads is `[batch, bins, \
-       frames]`."
-    C2 "Lengths are one number each; the greatest is more than the tokens that are given, for onnxruntime at \
-       most 4,096; the penalty of repetitions is positive."
-    C3 "Masks are `[vocabulary]`, `[batch, vocabulary]` and `[batch, length]`, of a vocabulary that has a \
-       size."
-    C4 "There are 1 to 128 beams, of which at least one and not more than all are returned."
-    C5 "The token that ends sequences has an id, and models but those of type 0 have an encoder; \
-       onnxruntime's CPU kernel wants the least length and the penalty of the length."
-    C6 "onnxruntime's CPU kernel runs models of type 0, and does not make the scores."
+    C1 "The first input is `[batch, length]`, or `[batch, bins, frames]` for Whisper. For onnxruntime, \
+        sequences are not empty."
+    C2 "`max_length` is greater than the number of given tokens. For onnxruntime it is at most 4,096. \
+        Lengths are single numbers, and `repetition_penalty` is positive."
+    C3 "Masks fit the ids and the vocabulary. They are `[vocabulary]`, `[batch, vocabulary]` and `[batch, \
+        length]`."
+    C4 "`num_return_sequences` is from 1 to `num_beams`, which onnxruntime takes up to 128."
+    C5 "`eos_token_id` is not negative, and models but those of type 0 have an encoder. onnxruntime needs \
+        `min_length` and `length_penalty`."
+    C6 "onnxruntime's CPU kernel runs models of type 0, and does not return the scores."
 } }
 
 /// The batch, the length of the longest sequence, that of those that are given, and the size of the vocabulary.

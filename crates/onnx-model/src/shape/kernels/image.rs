@@ -143,7 +143,7 @@ fn by_scales(
 }
 
 clauses! { Upsample {
-    C6 "onnxruntime interpolates along the axes that are scaled."
+    C6 "onnxruntime can interpolate along the axes that are scaled."
 } }
 
 /// In versions before 9 scales are an attribute.
@@ -344,10 +344,11 @@ fn keep_ratio(
 }
 
 clauses! { Col2Im {
-    C1 "Columns have 3 dimensions; lists an entry for each dimension of the image."
-    C2 "Channels divide."
-    C3 "There is a column for each place of a block."
-    C4 "onnxruntime takes no empty image and no empty columns but for those of no batch, and a block fits."
+    C1 "The input has 3 dimensions. Lists have an entry for each dimension of the image, and `pads` has \
+        two. Strides and dilations are positive."
+    C2 "The number of channels is divisible by the number of elements of a block. The block is not empty."
+    C3 "The input has a column for each position of the block."
+    C4 "For onnxruntime, the image and its columns are not empty, and the block fits into the padded image."
 } }
 
 /// `[n, c, image..]` of columns `[n, c * block, blocks]`.
@@ -399,8 +400,8 @@ fn col2im(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ImageDecoder {
-    C1 "The encoded image has one dimension."
-    C2 "The pixel format is one that the operator knows."
+    C1 "The encoded image has 1 dimension."
+    C2 "`pixel_format` is `RGB`, `BGR` or `Grayscale`."
 } }
 
 /// `[height, width, channels]`, which the image decides.

@@ -11,17 +11,18 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const CLAUSES: Clauses = &[Resize::ALL];
 
 clauses! { Resize {
-    C1 "Either scales or sizes are given, one for each axis."
-    C2 "Scales and sizes are positive."
-    C4 "The modes are known, and onnxruntime takes them together."
-    C5 "Axes are within the rank, each once."
-    C6 "Sizes that keep their ratio are numbers, and not 0."
-    C7 "onnxruntime interpolates along the axes that are scaled."
-    C8 "onnxruntime's cubic interpolation without antialiasing is of 32-bit floats, to which it casts \
-       halves. It needs none where nothing is made, where all sizes are kept, and where the middle two of \
-       four are scaled."
-    C9 "A size that is no number is one for which an exact fraction makes the same."
-    C10 "onnxruntime infers how many sizes there are when it loads the model."
+    C1 "Either `scales` or `sizes` is given, with an entry for each axis. For onnxruntime, `roi` has two \
+        entries for each."
+    C2 "Scales and sizes are positive. onnxruntime takes a size of 0 where the input has one. Scales of \
+        `Upsample` are at least 1."
+    C4 "The modes are known, and onnxruntime supports them together."
+    C5 "`axes` are distinct and within the rank of the input."
+    C6 "With `keep_aspect_ratio_policy`, sizes are known numbers. Those of the input are not 0."
+    C7 "onnxruntime can interpolate along the axes that are scaled."
+    C8 "onnxruntime's cubic interpolation without antialiasing takes floats of 16 or 32 bits. Other types \
+        are taken if the result is empty, no size changes, or only the middle two of four do."
+    C9 "A symbolic size is small enough for an exact fraction. It is scaled as single precision does."
+    C10 "onnxruntime infers how many `sizes` there are when it loads the model."
 } }
 
 /// Of each axis whether its scale is 1, and whether it is at least 1.

@@ -65,7 +65,7 @@ pub(super) fn kept(x: &Tensor, mut result: Tensor) -> Value {
 }
 
 clauses! { Flatten {
-    C1 "The axis is in [-rank, rank], and not negative before version 11."
+    C1 "`axis` is from -rank to rank, and not negative before version 11."
 } }
 
 /// `[product of the sizes before axis, product of the others]`.
@@ -112,9 +112,10 @@ pub(super) fn sizes_of(
 }
 
 clauses! { Reshape {
-    C1 "A shape has one dimension."
-    C2 "There is at most one -1 and no lesser number; with `allowzero` no 0 beside it."
-    C3 "0 keeps a size that there is."
+    C1 "`shape` has 1 dimension."
+    C2 "`shape` has at most one -1 and no smaller number. Symbolic sizes are not 0 or less. With \
+        `allowzero`, there is no 0 beside -1."
+    C3 "A 0 in `shape` stands at the place of a dimension of the input."
     C4 "The input and the new shape have the same number of elements."
 } }
 
@@ -189,7 +190,7 @@ fn computed_size(
     Ok(wanted)
 }
 
-/// The size that -1 stands for beside the others, by
+/// The size that -1 stands for beside the others.
 fn what_is_left(
     cx: &mut Cx,
     mut sizes: Vec<Expr>,
@@ -227,9 +228,9 @@ fn what_is_left(
 }
 
 clauses! { Expand {
-    C1 "A shape has one dimension."
-    C2 "Its sizes are not negative."
-    C3 "The sizes of the input broadcast with the sizes that are asked for."
+    C1 "`shape` has 1 dimension."
+    C2 "No size in `shape` is negative."
+    C3 "The shape of the input broadcasts with `shape`."
 } }
 
 /// The input broadcast with a shape.
@@ -256,8 +257,8 @@ fn expand(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Tile {
-    C1 "There is a repeat for each dimension."
-    C2 "None is negative."
+    C1 "`repeats` has 1 dimension, with an element for each dimension of the input."
+    C2 "No element of `repeats` is negative."
 } }
 
 /// Each size times its number of repeats.
@@ -290,7 +291,7 @@ fn tile(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Transpose {
-    C1 "`perm` names each dimension once."
+    C1 "`perm` is a permutation of the dimensions."
 } }
 
 fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
@@ -333,9 +334,9 @@ fn transpose(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Concat {
-    C1 "Ranks agree and are not 0; the axis is within."
-    C2 "Other sizes agree; onnxruntime does not look at those of inputs without elements, but for the first \
-       where all have none."
+    C1 "The inputs have the same rank, which is not 0, and `axis` is within it."
+    C2 "Inputs have the same sizes, except along `axis`. onnxruntime does not check those of empty inputs, \
+        other than the first if all are empty."
 } }
 
 /// The inputs one behind the other.
@@ -431,7 +432,7 @@ fn expand_at_load(call: &Call, rank: usize) -> AtLoad {
 
 clauses! { Trilu {
     C1 "The input has at least 2 dimensions."
-    C2 "`k` is one number, of at most one dimension."
+    C2 "`k` has one element and at most 1 dimension."
 } }
 
 /// The upper or lower triangle of matrices.

@@ -68,8 +68,9 @@ pub(super) fn rows(call: &Checked) -> Result<(Expr, Expr), KernelError> {
 }
 
 clauses! { ArrayFeatureExtractor {
-    C1 "The input is no scalar."
-    C2 "There is an index, within the last dimension."
+    C1 "The input is not a scalar."
+    C2 "Indices are within the last dimension, and there is at least one. They are not counted from the \
+        end."
 } }
 
 /// `[.., indices]`.
@@ -89,7 +90,7 @@ fn extract(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CastMap {
-    C1 "The type to cast to is one that the operator knows."
+    C1 "`cast_to` is `TO_FLOAT`, `TO_INT64` or `TO_STRING`."
 } }
 
 fn cast_map(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -108,7 +109,7 @@ fn cast_map(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CategoryMapper {
-    C1 "Both lists have one length."
+    C1 "`cats_int64s` and `cats_strings` have the same length, which is not 0."
 } }
 
 /// Strings become integers and the other way round.
@@ -128,8 +129,8 @@ fn dictionary(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { FeatureVectorizer {
-    C1 "There is a width for each input."
-    C2 "They have equally many rows."
+    C1 "`inputdimensions` has an entry for each input, none of them negative."
+    C2 "The inputs have the same number of rows."
 } }
 
 /// `[rows, sum of inputdimensions]`.
@@ -154,7 +155,8 @@ fn features(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Imputer {
-    C1 "There is a value for each feature, or one, of the input's type."
+    C1 "Imputed values are of the input's type, one for all features or one for each. The input is not a \
+        scalar."
 } }
 
 fn imputer(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -177,7 +179,7 @@ fn imputer(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { LabelEncoder {
-    C1 "There is one list of keys, of the input's type, and one of values, of one length."
+    C1 "There is one list of keys and one of values, of the same length. Keys have the input's type."
 } }
 
 /// Keys become values.
@@ -216,9 +218,9 @@ fn labels(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Learning {
-    C1 "It has 1 or 2 dimensions."
-    C3 "The function on scores is known."
-    C4 "The kernel is known, with three parameters or none."
+    C1 "The input has 1 or 2 dimensions."
+    C3 "`post_transform` is known."
+    C4 "`kernel_type` is known, and `kernel_params` has 3 entries or none."
 } }
 
 fn named_right(call: &Checked) -> Result<(), KernelError> {
@@ -248,8 +250,8 @@ pub(super) fn classified(cx: &mut Cx, call: &Checked, dtype: Dtype, count: usize
 }
 
 clauses! { Classifier {
-    C2 "There are intercepts, a class for each (two for one), in one list, and coefficients for each class \
-       and feature."
+    C2 "The numbers of classes, coefficients and intercepts agree. There is a class for each intercept \
+        (two for one), in one list, and a coefficient for each class and feature."
 } }
 
 fn linear_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -281,10 +283,11 @@ fn has_features(cx: &mut Cx, features: Expr, count: usize) -> Result<(), KernelE
 }
 
 clauses! { Vectors {
-    C1 "Vectors are counted for each class, or there are none."
-    C2 "Coefficients suffice."
-    C3 "Probabilities come in pairs."
-    C5 "The input has the features of the support vectors, or one for each coefficient of a class."
+    C1 "There are classes, and `vectors_per_class` has an entry for each, or none."
+    C2 "There are enough coefficients for the support vectors of all pairs of classes."
+    C3 "`prob_a` and `prob_b` have the same length."
+    C5 "The input has as many features as a support vector, or as each class has coefficients if there are \
+        none."
 } }
 
 fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -319,7 +322,7 @@ fn svm_classifier(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { LinearRegressor {
-    C2 "There are targets, and a coefficient for each target and feature."
+    C2 "`targets` is positive, and there is a coefficient for each target and feature."
 } }
 
 /// `[rows, targets]`.
@@ -338,7 +341,8 @@ fn linear_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { SVMRegressor {
-    C1 "There is an intercept, and a coefficient for each vector."
+    C1 "`n_supports` divides the support vectors, with a coefficient for each. `rho` and `coefficients` \
+        are given."
 } }
 
 fn svm_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -358,7 +362,7 @@ fn svm_regressor(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Normalizer {
-    C2 "The norm is known."
+    C2 "`norm` is `MAX`, `L1` or `L2`."
 } }
 
 fn normalizer(_: &mut Cx, call: &Checked) -> Outcome {
@@ -369,8 +373,8 @@ fn normalizer(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { OneHotEncoder {
-    C1 "There is one list of categories."
-    C2 "It is one for the input's type, unless what it does not have becomes zeros."
+    C1 "Exactly one of `cats_int64s` and `cats_strings` is given."
+    C2 "The categories are of the input's type, unless `zeros` is set."
 } }
 
 /// `[.., categories]`.
@@ -390,7 +394,7 @@ fn one_hot(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Scaler {
-    C1 "Offset and scale have one length: 1, or a number for each feature."
+    C1 "`offset` and `scale` have the same length: 1, or the number of features. The input is not a scalar."
 } }
 
 fn scaler(cx: &mut Cx, call: &Checked) -> Outcome {

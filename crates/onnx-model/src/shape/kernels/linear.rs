@@ -24,12 +24,12 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
 }
 
 clauses! { MatMul {
-    C1 "Neither is a scalar."
-    C2 "The inner sizes agree."
-    C3 "The sizes of the stacks broadcast."
-    C4 "In onnxruntime no empty stack is broadcast with a stack of one; the rows beside a vector on the \
-       right are a stack."
-    C5 "Where batches change places, both operands have one rank, at least 3."
+    C1 "Inputs `A` and `B` are not scalars."
+    C2 "The contracted sizes are equal: the last of `A`, and the last but one of `B`."
+    C3 "The batch dimensions of `A` and `B` broadcast."
+    C4 "For onnxruntime, no batch dimension of size 0 broadcasts with one of size 1. If `B` is a vector, \
+        the rows of `A` count as a batch dimension."
+    C5 "Both operands have the same rank, at least 3. This applies to `transBatchA` and `transBatchB`."
 } }
 
 /// The shape of a product of stacks of matrices, as numpy has it: vectors are rows on the left and columns on the right.
@@ -97,9 +97,8 @@ fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MatMulInteger {
-    C4 "The zero point of A is a scalar or a list of one."
-    C5 "That of B is one too, or has an element for each column of a matrix, or the shape of a stack with \
-       one row."
+    C4 "`a_zero_point` has one element, in at most 1 dimension."
+    C5 "`b_zero_point` has one element, one for each column of a matrix, or the shape of `B` with one row."
 } }
 
 fn matmul_integer(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -153,9 +152,9 @@ pub(super) fn for_columns(
 }
 
 clauses! { Gemm {
-    C1 "A and B have 2 dimensions."
-    C2 "The inner sizes agree."
-    C3 "C broadcasts to the product."
+    C1 "Inputs `A` and `B` have 2 dimensions."
+    C2 "The contracted sizes of `A` and `B` are equal."
+    C3 "Input `C` broadcasts to the shape of the product."
 } }
 
 /// `alpha A' B' + beta C`.
@@ -199,7 +198,7 @@ pub(super) fn gemm_sides(
 }
 
 clauses! { Det {
-    C1 "The last two sizes are equal."
+    C1 "The input has at least 2 dimensions, and its last two sizes are equal."
 } }
 
 fn det(cx: &mut Cx, call: &Checked) -> Outcome {

@@ -18,15 +18,14 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { LinearAttention {
-    C1 "Queries, keys and values are `[batch, length, heads * size]`, of one batch and length; a key has \
-       elements."
-    C2 "The heads of queries are a multiple of those of values, or the other way round; the heads of keys \
-       divide those of values."
-    C3 "The state has the shape of the one that is returned."
-    C4 "The rule is known."
-    C5 "A decay is `[batch, length, heads]` or `[batch, length, heads * key size]`, a rate `[batch, length, \
-       heads]` or `[batch, length, 1]`; they are given where the rule has them."
-    C6 "onnxruntime's CPU kernel keeps one state only."
+    C1 "Queries, keys and values are `[batch, length, heads * head size]`, and heads are not empty."
+    C2 "The numbers of heads divide each other. Those of queries are a multiple of those of values, or the \
+        other way round; the heads of keys divide those of values."
+    C3 "The past state is `[batch, heads, key size, value size]`."
+    C4 "`update_rule` is known."
+    C5 "Decay and rate are given if `update_rule` needs them, and have an element for each token and head. \
+        A decay may have one for each element of a key, and a rate one for all heads."
+    C6 "For onnxruntime's CPU kernel, `state_window` is 0."
 } }
 
 /// `[batch, length, max(query heads, heads) * value size]`, and the state `[batch, heads, key size, value size]`.
@@ -99,9 +98,9 @@ fn gates(cx: &mut Cx, call: &Checked, rows: &[Expr], heads: Expr, size: Expr) ->
 }
 
 clauses! { LinearAttentionGate {
-    C1 "`a` is `[.., heads]`, with heads."
-    C2 "The bias and the scale have an element for each head."
-    C3 "`b` has the shape of `a`, and is given where its result is asked for."
+    C1 "`a` is not a scalar, and its last size, the number of heads, is positive."
+    C2 "`dt_bias` and `decay_scale` have an element for each head."
+    C3 "`b` has the shape of `a`, and is given if the second output is used."
 } }
 
 /// `decay_scale * softplus(a + dt_bias)` and `sigmoid(b)`, of the shape of `a`.
@@ -127,9 +126,9 @@ fn gate(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatedRMSNorm {
-    C1 "`X` is `[.., size]`, and the gate has its shape."
-    C2 "The last size is a multiple of the length of the scale, which is not empty."
-    C3 "The activation is known."
+    C1 "The input is not a scalar, and the gate has its shape."
+    C2 "The last size of the input is divisible by the scale's length, which is not 0."
+    C3 "`activation` is `silu`, `swish` or `sigmoid`."
 } }
 
 /// `X / rms(X) * scale * activation(gate)`, of the shape of `X`.

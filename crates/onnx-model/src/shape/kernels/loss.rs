@@ -28,12 +28,13 @@ pub(super) const KERNELS: Family = &free([
 ]);
 
 clauses! { Loss {
-    C1 "Scores have at least 2 dimensions, labels one less."
-    C2 "Their sizes agree; onnxruntime takes fewer labels, too."
-    C3 "There is a weight for each class."
-    C4 "The reduction is known."
-    C5 "Labels are classes, but for one that is ignored."
-    C6 "For onnxruntime scores are not empty: the body reshapes them to `[0, 0, -1]`."
+    C1 "The scores have at least 2 dimensions, and the labels one less."
+    C2 "The sizes of the labels are those of the scores, without the classes. onnxruntime also takes \
+        smaller ones."
+    C3 "The weights have 1 dimension, with an element for each class."
+    C4 "`reduction` is `none`, `mean` or `sum`."
+    C5 "Each label is the index of a class, or `ignore_index`."
+    C6 "For onnxruntime, the scores are not empty. The function body reshapes them to `[0, 0, -1]`."
 } }
 
 /// The shape of the loss for scores `[n, c, ..]`: that of the labels `[n, ..]`, or a scalar where it is reduced.

@@ -16,10 +16,14 @@ pub(super) const CLAUSES: Clauses = &[MultiHeadAttention::ALL];
 pub(super) const CONTRIB: Family = &[op("MultiHeadAttention", multi_head).multiplies(products::multi_head)];
 
 clauses! { MultiHeadAttention {
-    C1 "Queries have 3 dimensions, or 5 if all are packed, which onnxruntime's CPU kernel does not take."
-    C2 "Batches agree, keys and values in length."
-    C3 "Caches are `[batch, heads, past, size]`, and come together."
-    C4 "A mask of keys is `[batch]`, `[3 batch + 2]`, `[batch, total]` or `[batch, length, total]`."
+    C1 "`query`, `key` and `value` have 3 dimensions; the latter may have 4. onnxruntime's CPU kernel \
+        takes none that are packed."
+    C2 "`query`, `key` and `value` have the same batch size. `key` and `value` have the same length, `key` \
+        the hidden size of `query`, and `bias` an element for each hidden element of the three."
+    C3 "`past_key` and `past_value` are `[batch, heads, past length, head size]`. Both are given or both \
+        missing."
+    C4 "`key_padding_mask` is `[batch]`, `[3 * batch + 2]`, `[batch, total length]` or `[batch, length, \
+        total length]`."
 } }
 
 /// `[batch, length, hidden of values]` of queries, keys and values of 3 dimensions.

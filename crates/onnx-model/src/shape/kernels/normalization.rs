@@ -47,9 +47,9 @@ pub(super) fn vector(
 }
 
 clauses! { BatchNormalization {
-    C1 "The input has channels."
-    C2 "Scale, bias, mean and variance have an element for each. The statistics are outputs when training."
-    C3 "Without training mode there is one output."
+    C1 "The input is not a scalar."
+    C2 "`scale`, `B`, mean and variance have an element for each channel."
+    C3 "Without `training_mode`, there is one output."
 } }
 
 fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -84,7 +84,7 @@ fn batch(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { InstanceNormalization {
     C1 "The input has at least 3 dimensions."
-    C2 "Scale and bias have an element for each channel."
+    C2 "`scale` and `B` have an element for each channel."
 } }
 
 fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -99,11 +99,12 @@ fn instance(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GroupNormalization {
-    C1 "The input has channels."
-    C2 "Scale and bias have an element for each, in version 18 for each group."
-    C3 "Channels divide by groups."
-    C4 "For onnxruntime the input is not empty, since the function body reshapes it to `[0, 0, -1]`, and \
-       statistics are floats."
+    C1 "The input has at least 2 dimensions."
+    C2 "`scale` and `bias` have one element for each channel. In version 18, they have one for each group; \
+        onnxruntime also takes a single element."
+    C3 "`num_groups` is positive, and the number of channels is divisible by it."
+    C4 "For onnxruntime, the input is not empty, and `stash_type` is a float type. The function body \
+        reshapes the input to `[0, 0, -1]`."
 } }
 
 fn group(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -135,9 +136,9 @@ fn group(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { LRN {
-    C1 "The window is odd and positive."
+    C1 "`size` is odd and positive."
     C2 "The input has 4 dimensions."
-    C3 "onnxruntime takes positive coefficients."
+    C3 "For onnxruntime, `alpha` and `beta` are positive."
 } }
 
 fn local_response(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -159,10 +160,10 @@ fn stash_type(call: &Checked) -> Option<Dtype> {
 }
 
 clauses! { LayerNormalization {
-    C1 "The axis is within the rank."
-    C2 "Scale and bias broadcast to the normalized dimensions, or the input."
-    C3 "For onnxruntime the normalized dimensions have elements."
-    C4 "onnxruntime has kernels for statistics of 32 bits, and for a scale of the type of the input."
+    C1 "`axis` is within the rank of the input."
+    C2 "The scale and the bias broadcast to the input."
+    C3 "For onnxruntime, the normalized dimensions are not empty."
+    C4 "onnxruntime has kernels for statistics of 32-bit floats, and for a scale of the type of the input."
 } }
 
 /// The normalized input, and mean and inverse deviation with the normalized dimensions reduced to 1.
@@ -200,8 +201,8 @@ fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { LpNormalization {
-    C1 "The axis is within the rank."
-    C2 "The norm is of order 1 or 2."
+    C1 "`axis` is within the rank of the input."
+    C2 "`p` is 1 or 2."
 } }
 
 fn lp(_: &mut Cx, call: &Checked) -> Outcome {
@@ -213,8 +214,8 @@ fn lp(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MeanVarianceNormalization {
-    C1 "Axes are within the rank."
-    C2 "onnxruntime leaves out axes that are not, and wants one that is."
+    C1 "`axes` are within the rank of the input."
+    C2 "For onnxruntime, at least one of `axes` is within the rank of the input. It ignores the others."
 } }
 
 fn mean_variance(cx: &mut Cx, call: &Checked) -> Outcome {

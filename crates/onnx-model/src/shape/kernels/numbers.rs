@@ -22,11 +22,11 @@ fn most_exact(dtype: Dtype) -> Option<i64> {
 const USUAL_SIZE: i64 = 4_096;
 
 clauses! { Integer {
-    C1 "An integer that is computed from sizes does not wrap around in its type."
+    C1 "An integer that is computed from sizes does not overflow its type."
 } }
 
 clauses! { Float {
-    C1 "A size that is counted in floats is one that they hold exactly."
+    C1 "A size that is computed as a float is represented exactly."
 } }
 
 /// Requires that a type of floats holds an integer exactly, and those that are greater by less than some room. Whether

@@ -46,7 +46,7 @@ fn dequantize(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QOrderedLayerNormalization {
-    C1 "The scale and the bias have an element for each of the last size."
+    C1 "Scale and bias have an element for each element of the last dimension. The input is not a scalar."
 } }
 
 fn layer(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -75,8 +75,9 @@ fn matmul(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QOrderedAttention {
-    C1 "The input has 3 dimensions, weights have 2."
-    C2 "Sizes agree, and biases fit: the hidden size is the input's, which onnxruntime infers."
+    C1 "The input has 3 dimensions, and the weights have 2."
+    C2 "The weights are square, with the last size of the input, and biases have an element for each \
+        column."
 } }
 
 /// `[batch, length, hidden]`, with weights of queries, keys and values apart.
@@ -133,7 +134,7 @@ fn quantize_blocks(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { DequantizeBFP {
-    C1 "The data, the shape and the strides have one dimension, the latter of one length."
+    C1 "The data, the shape and the strides have 1 dimension. Shape and strides have the same length."
 } }
 
 /// Numbers in blocks, in the shape that the second input holds.

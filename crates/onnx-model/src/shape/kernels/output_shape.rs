@@ -9,13 +9,15 @@ use sizewise_kernels::{Cx, KernelError};
 pub(super) const CLAUSES: Clauses = &[ConvTranspose::ALL];
 
 clauses! { ConvTranspose {
-    C1 "Both have the same rank, at least 3."
-    C2 "The channels are the weight's first size and divide by groups."
-    C3 "The bias has an element for each channel."
-    C4 "The result is not empty."
-    C6 "Lists have an entry for each spatial dimension."
-    C7 "For onnxruntime output padding is below the stride, and a stated size is one that padding can make."
-    C8 "Pads have one dimension, with two for each spatial one."
+    C1 "The input and the weight have the same rank, at least 3."
+    C2 "The input has as many channels as the weight's first size. `group` divides that."
+    C3 "The bias has 1 dimension, with an element for each output channel."
+    C4 "No spatial size of the result is negative, and for onnxruntime none is 0."
+    C6 "`output_padding` and `output_shape` have an entry for each spatial dimension. Output padding is \
+        less than the stride or the dilation."
+    C7 "For onnxruntime, `output_padding` is less than the stride, and padding can make `output_shape`."
+    C8 "The pads have 1 dimension, with two for each spatial dimension. They are not negative, and the \
+        kernel is not empty."
 } }
 
 /// The spatial sizes of the attribute `output_shape`.

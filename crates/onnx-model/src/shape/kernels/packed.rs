@@ -22,9 +22,10 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { MatMulNBits {
-    C1 "The last size is K."
-    C2 "The packed weight is `[N, blocks, bytes]`, with a scale for each block."
-    C3 "Bits and block size are possible."
+    C1 "The last size of `A` is K."
+    C2 "The packed weight is `[N, blocks, bytes]`, with a scale for each block. Zero points fit the \
+        scales, and the bias has N elements."
+    C3 "`bits` is 2, 4 or 8, and `block_size` is a power of 2 from 16 to 256. K and N are positive."
 } }
 
 /// `[.., N]` of `A [.., K]`.
@@ -100,9 +101,9 @@ fn each_block(cx: &mut Cx, call: &Checked, at: usize, rows: Expr, blocks: i64) -
 }
 
 clauses! { MatMulBnb4 {
-    C1 "The last size is K."
-    C2 "There are `N * K` weights, two in a byte, and a scale for each block."
-    C3 "The kind of numbers and the block size are possible."
+    C1 "The last size of `A` is K."
+    C2 "The packed weight holds `N * K` numbers, two in a byte. There is a scale for each block."
+    C3 "`quant_type` is 0 or 1, and `block_size` is a power of 2 from 16 to 256. K and N are positive."
 } }
 
 /// `[.., N]` of `A [.., K]`.
@@ -138,8 +139,8 @@ fn matmul_four_bits(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MatMulFpQ4 {
-    C1 "The second input has 1 dimension; the third holds 2 sizes, of at least 1."
-    C2 "onnxruntime packs 32 weights of a column into 20 bytes, or 21 with a zero point."
+    C1 "The packed weight has 1 dimension, and its shape holds 2 positive sizes."
+    C2 "For onnxruntime, 32 weights of a column take 20 bytes. With a zero point, they take 21."
 } }
 
 /// The product of `A` and a packed matrix of the sizes that the third input holds.
@@ -168,11 +169,12 @@ fn matmul_blob(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatherBlockQuantized {
-    C1 "The axes are within the rank."
-    C2 "Bits and block size are possible."
-    C3 "There is a scale for each block along an axis."
-    C4 "And a zero point for each scale."
-    C5 "Indices are within the dimension."
+    C1 "`gather_axis` and `quantize_axis` are within the rank of the data."
+    C2 "`bits` fits the type of the data, and `block_size` is a power of 2, at least 16. Bits are 4, or 2, \
+        4 or 8 in `uint8`."
+    C3 "There is a scale for each block along `quantize_axis`."
+    C4 "There is a zero point for each scale."
+    C5 "The indices are within the dimension `gather_axis` of the data."
 } }
 
 /// The slices of quantized data at indices.

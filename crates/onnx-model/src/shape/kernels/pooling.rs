@@ -57,15 +57,15 @@ fn read(cx: &mut Cx, call: &Checked, rank: usize) -> Result<Spatial, KernelError
 }
 
 clauses! { Pool {
-    C1 "The input has at least 3 dimensions, and the window one for each behind the second."
-    C2 "Windows, strides and dilations are positive, the order of storage is known."
-    C3 "Padding is less than the window."
-    C4 "A window fits."
-    C6 "onnxruntime wants an image that is not empty but for its batch."
+    C1 "The input has at least 3 dimensions, and `kernel_shape` has an entry for each spatial dimension."
+    C2 "`kernel_shape` is positive, and for onnxruntime `storage_order` is 0 or 1."
+    C3 "Each pad is less than the size of the window."
+    C4 "The window fits into the padded input."
+    C6 "Only the batch of the input is empty, if any dimension is."
     C7 "The mask has the rank and the spatial sizes of the input."
-    C8 "The padding that `SAME_UPPER` or `SAME_LOWER` computes is not negative, as it can be with a stride \
-       greater than the window; see `refuses_negative_padding`."
-    C9 "Where the input has batches and channels, so has the mask."
+    C8 "The padding that `SAME_UPPER` or `SAME_LOWER` computes is not negative. It can be if the stride is \
+        greater than the window."
+    C9 "For onnxruntime, the mask has a batch and channels if the input has."
 } }
 
 /// `[n, c, windows..]`; with `ceil_mode` a last window that only begins inside counts.
@@ -240,8 +240,8 @@ fn some_elements(cx: &mut Cx, sizes: &[Expr]) -> Result<(), KernelError> {
 }
 
 clauses! { GlobalPool {
-    C1 "The input has a batch, channels and more."
-    C6 "onnxruntime wants an image that is not empty."
+    C1 "The input has at least 3 dimensions."
+    C6 "For onnxruntime, no spatial dimension of the input is empty."
 } }
 
 /// `[n, c, 1..]`.
@@ -256,9 +256,9 @@ pub(super) fn global(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MaxRoiPool {
-    C1 "The input has 4 dimensions, regions `[n, 5]`."
-    C2 "The pooled shape is two positive numbers."
-    C3 "onnxruntime takes a positive scale."
+    C1 "Input `X` has 4 dimensions, and `rois` is `[n, 5]`. There is a batch if there are regions."
+    C2 "`pooled_shape` is two positive numbers."
+    C3 "For onnxruntime, `spatial_scale` is positive."
 } }
 
 /// `[regions, c, height, width]`.
@@ -284,10 +284,10 @@ fn max_roi_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { MaxUnpool {
     C2 "The indices have the shape of the input."
-    C3 "A given shape has a size for each dimension, batches and channels are those of the input, and each \
-       other size is at least as large; for onnxruntime there are at least as many elements."
-    C4 "onnxruntime makes no empty image, and takes less padding than the window is large."
-    C5 "Indices are positions in the result."
+    C3 "`output_shape` has a size for each dimension, at least as large as needed. Batch and channels are \
+        those of the input; onnxruntime compares the numbers of elements."
+    C4 "For onnxruntime, the unpooled image is not empty, and each pad is less than the size of the window."
+    C5 "The indices are positions in the result."
 } }
 
 /// `stride (n - 1) + kernel - pads` along each dimension, or the given shape.

@@ -43,8 +43,10 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { Quantize {
-    C1 "Scale and zero point have one shape, or one element each."
-    C2 "Scales are one for all, one for each slice along the axis, or in blocks."
+    C1 "Scale and zero point have the same shape, or one element each. `output_dtype`, if given, is the \
+        type of the zero point."
+    C2 "There is one scale, or one for each index along `axis`, or one for each block. A block has \
+        `block_size` elements."
 } }
 
 fn scales(cx: &mut Cx, call: &Checked) -> Result<(), KernelError> {
@@ -245,8 +247,9 @@ fn bias(cx: &mut Cx, call: &Checked, at: usize, shape: &[Expr]) -> Result<(), Ke
 }
 
 clauses! { QGemm {
-    C1 "A and B have 2 dimensions, and the inner sizes agree."
-    C2 "B's scale and zero point have one shape, of at most one dimension."
+    C1 "Inputs `A` and `B` have 2 dimensions, and their contracted sizes are equal. `C` broadcasts to the \
+        product."
+    C2 "`b_scale` and `b_zero_point` have the same shape, with at most 1 dimension."
 } }
 
 /// `alpha A' B'` with scales.
@@ -270,10 +273,10 @@ fn quantized_gemm(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Quantized {
-    C1 "Scales are single, b's may be one for each column."
-    C2 "The bias has an element for each column. onnxruntime looks at the number of its elements alone, and \
-       only where the product has some."
-    C3 "The shapes of both operands broadcast."
+    C1 "Scales and zero points have one element. Those of `B` may have one for each column."
+    C2 "The bias has an element for each column. onnxruntime compares only the number of elements, if the \
+        product is not empty."
+    C3 "The shapes of the operands broadcast."
 } }
 
 /// `a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero`: shapes meet.
@@ -306,7 +309,7 @@ fn quantized_unary(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QLinearSoftmax {
-    C6 "The axis is within the rank. onnxruntime does not look at the shapes of scales."
+    C6 "`axis` is within the rank of the input."
 } }
 
 /// `x, x_scale, x_zero, y_scale, y_zero`.
@@ -351,8 +354,9 @@ fn quantized_pool(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { QLinearConcat {
-    C4 "There are three inputs for each part."
-    C5 "Parts are of one type and rank; beside the axis sizes agree."
+    C4 "Each tensor to concatenate is three inputs: it, its scale and zero point."
+    C5 "The tensors to concatenate have the same type and rank. Except along `axis`, they have the same \
+        sizes."
 } }
 
 /// `y_scale, y_zero`, and then `x, scale, zero` for each part.

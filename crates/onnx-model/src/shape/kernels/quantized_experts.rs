@@ -23,17 +23,18 @@ struct Sizes {
 }
 
 clauses! { QMoE {
-    C1 "The input is `[rows, hidden]` or `[batch, length, hidden]`, the router `[rows, experts]`, as the \
-       weights of the router are."
-    C2 "Weights have 2, 4 or 8 bits, the block size is 0 or a power of 2 from 16 on, and no more experts are \
-       chosen than there are."
-    C3 "Packed weights are `[experts, inner, hidden]` and `[experts, hidden, inner]`, or `[experts, hidden, \
-       inner]` and `[experts, inner, hidden]`, with as many bytes as the last size needs; with a gate the \
-       first inner size is doubled."
-    C4 "There is a scale for each row, or for each block of a row."
+    C1 "`input` is `[rows, hidden]` or `[batch, length, hidden]`, and the router's inputs are `[rows, \
+        experts]`."
+    C2 "Weights have 2, 4 or 8 bits, `block_size` is 0 or a power of 2, at least 16, and `k` is from 1 to \
+        the number of experts."
+    C3 "The packed weights of experts fit `input` and each other. They are `[experts, inner, hidden]` and \
+        `[experts, hidden, inner]`, or the other way round, as many to a byte as fit; with `swiglu`, the \
+        first inner size is doubled."
+    C4 "There is a scale for each row of a weight, or for each block of a row."
     C5 "There is a packed zero point for each scale."
-    C6 "There is a bias for each row."
-    C7 "onnxruntime's CPU kernel takes these activations, a gate that is fused, and no third weights."
+    C6 "The biases of experts have an element for each row of the weight."
+    C7 "onnxruntime's CPU kernel supports the call: known activations, a fused gate, scales, and no third \
+        weights."
 } }
 
 /// The input's shape.

@@ -37,7 +37,7 @@ pub(super) const CONTRIB: Family = &[
 
 clauses! { RemovePadding {
     C1 "The input has 3 dimensions."
-    C2 "There is a count for each sequence."
+    C2 "There is a token count for each sequence."
 } }
 
 /// The tokens `[tokens, hidden]` of `[batch, length, hidden]`, their places `[batch, length]`, where sequences begin
@@ -54,7 +54,7 @@ fn remove_padding(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { RestorePadding {
-    C1 "The input has 2 dimensions, and so have the places `[batch, length]`."
+    C1 "The input and the token positions have 2 dimensions."
 } }
 
 /// `[batch, length, hidden]` of `[tokens, hidden]`.
@@ -69,8 +69,7 @@ fn restore_padding(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { PackedTokens {
-    C1 "Sequences begin at `batch + 1` places, and a bias of attention is `[batch, heads, length, length]`, \
-       or with 1 for the first two."
+    C1 "Token positions are `[batch, length]`, and cumulative sequence lengths have `batch + 1` elements."
 } }
 
 /// The sizes of a batch from the places of tokens `[batch, length]`.
@@ -89,7 +88,8 @@ fn batched(cx: &mut Cx, call: &Checked, at: usize) -> Result<(), KernelError> {
 
 clauses! { PackedAttention {
     C1 "The input and the weights have 2 dimensions."
-    C2 "Sizes agree: weights have a row for each of the last size, the bias an element for each column."
+    C2 "The weights have a row for each element of the input's last dimension, and the bias an element for \
+        each column."
 } }
 
 /// `[tokens, hidden of values]` of an input `[tokens, hidden]` and weights of queries, keys and values in one.
@@ -105,9 +105,9 @@ fn packed_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { PackedMultiHeadAttention {
-    C1 "Keys and values have 2 dimensions, and come with queries of 2."
-    C2 "Keys have the size of queries, and there are as many of each."
-    C3 "The bias has an element for each column."
+    C1 "Queries, keys and values have 2 dimensions, or queries have 4 and hold all three."
+    C2 "There are as many keys and values as queries. Keys have the hidden size of queries."
+    C3 "The bias has an element for each hidden element of queries, keys and values."
 } }
 
 /// `[tokens, hidden of values]` of queries, keys and values `[tokens, hidden]`, or of all in one, `[tokens, heads, 3,
@@ -150,12 +150,14 @@ fn packed_heads(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { PagedAttention {
-    C1 "Queries have 2 dimensions, and so have keys and values, which come together unless values are part \
-       of the keys' cache."
-    C2 "Hidden sizes are those of the heads."
-    C3 "A cache has 4 dimensions, `[blocks, block, heads, size]`, both of one shape."
-    C4 "Sequences begin at `batch + 1` places; lengths and tables are of `batch` rows."
-    C5 "There is a place in the cache for each token."
+    C1 "Queries have 2 dimensions, caches have 4, and keys, values and caches are given together. With the \
+        layout `LATENT`, there are no values and no cache of them."
+    C2 "Hidden sizes are divisible by the numbers of heads. `num_heads` is divisible by `kv_num_heads`, \
+        and keys and values are `[tokens, kv_num_heads * head size]`."
+    C3 "The caches have the same shape, `[blocks, block size, kv_num_heads, head size]`."
+    C4 "The block table is `[batch, n]`. Cumulative sequence lengths have `batch + 1` elements, and past \
+        lengths `batch`."
+    C5 "There is a slot of the cache for each token."
 } }
 
 /// `[tokens, heads * size]` and the caches, which are written in place.
@@ -217,11 +219,12 @@ fn paged_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatedDeltaNet {
-    C1 "Queries, keys and values have 3 dimensions, or 4 with the batch in front, of as many tokens."
-    C2 "Queries and keys have as many heads and one size; the heads of values are a multiple."
-    C3 "States fit; the batch is told by them, by the places where sequences begin, or by the first \
-       dimension, and there is a count of updates for each."
-    C4 "Decays and rates have an element for each token and head, decays may have one for each key, too."
+    C1 "Queries, keys and values have the same rank, 3 or 4, and the same number of tokens."
+    C2 "Queries and keys have the same shape, and the number of value heads is divisible by theirs."
+    C3 "The batch size is known, and states and update counts fit it. It is that of the sequence lengths, \
+        of 4-dimensional inputs, or of the states."
+    C4 "Decays and rates have an element for each token and head. Decays may have one for each element of \
+        a key, too."
 } }
 
 /// A recurrence over tokens: `[tokens, heads of values, size of values]`, the states `[batch, heads, size of values, size
@@ -280,10 +283,11 @@ fn gated_delta(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { VarlenConv {
-    C1 "Tokens have 2 dimensions, the kernel is `[channels, 1, kernel]`."
+    C1 "The input is `[tokens, channels]`, and the weight is `[channels, 1, kernel]`."
     C2 "The bias has an element for each channel."
-    C3 "Sequences begin at `batch + 1` places; states fit, and there is a count of updates for each."
-    C4 "The dilation is positive."
+    C3 "Cumulative sequence lengths have 1 dimension, and states and update counts fit the batch size. \
+        States are `[batch, channels, (kernel - 1) * dilation]`."
+    C4 "`dilation` is positive."
 } }
 
 /// A convolution along the tokens of each sequence: `[tokens, channels]`, the states `[batch, channels, (kernel - 1) *

@@ -18,8 +18,8 @@ pub(super) const KERNELS: Family = &free([
 ]);
 
 clauses! { Blocks {
-    C1 "It has 4 dimensions."
-    C2 "The block size is positive."
+    C1 "The input has 4 dimensions."
+    C2 "`blocksize` is positive."
 } }
 
 /// The number of channels and the spatial sizes of an image `[n, c, h, w]`.
@@ -39,8 +39,8 @@ fn exactly(cx: &mut Cx, a: Expr, b: Expr, clause: &'static OpClause) -> Result<E
 }
 
 clauses! { DepthToSpace {
-    C3 "The channels divide."
-    C4 "The mode is DCR or CRD."
+    C3 "The number of channels is divisible by the square of `blocksize`."
+    C4 "`mode` is `DCR` or `CRD`."
 } }
 
 /// `[n, c / b², h b, w b]`.
@@ -55,7 +55,7 @@ fn depth_to_space(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { SpaceToDepth {
-    C3 "Height and width divide."
+    C3 "Height and width are divisible by `blocksize`."
 } }
 
 /// `[n, c b², h / b, w / b]`.
@@ -69,8 +69,9 @@ fn space_to_depth(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CenterCropPad {
-    C1 "There is a size for each axis, within the rank."
-    C2 "onnxruntime wants sizes of 64 bits."
+    C1 "`shape` has a size for each of `axes`. `axes` are distinct and within the rank of the input, which \
+        is not a scalar."
+    C2 "For onnxruntime, `shape` is of `int64`."
 } }
 
 /// The input cut or padded around its centre to a shape.

@@ -32,16 +32,17 @@ pub(super) const KERNELS: Family = &[
 ];
 
 clauses! { Recurrent {
-    C1 "The direction is known, and the hidden size positive."
-    C2 "`X` has 3 dimensions."
-    C3 "`W` is `[directions, gates * hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` \
-       `[directions, 2 gates * hidden]`."
-    C4 "There is a length for each batch."
-    C5 "Initial states are as the last ones; peepholes `[directions, 3 hidden]`."
-    C6 "There is an activation for each gate, which has a name."
-    C7 "Scales have the sizes of the weights that they scale."
-    C8 "onnxruntime has no `layout` 1."
-    C9 "For onnxruntime the bound of `clip` is positive."
+    C1 "`direction` is known, `hidden_size` is positive, and `layout` is 0 or 1."
+    C2 "Input `X` has 3 dimensions."
+    C3 "The weights `W`, `R` and `B` fit the input and the hidden size. `W` is `[directions, gates * \
+        hidden, input]`, `R` `[directions, gates * hidden, hidden]`, `B` `[directions, 2 * gates * \
+        hidden]`."
+    C4 "`sequence_lens` has an element for each batch. Each is from 0 to the length of the sequence."
+    C5 "Initial states have the shape of the last ones. `P` is `[directions, 3 * hidden]`."
+    C6 "`activations` has an entry for each gate and direction, and the names are known."
+    C7 "Scales and zero points are per direction, or per column of the weights."
+    C8 "For onnxruntime, `layout` is 0."
+    C9 "For onnxruntime, `clip` is positive."
 } }
 
 /// `Y`: `[seq, directions, batch, hidden]`, and the last states `[directions, batch, hidden]`; with `layout` 1 `[batch,

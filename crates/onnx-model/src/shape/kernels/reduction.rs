@@ -133,8 +133,8 @@ fn place_span(cx: &mut Cx, call: &Call, _: &Tensor) -> Option<Vec<Option<Span>>>
 }
 
 clauses! { Reduce {
-    C1 "Axes are within the rank, in a list of one dimension."
-    C2 "What has no neutral element reduces one element at least."
+    C1 "`axes` are within the rank of the input, in a list of 1 dimension."
+    C2 "The reduced dimensions are not empty, unless the result is."
 } }
 
 fn some_to_reduce(
@@ -227,9 +227,9 @@ fn arg_reduce(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { CumSum {
-    C1 "The axis is one number."
-    C2 "Within the rank."
-    C3 "Flags are 0 or 1. onnxruntime does not look at the axis where there is nothing to add."
+    C1 "`axis` is one number."
+    C2 "`axis` is within the rank of the input."
+    C3 "`exclusive` and `reverse` are 0 or 1."
 } }
 
 /// A running sum along an axis.
@@ -280,8 +280,8 @@ pub(super) fn is_idle(cx: &Cx, call: &Checked, sizes: &[Expr], axis: i64) -> Res
 }
 
 clauses! { Softmax {
-    C1 "The axis is within the rank. onnxruntime does not look at it where there is nothing to compute, but \
-       when it loads a model of version 11 or later of which it knows the rank."
+    C1 "`axis` is within the rank of the input. onnxruntime does not check it if the input is empty, \
+        unless it knows the rank when it loads a model of version 11 or later."
 } }
 
 fn softmax(cx: &mut Cx, call: &Checked) -> Outcome {

@@ -31,8 +31,8 @@ pub(super) const CONTRIB: Family = &[
 ];
 
 clauses! { RelativePositionBias {
-    C1 "The table has 2 dimensions."
-    C2 "The lengths are single numbers, not negative and the same."
+    C1 "The bias table has 2 dimensions."
+    C2 "The lengths of queries and keys are single numbers, not negative, and equal."
 } }
 
 /// `[1, heads, queries, keys]` of a table `[buckets, heads]`.
@@ -55,9 +55,12 @@ fn position_bias(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { GatedRelativePositionBias {
-    C1 "Queries are `[batch, length, hidden]`, or `[tokens, hidden]` with places `[batch, length]`."
-    C2 "The bias of queries has the hidden size, which divides by the heads."
-    C3 "Positions are `[1, heads, length, length]`, and the gate's weight is `[size, even]`, with a bias."
+    C1 "Queries are `[batch, length, hidden]`, or `[tokens, hidden]` with token positions `[batch, \
+        length]`."
+    C2 "The hidden size is divisible by `num_heads`. The bias of queries has an element for each hidden \
+        element."
+    C3 "The position bias is `[1, heads, length, length]`, and the gate's weight `[head size, n]`, with a \
+        bias of n elements. The size n is even."
 } }
 
 /// `[batch, heads, length, length]`: the bias by position, scaled by a gate of each query.
@@ -97,9 +100,10 @@ fn gated_bias(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { Longformer {
     C1 "The input has 3 dimensions."
-    C2 "Weights are `[hidden, 3 hidden]`, with a bias; the hidden size divides by the heads."
-    C3 "The length is a multiple of twice the window."
-    C4 "The mask and the flags are `[batch, length]`."
+    C2 "The weights are `[hidden, 3 * hidden]`, with biases, and the hidden size is divisible by \
+        `num_heads`. `num_heads` and `window` are positive."
+    C3 "The sequence length is divisible by `2 * window`."
+    C4 "The mask and the global attention flags are `[batch, length]`."
 } }
 
 /// The shape of the input: attention in windows, and of some tokens to all.
@@ -141,10 +145,10 @@ fn flag(call: &Checked, at: usize) -> Option<bool> {
 }
 
 clauses! { DecoderAttention {
-    C1 "Queries and keys have 3 dimensions, a cache has 4."
-    C2 "Weights are `[hidden, hidden]` and `[hidden, 2 hidden]`, with a bias of all."
-    C3 "The hidden size divides by the heads."
-    C4 "Caches are of one shape."
+    C1 "Queries and keys have 3 dimensions, and the same batch and hidden size. Caches have 4 dimensions."
+    C2 "The weights are `[hidden, hidden]` and `[hidden, 2 * hidden]`. The bias has `3 * hidden` elements."
+    C3 "`num_heads` is positive, and the hidden size is divisible by it."
+    C4 "The caches have the same shape, `[batch, heads, keys, head size]`."
 } }
 
 /// `[length, batch, hidden]` and the caches `[batch, heads, keys, size]`: flags say whether keys are those of another
@@ -188,9 +192,10 @@ fn decoder_attention(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { DecoderMaskedSelfAttention {
-    C1 "The input is one token for each row of the batch, the weights have 2 dimensions."
-    C2 "Sizes agree: weights have a row for each of the last size, the bias an element for each column."
-    C3 "The cache is `[2, batch, heads, most, size]`, and shared."
+    C1 "The input is `[batch, 1, hidden]`, and the weights have 2 dimensions."
+    C2 "The weights have a row for each element of the input's last dimension, and the bias an element for \
+        each column."
+    C3 "The cache is `[2, batch, heads, max length, head size]`. `past_present_share_buffer` is set."
 } }
 
 /// `[batch, 1, hidden]` and the cache, which has room for more tokens.

@@ -24,10 +24,12 @@ pub(super) const CONTRIB: Family = &free([
 ]);
 
 clauses! { RotaryEmbedding {
-    C1 "The input is `[batch, heads, length, size]` or `[batch, length, hidden]`."
-    C2 "Caches are `[positions, size / 2]` with position ids `[batch, length]`, or `[batch, length, size / \
-       2]` without."
-    C3 "The rotated part is even and not larger than a head."
+    C1 "The input is `[batch, heads, length, head size]` or `[batch, length, hidden]`. Heads divide the \
+        hidden size."
+    C2 "`cos_cache` and `sin_cache` fit half of a head and the positions. They are `[positions, head size \
+        / 2]` with position ids `[batch, length]`, which are rows, or `[batch, length, head size / 2]` \
+        without."
+    C3 "The rotated part of a head is even, and not larger than the head."
 } }
 
 /// The input is `[batch, heads, length, size]` or `[batch, length, hidden]` with heads given.
@@ -131,10 +133,12 @@ fn contrib_rotary(cx: &mut Cx, call: &Checked) -> Outcome {
 
 clauses! { MRotaryEmbedding {
     C1 "The input has 3 or 4 dimensions."
-    C2 "Positions are `[3, batch, length]`, both tables have one shape, and a row for each position."
-    C3 "There are three sections, none of them negative, that make up the table's columns."
-    C4 "Hidden sizes divide by the heads into an even size, and caches are half of it, or of the part that \
-       is rotated."
+    C2 "Position ids are `[3, batch, length]`, and both caches have the same shape of rank 2. For \
+        onnxruntime, they have a row for each position."
+    C3 "`mrope_section` has 3 entries, none of them negative, whose sum is the number of columns of the \
+        caches."
+    C4 "The rotated part of a head is even, and the caches have half as many columns. The hidden size is \
+        divisible by `num_heads`."
 } }
 
 /// Positions in three parts.

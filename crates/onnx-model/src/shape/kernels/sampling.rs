@@ -17,11 +17,11 @@ pub(super) const KERNELS: Family = &free([
 ]);
 
 clauses! { GridSample {
-    C1 "Input and grid have the same rank, at least 4."
-    C2 "Batches agree."
-    C3 "A place has a coordinate for each spatial dimension."
-    C4 "The modes are known."
-    C5 "onnxruntime's cubic sampling is of images, and none is empty."
+    C1 "The input and the grid have the same rank, at least 4."
+    C2 "The input and the grid have the same batch size."
+    C3 "The last size of the grid is the number of spatial dimensions."
+    C4 "`mode` and `padding_mode` are known."
+    C5 "For onnxruntime, no spatial dimension is empty. Cubic sampling takes 2 of them."
 } }
 
 /// `[n, c, places..]`.
@@ -53,8 +53,8 @@ pub(super) fn grid_sample(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { AffineGrid {
-    C1 "The size is `[n, c, h, w]` or `[n, c, d, h, w]`."
-    C2 "Matrices fit."
+    C1 "`size` is `[n, c, h, w]` or `[n, c, d, h, w]`, with positive sizes."
+    C2 "`theta` is `[n, 2, 3]`, or `[n, 3, 4]` for 3 spatial dimensions."
 } }
 
 /// `[n, places.., 2 or 3]` for matrices `[n, 2, 3]` or `[n, 3, 4]`.

@@ -22,10 +22,10 @@ pub(super) const KERNELS: Family = &free([
 ]);
 
 clauses! { ScatterElements {
-    C1 "The axis is within the rank, and ranks agree."
-    C2 "Indices and updates have one shape."
-    C3 "Beside the axis no size of the indices exceeds that of the data."
-    C4 "Indices are within the dimension."
+    C1 "`data` and `indices` have the same rank, which is not 0, and `axis` is within it."
+    C2 "`indices` and `updates` have the same shape."
+    C3 "`indices` is no larger than `data` in any dimension other than `axis`."
+    C4 "`indices` are within the dimension `axis` of `data`."
 } }
 
 /// The data with updates written.
@@ -83,10 +83,11 @@ fn written_slices(call: &Checked, length: usize) -> Option<Elements> {
 }
 
 clauses! { ScatterND {
-    C1 "Neither is a scalar."
-    C2 "Tuples are not longer than the rank of the data."
-    C3 "Updates have the shape of the tuples and of what each takes."
-    C4 "Indices are within their dimensions."
+    C1 "`data` and `indices` are not scalars."
+    C2 "The last size of `indices` is at most the rank of `data`."
+    C3 "`updates` has the shape of `indices` up to the last, and the sizes of its slices. A slice has the \
+        sizes of `data` that are not indexed."
+    C4 "`indices` are within the dimensions of `data`."
 } }
 
 /// The data with slices written at index tuples.
@@ -122,10 +123,11 @@ fn scatter_nd(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { TensorScatter {
-    C1 "Ranks agree; the axis is within, and not the first."
-    C2 "Beside the axis sizes agree, at it the update fits."
-    C3 "There is a write index for each batch, from which on the update fits, unless the mode is circular."
-    C4 "The mode is known."
+    C1 "The cache and the update have the same rank, at least 2. `axis` is within it, and not the first."
+    C2 "The update is no larger than the cache along `axis`, and their other sizes agree."
+    C3 "There is a write index for each batch, not negative. Unless `mode` is `circular`, the update fits \
+        into the cache from it on."
+    C4 "`mode` is `linear` or `circular`."
 } }
 
 /// A cache with an update written into a dimension.

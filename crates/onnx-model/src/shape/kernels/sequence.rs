@@ -108,9 +108,9 @@ fn parts_beyond(cx: &mut Cx, parts: Expr, least: Option<i64>) -> Option<Expr> {
 }
 
 clauses! { items "Sequence" {
-    C1 "It is one number."
-    C2 "Within the sequence, or at its end where that is allowed."
-    C3 "The tensor has the type of the items."
+    C1 "The position is one number."
+    C2 "The position is within the sequence. That of an insertion may be its end."
+    C3 "The inserted tensor has the element type of the sequence."
 } }
 
 /// A position in a sequence, or `None` where it is not known: counted from the end when negative.
@@ -156,7 +156,7 @@ fn construct(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { SequenceEmpty {
-    C1 "The type is one that a sequence may have."
+    C1 "`dtype` is a type that a sequence may have."
 } }
 
 fn empty(_: &mut Cx, call: &Checked) -> Outcome {
@@ -219,9 +219,9 @@ fn length(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { ConcatFromSequence {
-    C1 "There is an item."
-    C2 "The axis is within the rank; ranks agree."
-    C3 "Sizes beside the axis agree."
+    C1 "The sequence is not empty."
+    C2 "The tensors of the sequence have the same rank. `axis` is within that of the result."
+    C3 "The tensors of the sequence have the same sizes, except along `axis`."
 } }
 
 /// The items one behind the other, along a new axis with `new_axis`.
@@ -280,8 +280,9 @@ enum Cut {
 }
 
 clauses! { SplitToSequence {
-    C1 "The axis is within the rank."
-    C2 "Sizes are a scalar or a list; positive, and in a list they add up."
+    C1 "`axis` is within the rank of the input."
+    C2 "`split` is a positive scalar, or a list of sizes that add up to the dimension. Sizes in a list are \
+        not negative. Parts of a scalar size of more than 1 keep the dimension."
 } }
 
 /// Parts along an axis as a sequence: of a size (the last one smaller), of given sizes, or of size 1, whose dimension is
@@ -376,7 +377,7 @@ fn optional(_: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { OptionalGetElement {
-    C1 "The optional value is there."
+    C1 "The optional value is present."
 } }
 
 fn optional_get(_: &mut Cx, call: &Checked) -> Outcome {

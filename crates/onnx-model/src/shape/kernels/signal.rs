@@ -26,8 +26,8 @@ pub(super) const KERNELS: Family = &free([
 pub(super) const CONTRIB: Family = &free([op("Irfft", inverse_real).passes(), op("Rfft", real).passes()]);
 
 clauses! { Rfft {
-    C1 "There is a dimension for each of the signal."
-    C2 "The last is even."
+    C1 "`signal_ndim` is positive, and at most the rank of the input."
+    C2 "The last size of the input is even."
 } }
 
 /// `[.., n / 2 + 1, 2]` of a signal `[.., n]`.
@@ -47,7 +47,7 @@ fn real(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Irfft {
-    C1 "There is a dimension for each of the signal, and a last one of real and imaginary parts."
+    C1 "`signal_ndim` is positive and less than the rank of the input, whose last size is 2."
 } }
 
 /// `[.., 2 (n - 1)]` of a spectrum `[.., n, 2]`.
@@ -92,7 +92,7 @@ fn output_type(call: &Checked) -> Result<Dtype, KernelError> {
 
 clauses! { Window {
     C1 "The size is a scalar."
-    C2 "Not negative."
+    C2 "The size is not negative. A constant size is positive."
 } }
 
 /// `[size]`.
@@ -109,7 +109,7 @@ fn window(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { MelWeightMatrix {
-    C1 "All operands are scalars."
+    C1 "All inputs are scalars."
 } }
 
 /// `[spectrogram / 2 + 1, bins]`.
@@ -153,13 +153,13 @@ fn real_at_load(cx: &Cx, call: &Checked, last: usize) -> Result<(), KernelError>
 }
 
 clauses! { DFT {
-    C1 "The axis is one before the last."
-    C2 "The last size is 1 or 2."
-    C3 "The length is positive."
-    C4 "What a one-sided inverse takes are complex numbers."
-    C5 "onnxruntime extends no empty signal, and makes nothing of one."
-    C6 "A one-sided transform that is no inverse is of real numbers, where their size is known when the \
-       model loads. The kernel itself takes no notice of an imaginary part."
+    C1 "`axis` is within the rank of the input, and not the last one. The input has at least 2 dimensions."
+    C2 "The last size of the input is 1 or 2."
+    C3 "`dft_length` is a positive scalar."
+    C4 "The input of a one-sided inverse has complex numbers: its last size is 2."
+    C5 "For onnxruntime, the signal is not empty. Only an empty result without `dft_length` allows it."
+    C6 "The input of a one-sided transform has real numbers, where the last size is known when the model \
+        loads."
 } }
 
 /// The transform along an axis of a signal whose last dimension has 1 or 2 parts.
@@ -214,10 +214,10 @@ fn dft(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { STFT {
-    C1 "The signal is `[batch, length]` or `[batch, length, parts]`, with 1 or 2 parts."
-    C2 "The step is positive."
-    C3 "A window or a frame length is given, and they agree."
-    C4 "A frame fits."
+    C1 "The signal is `[batch, length]`, `[batch, length, 1]` or `[batch, length, 2]`."
+    C2 "`frame_step` is a positive scalar."
+    C3 "The window has 1 dimension, and the length of `frame_length` if both are given."
+    C4 "The frame length is from 1 to the length of the signal."
 } }
 
 /// `[batch, frames, bins, 2]`.

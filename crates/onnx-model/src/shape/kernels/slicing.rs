@@ -43,10 +43,10 @@ struct Parts {
 }
 
 clauses! { Slice {
-    C1 "Starts, ends, axes and steps have one dimension and one length."
-    C2 "Axes are within the rank, each once."
-    C3 "No step is 0."
-    C4 "onnxruntime slices no scalars."
+    C1 "`starts`, `ends`, `axes` and `steps` have 1 dimension and the same length."
+    C2 "`axes` are distinct and within the rank of the input."
+    C3 "No element of `steps` is 0."
+    C4 "For onnxruntime, the input is not a scalar."
 } }
 
 /// Elements from `start` to `end` by `step` along the axes, as Python slices.
@@ -219,9 +219,11 @@ fn taken(cx: &mut Cx, size: Expr, start: Bound, end: Bound, step: i64) -> (Expr,
 }
 
 clauses! { Split {
-    C1 "The axis is within the rank."
-    C2 "There is a size for each output, none negative, and they add up."
-    C3 "Without sizes, or with an input of none, the dimension divides."
+    C1 "`axis` is within the rank of the input."
+    C2 "`split` has a size for each output, and the sizes add up to the dimension. No size is negative. \
+        Either `split` or `num_outputs` is given."
+    C3 "Without sizes, the dimension splits into as many parts as there are outputs. Before version 18 \
+        they are equal; later the last one may be smaller."
 } }
 
 /// Parts along an axis: as given, or as many equal ones as there are outputs (the last one smaller from version 18 on).
@@ -331,12 +333,12 @@ fn evenly(cx: &mut Cx, size: Expr, outputs: usize) -> Result<Vec<Expr>, KernelEr
 }
 
 clauses! { Pad {
-    C1 "There are two numbers for each axis; axes are within the rank."
-    C2 "The mode is known; the value is a scalar."
-    C3 "No size becomes negative."
-    C4 "Negative pads are applied first. Then `reflect` adds fewer elements than the dimension has, and \
-       `reflect`, `edge` and `wrap` need at least one. If the input is empty, only its empty dimensions are \
-       checked: they have to stay empty."
+    C1 "`pads` has two entries for each of `axes`. `axes` are distinct and within the rank of the input."
+    C2 "`mode` is known, and `constant_value` has one element."
+    C3 "No size of the result is negative."
+    C4 "The input has enough elements to pad with. Negative pads are applied first. Then `reflect` adds \
+        fewer elements than the dimension has, and `edge` and `wrap` need one. If the input is empty, only \
+        empty dimensions are checked."
 } }
 
 /// The input with elements added or cut off on both sides of its dimensions.

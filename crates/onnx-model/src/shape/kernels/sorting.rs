@@ -28,9 +28,9 @@ pub(super) const KERNELS: Family = &free([
 ]);
 
 clauses! { TopK {
-    C1 "The axis is within the rank."
-    C2 "K is one number, not negative."
-    C3 "K does not exceed the size of the axis."
+    C1 "`axis` is within the rank of the input."
+    C2 "The number `K` is a single one, and not negative."
+    C3 "The number `K` does not exceed the size of the dimension `axis`."
 } }
 
 /// The k greatest along an axis, and their indices.
@@ -61,7 +61,7 @@ fn top_k(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Unique {
-    C1 "The axis is within the rank."
+    C1 "`axis` is within the rank of the input."
 } }
 
 /// The distinct elements, or slices along an axis, with first indices, inverse indices and counts.

@@ -27,7 +27,7 @@ pub(super) const KERNELS: Family = &free([
 pub(super) const WAYS: &[&OpClause] = &[Squeeze::C3];
 
 clauses! { Unsqueeze {
-    C1 "Axes are distinct and within the rank of the result."
+    C1 "`axes` are distinct and within the rank of the result."
 } }
 
 fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -49,7 +49,7 @@ fn unsqueeze(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { Axes {
-    C1 "Axes are a list: the tensor of axes has one dimension."
+    C1 "`axes` has 1 dimension."
 } }
 
 fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
@@ -63,9 +63,9 @@ fn axes(cx: &mut Cx, call: &Checked) -> Result<Option<Vec<i64>>, KernelError> {
 }
 
 clauses! { Squeeze {
-    C1 "Axes are within the rank."
-    C2 "Sizes at the axes are 1."
-    C3 "Without axes, those are dropped whose size is 1."
+    C1 "`axes` are within the rank of the input."
+    C2 "The squeezed dimensions have size 1."
+    C3 "Whether a size is 1, which decides if the dimension is dropped without `axes`."
 } }
 
 /// The input without dimensions of size 1.

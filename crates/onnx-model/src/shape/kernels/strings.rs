@@ -25,9 +25,9 @@ pub(super) const KERNELS: Family = &free([
 pub(super) const CONTRIB: Family = &free([op("Tokenizer", tokenizer)]);
 
 clauses! { Tokenizer {
-    C1 "Strings stand in `[c]` or `[n, c]`."
-    C2 "There are separators, or an expression that parts match, but not both."
-    C3 "The least length is positive."
+    C1 "The input is `[c]` or `[n, c]`, and has a string unless it is known to be empty."
+    C2 "Either `separators` or `tokenexp` is given, and there is at least one separator."
+    C3 "`mincharnum` is positive."
 } }
 
 /// The parts of each string in a new dimension, padded.
@@ -57,7 +57,7 @@ fn tokenizer(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { RegexFullMatch {
-    C1 "There is a pattern."
+    C1 "`pattern` is given."
 } }
 
 fn matches_all(_: &mut Cx, call: &Checked) -> Outcome {
@@ -108,9 +108,10 @@ fn split_into(cx: &mut Cx, sizes: Vec<Expr>, longest: Option<Expr>) -> Outcome {
 }
 
 clauses! { StringNormalizer {
-    C1 "Strings stand in `[c]` or `[1, c]`."
-    C2 "The case is named rightly."
-    C3 "onnxruntime wants a string. What stop words leave depends on data."
+    C1 "The input is `[c]` or `[1, c]`."
+    C2 "`case_change_action` is `NONE`, `LOWER` or `UPPER`."
+    C3 "For onnxruntime, the input has at least one string. How many strings stop words leave depends on \
+        data."
 } }
 
 fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
@@ -147,9 +148,9 @@ fn normalizer(cx: &mut Cx, call: &Checked) -> Outcome {
 }
 
 clauses! { TfIdfVectorizer {
-    C1 "The input is `[c]` or `[n, c]`."
-    C2 "Attributes fit each other."
-    C3 "The pool has whole n-grams of each length; those that are counted differ."
+    C1 "The input is `[c]` or `[n, c]`, and the batch is not empty."
+    C2 "`mode`, n-gram lengths, counts, indexes and weights are valid and fit each other."
+    C3 "The pool has whole n-grams of each length. Those that are counted are distinct."
 } }
 
 /// A count for each n-gram.

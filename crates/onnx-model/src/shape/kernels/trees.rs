@@ -139,12 +139,12 @@ fn matrix(call: &Checked) -> Result<(), KernelError> {
 
 clauses! { TreeEnsemble {
     C1 "The input has 2 dimensions."
-    C2 "There are targets; those that leaves have exist, and each has a base value or none has."
-    C3 "The features that nodes test exist."
-    C4 "Lists that describe the same nodes have one length."
-    C5 "Nodes that are named exist, and are trees: each is there once, and none is below itself."
-    C6 "Splits and weights have the input's type."
-    C7 "Modes, transforms and aggregates are known."
+    C2 "There are targets, those of leaves are within their number, and each has a base value or none has."
+    C3 "The features that nodes test are features of the input."
+    C4 "Attributes that describe the same nodes have the same length."
+    C5 "The children of nodes exist, and the nodes form trees: no node is there twice or below itself."
+    C6 "Splits and weights have the type of the input."
+    C7 "Modes, transforms and aggregate functions are known."
 } }
 
 /// The trees of a classifier or a regressor, of which the leaves have weights for some of `targets` in `lists`.

@@ -8,13 +8,13 @@ use std::sync::OnceLock;
 pub use text::operators;
 
 clauses! { signature "schema" {
-    S0 "The version of the domain that the model imports has the operator."
-    S1 "There are as many inputs and outputs as the operator takes, and none is left out that it needs."
-    S2 "Inputs have element types that the operator takes, and one where they have to agree."
-    S3 "The operator has the attributes that are given, of their kind, and those that it needs are there."
+    S0 "The model's version of the domain has the operator."
+    S1 "The numbers of inputs and outputs are those of the schema, and no required one is left out."
+    S2 "The types of inputs and outputs are those of the schema, and agree where it says so."
+    S3 "The attributes are those of the schema, with its types, and no required one is missing."
     S4 "onnxruntime's CPU provider has a kernel of the operator for these element types."
-    S5 "onnxruntime loads models of this version of ai.onnx."
-    S6 "64 bits count the bytes of its results."
+    S5 "onnxruntime loads models of this version of `ai.onnx`."
+    S6 "The number of bytes of each result fits into 64 bits."
 } }
 
 /// The conditions on any call.
