@@ -59,7 +59,7 @@ pub use outline::outline;
 pub use own_spec::Widest;
 pub use prove::{Emit, EmitForm, shown_premise};
 pub use readable::readable;
-pub use repair::{Changes, as_equal_sizes, propose};
+pub use repair::{Changes, apply, as_equal_sizes, propose};
 pub use search::{Search, Tried, tried};
 pub use session::Session;
 pub use simpler::{simplest, simplest_size};

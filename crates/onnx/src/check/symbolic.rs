@@ -252,14 +252,6 @@ impl Symbolic {
                 self.declare(Some(place), None, bounds, &|_| number)
             }
             Allowed::Dim(name) => self.dim(name, Some(place), dims, hint),
-            Allowed::Derived { root, factor, offset } => {
-                let root = self.dim(root, None, dims, hint);
-                let (factor, offset) = (self.env.pool.int(factor.clone()), self.env.pool.int(offset.clone()));
-                let product = self.env.pool.mul(factor, root);
-                let size = self.env.pool.add(product, offset);
-                self.restrict(size, &Int::ZERO, None);
-                size
-            }
             Allowed::Sum(terms, offset) => {
                 let mut size = self.env.pool.int(offset.clone());
                 for (root, factor) in terms {

@@ -85,13 +85,25 @@ pub fn propose(
     // Repairs that leave more dimensions dynamic come first.
     alternatives.sort_by_key(|changes| changes.values().filter(|c| matches!(c, Change::Size(_))).count());
     alternatives.truncate(MAX_ALTERNATIVES);
+    // A new dimension is none that is there.
+    for change in alternatives.iter_mut().flat_map(Changes::values_mut) {
+        if let Change::Linear { root, .. } = change {
+            while dims.values().any(|(known, _)| known == root) {
+                root.push('_');
+            }
+        }
+    }
     alternatives
 }
 
+/// The changes in a form that torch takes.
+pub(super) fn for_torch(changes: &Changes) -> Changes {
+    changes.iter().map(|(name, change)| (name.clone(), change.clone().for_torch())).collect()
+}
+
 /// The changed spec, and the changes as they were applied.
-pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, Changes) {
-    let taken = changes.iter().map(|(name, change)| (name.clone(), change.clone().for_torch())).collect();
-    let changes = resolved(&taken);
+pub fn apply(spec: &Spec, changes: &Changes) -> (Spec, Changes) {
+    let changes = resolved(changes);
     // Dimensions that others are computed from come first.
     let is_derived = |change: &Change| matches!(change, Change::Derived { .. });
     let (derived, roots): (Changes, Changes) =
@@ -119,4 +131,32 @@ fn resolved(changes: &Changes) -> Changes {
         }
     }
     resolved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sizewise_expr::range::ValueRange;
+    use sizewise_expr::text::read;
+
+    #[test]
+    fn new_dimensions_have_new_names() {
+        for (other, expected) in [("m", "_n"), ("_n", "_n_")] {
+            let (mut pool, mut facts) = (Pool::new(), Facts::new());
+            let mut dims = IndexMap::new();
+            for name in ["n", other] {
+                let e = pool.symbol(name);
+                let symbol = pool.as_symbol(e).expect("a symbol");
+                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ZERO));
+                dims.insert(symbol, (name.to_owned(), Int::from(8)));
+            }
+            let even = read::closed(&mut pool, "Eq(Mod(n, 4), 0)").expect("a condition").expr;
+            let found = propose(&mut pool, &facts, &dims, &[even]);
+            let roots = found.iter().filter_map(|changes| match changes.get("n") {
+                Some(Change::Linear { root, .. }) => Some(root.as_str()),
+                _ => None,
+            });
+            assert_eq!(roots.collect::<Vec<_>>(), vec![expected; found.len()], "{other}");
+        }
+    }
 }

@@ -4,17 +4,17 @@
 //! numbers, and expressions over names; ranges are a spec.
 use super::declare::Changed;
 use super::named::Solved;
-use super::rejected::{Rejects, limits};
+use super::rejected::Rejects;
 use super::{Check, MAX_VIOLATIONS, Outcome, checked};
 use crate::check::declaration::{Declaration, differences};
-use crate::check::limits::LEAST;
+use crate::check::limits::{LEAST, Limits};
 use crate::check::symbolic::Symbolic;
 use crate::check::written::{dimension_names, written};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
-use sizewise_check::check::{as_equal_sizes, propose};
-use sizewise_check::spec::Change;
+use sizewise_check::check::{Changes, apply, as_equal_sizes, propose};
+use sizewise_check::spec::{Change, Spec};
 use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
 use sizewise_onnx_model::read::Model;
 use sizewise_solve::Budget;
@@ -45,9 +45,9 @@ pub(super) enum Way {
 #[derive(Clone)]
 pub(super) struct Draft {
     pub model: Model,
-    pub spec: Option<Json>,
+    pub spec: Option<Spec>,
     /// What the model with these declarations allows, if there is a spec.
-    pub before: Option<Json>,
+    pub before: Option<Spec>,
     /// Whether it may reject sizes at which the conditions hold.
     pub rejects: bool,
 }
@@ -58,9 +58,9 @@ pub(super) struct Fix {
     /// What inputs and outputs are to be declared as.
     pub changes: Vec<Declaration>,
     /// The spec, if that is what changes, of the model with these changes.
-    pub spec: Option<Json>,
+    pub spec: Option<Spec>,
     /// What that model allows, as a spec.
-    pub before: Option<Json>,
+    pub before: Option<Spec>,
     /// Whether it rejects sizes at which the model runs.
     pub rejects: Rejects,
     /// Whether a check with it comes out ok; else only what no declaration settles stays open.
@@ -85,9 +85,9 @@ impl Fix {
 
     /// How many more entries of its spec are so than of what the model allows.
     fn more(&self, is: fn(&Json) -> bool) -> usize {
-        let count = |spec: &Option<Json>| {
-            let inputs =
-                spec.as_ref().and_then(Json::as_object).into_iter().flat_map(|inputs| inputs.values());
+        let count = |spec: &Option<Spec>| {
+            let tree = spec.as_ref().map(Spec::to_json);
+            let inputs = tree.as_ref().and_then(Json::as_object).into_iter().flat_map(|tree| tree.values());
             inputs.filter_map(Json::as_array).flatten().filter(|entry| is(entry)).count()
         };
         count(&self.spec).saturating_sub(count(&self.before))
@@ -127,8 +127,9 @@ impl Check<'_> {
         found.sort_by_key(Fix::rank);
         let mut seen: Vec<(Vec<Declaration>, Option<Json>)> = Vec::new();
         found.retain(|fix| {
-            let is_new = seen.iter().all(|(changes, spec)| (changes, spec) != (&fix.changes, &fix.spec));
-            seen.push((fix.changes.clone(), fix.spec.clone()));
+            let this = (fix.changes.clone(), fix.spec.as_ref().map(Spec::to_json));
+            let is_new = !seen.contains(&this);
+            seen.push(this);
             is_new
         });
         found
@@ -165,10 +166,8 @@ impl Check<'_> {
         for _ in 0..rounds {
             *left = left.checked_sub(1)?;
             let next = {
-                let limits = match &draft.spec {
-                    Some(spec) => Some(limits(&draft.model, spec)?),
-                    None => None,
-                };
+                let limits = draft.spec.as_ref().map(|spec| Limits::new(&draft.model, spec));
+                let limits = limits.transpose().ok()?;
                 let check = checked(&draft.model, limits.as_ref(), &self.budget);
                 match check.verdict {
                     Outcome::Ok => return Some(self.fix(draft.clone(), true)),
@@ -215,13 +214,12 @@ impl Check<'_> {
         // The model may run where a condition does not hold that is in doubt.
         let doubtful = || self.doubtful.first().copied().into_iter().collect();
         let wanted = Some(self.roots()).filter(|roots| !roots.is_empty()).unwrap_or_else(doubtful);
-        let proposals = self.proposals(&wanted).into_iter();
+        let Some(before) = written(&self.symbolic) else { return Vec::new() };
         let draft = |changes| {
-            let spec = Some(written(&self.symbolic, &changes)?);
-            let before = written(&self.symbolic, &FxHashMap::default());
-            Some(Draft { model: self.model.clone(), spec, before, rejects: true })
+            let (spec, _) = apply(&before, &changes);
+            Draft { model: self.model.clone(), spec: Some(spec), before: Some(before.clone()), rejects: true }
         };
-        proposals.filter_map(draft).collect()
+        self.proposals(&wanted).into_iter().map(draft).collect()
     }
 
     /// Models with declarations by which violated conditions come to hold.
@@ -249,13 +247,14 @@ impl Check<'_> {
         }
         conditions.retain(|&condition| !is_touched(condition, &touched));
         let mut all: Vec<Changed> = Vec::new();
-        let sizes = self.sizes_around(&conditions);
+        let (names, sizes) = (dimension_names(&self.symbolic), self.sizes_around(&conditions));
         for proposal in self.proposals(&conditions) {
             let mut more = Changed::default();
-            for (symbol, change) in &proposal {
-                more.extend(
-                    self.declarable(*symbol, change, way, (&conditions, &sizes)).map(|text| (*symbol, text)),
-                );
+            for (symbol, name) in &names {
+                let text = proposal
+                    .get(name)
+                    .and_then(|change| self.declarable(*symbol, change, way, (&conditions, &sizes)));
+                more.extend(text.map(|text| (*symbol, text)));
             }
             if !more.is_empty() {
                 more.extend(changed.clone());
@@ -330,7 +329,7 @@ impl Check<'_> {
     }
 
     /// Changes of sizes after which conditions hold, the best first.
-    fn proposals(&self, conditions: &[Expr]) -> Vec<FxHashMap<Symbol, Change>> {
+    fn proposals(&self, conditions: &[Expr]) -> Vec<Changes> {
         let names = dimension_names(&self.symbolic);
         let sizes = self.sizes_around(conditions);
         let mut env = self.symbolic.env.clone();
@@ -347,12 +346,7 @@ impl Check<'_> {
         if equal != conditions {
             found.splice(0..0, propose(pool, facts, &around, &equal).into_iter().take(1));
         }
-        let symbol =
-            |name: &String| around.iter().find(|(_, (known, _))| known == name).map(|(symbol, _)| *symbol);
-        let by_symbol = |changes: sizewise_check::check::Changes| {
-            changes.into_iter().map(|(name, change)| Some((symbol(&name)?, change))).collect::<Option<_>>()
-        };
-        found.into_iter().filter_map(by_symbol).collect()
+        found
     }
 
     /// Sizes at which conditions hold: usual ones, or those of the example.
@@ -422,17 +416,16 @@ impl Check<'_> {
 }
 
 /// What a model declares of its inputs, as a spec: names, numbers, and sizes of at least 1.
-pub fn declared_spec(model: &Model) -> Json {
-    let symbolic = Symbolic::new(model, None, &|_| LEAST);
-    written(&symbolic, &FxHashMap::default()).unwrap_or(Json::Null)
+pub fn declared_spec(model: &Model) -> Spec {
+    written(&Symbolic::new(model, None, &|_| LEAST)).unwrap_or_else(|| Spec::of_tree(Json::Null))
 }
 
 /// A spec under which the model is right, as wide as the conditions allow: what it declares, narrowed where that is too
 /// wide. `None` where none was found.
-pub fn widen(model: &Model, budget: &Budget) -> Option<Json> {
+pub fn widen(model: &Model, budget: &Budget) -> Option<Spec> {
     let check = checked(model, None, budget);
     match check.verdict {
-        Outcome::Ok => written(&check.symbolic, &FxHashMap::default()),
+        Outcome::Ok => written(&check.symbolic),
         _ => check.best(Way::Spec).filter(|found| found.is_proved).and_then(|found| found.spec),
     }
 }

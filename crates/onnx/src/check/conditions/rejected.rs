@@ -5,7 +5,6 @@ use crate::check::limits::Limits;
 use crate::check::names;
 use crate::check::symbolic::Symbolic;
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
@@ -28,12 +27,9 @@ pub(super) enum Rejects {
 impl Check<'_> {
     /// Whether a model with other declarations, or a spec, or both reject sizes at which this one runs. `is_said` is what
     /// the fix says of itself.
-    pub(super) fn rejected(&self, model: &Model, spec: Option<&Json>, is_said: bool) -> Rejects {
+    pub(super) fn rejected(&self, model: &Model, spec: Option<&Spec>, is_said: bool) -> Rejects {
         let unless_found = if is_said { Rejects::Perhaps } else { Rejects::Nothing };
-        let limits = match spec.map(|spec| limits(model, spec)) {
-            Some(None) => return unless_found,
-            limits => limits.flatten(),
-        };
+        let Ok(limits) = spec.map(|spec| Limits::new(model, spec)).transpose() else { return unless_found };
         let allowed = Symbolic::new(model, limits.as_ref(), &|at| 7 + 4 * at as i64);
         let Some(relations) = self.relations(&allowed) else { return unless_found };
         let mut env = self.symbolic.env.clone();
@@ -145,9 +141,4 @@ impl Check<'_> {
         relations.dedup();
         Some(relations)
     }
-}
-
-/// What a spec allows of a model, if it fits.
-pub(super) fn limits(model: &Model, spec: &Json) -> Option<Limits> {
-    Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok()
 }

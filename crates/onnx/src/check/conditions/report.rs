@@ -2,7 +2,7 @@
 use super::fixes::Fix;
 use super::rejected::Rejects;
 use super::{Check, DATA_DECIDE, EVAL_DATA_BREAK, GuardReport, Outcome, Violation, checked, decide};
-use crate::check::changed::changed;
+use crate::check::changed::{Entry, changed, changed_entries};
 use crate::check::declaration::Declaration;
 use crate::check::limits::Limits;
 use crate::check::shapes::{info, shapes_of};
@@ -261,7 +261,9 @@ fn stated_notes(stated: &[StatedReport], suffices: Option<bool>) -> impl Iterato
 /// Declarations, a spec, or both as a fix.
 fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
     let mut lines: Vec<String> = fix.changes.iter().map(Declaration::line).collect();
-    lines.extend(fix.spec.as_ref().map(|spec| changed_spec(model, spec, fix.before.as_ref())));
+    let (spec, before) = (fix.spec.as_ref().map(Spec::to_json), fix.before.as_ref().map(Spec::to_json));
+    let entries = spec.as_ref().map_or_else(Vec::new, |spec| changed_entries(spec, before.as_ref(), model));
+    lines.extend(spec.as_ref().map(|spec| changed_spec(spec, &entries)));
     // An ONNX file has names and numbers for sizes, and no ranges.
     let note = match (&fix.spec, fix.changes.is_empty()) {
         (None, _) => None,
@@ -270,12 +272,10 @@ fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
             Some("the ranges are a spec, for --spec, of the model that declares its sizes so")
         }
     };
-    let python = |spec: &Json| Some(Spec::parse(spec.to_string().as_bytes()).ok()?.to_python());
     report::Fix {
         assumptions: Vec::new(),
         text: lines.join("\n"),
-        spec: fix.spec.clone(),
-        code: fix.spec.as_ref().and_then(python),
+        code: fix.spec.as_ref().map(Spec::to_python),
         proved: fix.is_proved,
         cost: cost(&fix.rejects, model),
         loses: match fix.rejects {
@@ -284,7 +284,8 @@ fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
             Rejects::Sizes(_) => Some(true),
         },
         note: note.filter(|_| !has_spec).map(str::to_owned),
-        changes: changed(&fix.changes, fix.spec.as_ref().map(|spec| (spec, fix.before.as_ref())), model),
+        changes: changed(&fix.changes, &entries),
+        spec,
         declarations: fix.changes.iter().map(Declaration::json).collect(),
     }
 }
@@ -311,35 +312,15 @@ fn cost(rejects: &Rejects, model: &Model) -> Option<String> {
     Some(format!("also rejects sizes at which the model runs: {}", shown.join(", ")))
 }
 
-/// The part of a spec in which it differs from the one before, as Python: a spec that says the same of the model. Of
-/// dimensions to which the model gives one name, the first says it for all.
-fn changed_spec(model: &Model, spec: &Json, before: Option<&Json>) -> String {
+/// These entries of a spec as Python: a spec that says the same of the model.
+fn changed_spec(spec: &Json, entries: &[Entry]) -> String {
     let mut changed = serde_json::Map::new();
-    let mut said: Vec<String> = Vec::new();
-    for input in inputs(model) {
-        let Some(entries) = spec.get(&input.name).and_then(Json::as_array) else { continue };
-        let known = before.and_then(|before| before.get(&input.name)?.as_array());
-        let given = input.shape.as_ref();
-        let entry = |(dim, entry): (usize, &Json)| {
-            if known.and_then(|known| known.get(dim)) == Some(entry) {
-                return Json::Null;
-            }
-            match given.and_then(|given| given.get(dim)) {
-                Some(Given::Name(name)) if said.contains(name) => Json::Null,
-                Some(Given::Name(name)) => {
-                    said.push(name.clone());
-                    entry.clone()
-                }
-                _ => entry.clone(),
-            }
-        };
-        let entries: Vec<Json> = entries.iter().enumerate().map(entry).collect();
-        if entries.iter().any(|entry| !entry.is_null()) {
-            changed.insert(input.name, entries.into());
-        }
+    for Entry { input, dim, json, .. } in entries {
+        let rank = spec[input].as_array().map_or(0, Vec::len);
+        let all = changed.entry(input).or_insert_with(|| vec![Json::Null; rank].into());
+        all[*dim] = (*json).clone();
     }
-    let spec = Spec::parse(Json::from(changed).to_string().as_bytes());
-    let text = spec.map(|spec| spec.to_python()).unwrap_or_default();
+    let text = Spec::of_tree(changed.into()).to_python();
     let (names, tree) = text.split_once("dynamic_shapes = ").unwrap_or((&text, ""));
     let mut lines: Vec<&str> = names.lines().filter(|line| line.contains(" = ")).collect();
     let in_one: String = tree.lines().map(str::trim).collect::<Vec<_>>().join(" ");
