@@ -51,10 +51,13 @@ mod usual_sizes;
 
 pub use acceptance::{Acceptance, Enforced, Enforcement};
 pub use checker::{Checker, Progress, Watch};
+pub use cost::{Cost, Lost};
 pub use error::CheckError;
 pub use evaluate::{Evaluation, Evaluator, Refused, Shapes};
+pub use excluded::excluded;
 pub use explain::Dimension;
-pub use minimal::consequences;
+pub use ledger::of_conditions;
+pub use minimal::{consequences, declared_ranges, minimal};
 pub use outline::outline;
 pub use own_spec::Widest;
 pub use prove::{Emit, EmitForm, shown_premise};

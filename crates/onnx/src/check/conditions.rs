@@ -33,7 +33,7 @@ use super::limits::Limits;
 use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::{consequences, readable, shown_premise};
+use sizewise_check::check::{consequences, excluded, readable, shown_premise};
 use sizewise_check::report::{
     AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, MismatchReport, Needed, Outcome,
     UnsupportedReport,
@@ -101,9 +101,9 @@ struct Check<'m> {
     wrong_outputs: Vec<WrongOutput>,
     /// Nodes whose results are not known, with the reason.
     unsupported: Vec<UnsupportedReport>,
-    /// The conditions under which the model runs, in the order of its nodes, and whether one of them is on sizes.
+    /// The conditions under which the model runs, in the order of its nodes, and those of them that are on sizes.
     needed: Vec<Needed>,
-    needs_sizes: bool,
+    required: Vec<Expr>,
     /// Conditions that the values of inputs decide when the model runs.
     run_time: Vec<AssertReport>,
     /// Conditions that are assumed, as texts show them: up to sizes that no one has, floats count exactly.
@@ -151,7 +151,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
         wrong_outputs: Vec::new(),
         unsupported: Vec::new(),
         needed: Vec::new(),
-        needs_sizes: false,
+        required: Vec::new(),
         run_time: Vec::new(),
         precise: Vec::new(),
         refuses: None,
@@ -230,13 +230,15 @@ impl Check<'_> {
         GuardReport {
             shown,
             expr: print::expression(pool, e),
+            excludes: excluded(pool, e),
             undeclarable: !self.symbolic.has_spec && is_bound(pool, simple),
             ..guard
         }
     }
 
     /// Notes a condition under which the model runs.
-    fn need(&mut self, guard: &GuardReport) {
+    fn need(&mut self, guard: &GuardReport, on_sizes: Option<Expr>) {
+        self.required.extend(on_sizes);
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         self.needed.push(Needed {
             expr: guard.expr.clone(),
@@ -266,7 +268,6 @@ impl Check<'_> {
             let guard = match condition {
                 Some(e) => {
                     self.failed.push(e);
-                    self.needs_sizes = true;
                     let full = self.with_ones(e, &mut self.symbolic.env.clone()).unwrap_or(e);
                     self.guard_on(failure.step, full, clause.name())
                 }
@@ -277,7 +278,7 @@ impl Check<'_> {
                     GuardReport { shown: sentence(clause.name()), ..guard }
                 }
             };
-            self.need(&guard);
+            self.need(&guard, condition);
             let found = self.example().and_then(|sizes| Some((self.refusal(&sizes)?.1, sizes)));
             match found {
                 Some((data, sizes)) => {
@@ -367,16 +368,14 @@ impl Check<'_> {
                 self.proved.push(GuardReport { verdict: GuardVerdict::Implied, because, ..guard });
             }
             Decided::Refuted { witness } => {
-                self.need(&guard);
-                self.needs_sizes = true;
+                self.need(&guard, Some(e));
                 if self.violations.len() < MAX_VIOLATIONS {
                     let tried = self.breaking(e, Some(&witness));
                     self.refuted(guard, e, tried);
                 }
             }
             Decided::Unknown { .. } => {
-                self.need(&guard);
-                self.needs_sizes = true;
+                self.need(&guard, Some(e));
                 self.doubtful.push(e);
                 self.leave_open(guard, BUDGET);
             }

@@ -4,6 +4,7 @@ use super::examples::{SAMPLES, Walked, sampled, walked};
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
 use rustc_hash::FxHashMap;
+use sizewise_check::check::minimal;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::print;
@@ -11,10 +12,7 @@ use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Walk;
-use sizewise_solve::{Budget, without_redundant};
-
-/// Of larger sets of conditions, none is removed for following from others.
-const MAX_CONDITIONS: usize = 48;
+use sizewise_solve::Budget;
 
 /// The most nodes of the main graph that are visited for samples, and the least number of samples.
 const MAX_SAMPLED: usize = 20_000;
@@ -106,10 +104,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     set.left_open.extend(left_to_data(&symbolic, &walk));
     let ranges: Vec<(Symbol, ValueRange)> =
         symbols.iter().map(|&symbol| (symbol, ValueRange::at_least(Int::ZERO))).collect();
-    set.conditions = match conditions.len() {
-        0..=MAX_CONDITIONS => without_redundant(&mut set.pool, &ranges, &conditions, &Budget::small()),
-        _ => conditions,
-    };
+    set.conditions = minimal(&mut set.pool, &ranges, &conditions);
     Ok(set)
 }
 

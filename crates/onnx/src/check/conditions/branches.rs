@@ -37,8 +37,7 @@ impl Check<'_> {
                     }
                 }
                 Err(refused) if !refused.is_unsupported => {
-                    self.need(&guard);
-                    self.needs_sizes = true;
+                    self.need(&guard, Some(e));
                     return self.refuted(guard, e, vec![(witness, true)]);
                 }
                 Err(_) => {}

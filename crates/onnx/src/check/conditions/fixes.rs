@@ -4,7 +4,6 @@
 //! numbers, and expressions over names; ranges are a spec.
 use super::declare::Changed;
 use super::named::Solved;
-use super::rejected::Rejects;
 use super::{Check, MAX_VIOLATIONS, Outcome, checked};
 use crate::check::declaration::{Declaration, differences};
 use crate::check::limits::{LEAST, Limits};
@@ -13,7 +12,7 @@ use crate::check::written::{dimension_names, written};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
-use sizewise_check::check::{Changes, apply, as_equal_sizes, propose};
+use sizewise_check::check::{Changes, Cost, apply, as_equal_sizes, propose};
 use sizewise_check::spec::{Change, Spec};
 use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
 use sizewise_onnx_model::read::Model;
@@ -61,8 +60,8 @@ pub(super) struct Fix {
     pub spec: Option<Spec>,
     /// What that model allows, as a spec.
     pub before: Option<Spec>,
-    /// Whether it rejects sizes at which the model runs.
-    pub rejects: Rejects,
+    /// What it loses of the sizes at which the model runs.
+    pub cost: Cost,
     /// Whether a check with it comes out ok; else only what no declaration settles stays open.
     pub is_proved: bool,
 }
@@ -73,8 +72,7 @@ impl Fix {
         let ends = self.more(|entry| entry.get("max").is_some_and(Json::is_number));
         // A change of the model's own declarations is simpler than a spec.
         let needs_spec = self.spec.is_some();
-        let loses = self.rejects != Rejects::Nothing;
-        (loses, !self.is_proved, self.numbers(), needs_spec, ends, self.changes.len())
+        (!self.cost.is_nothing(), !self.is_proved, self.numbers(), needs_spec, ends, self.changes.len())
     }
 
     /// How many sizes it fixes to numbers.
@@ -94,7 +92,7 @@ impl Fix {
     }
 
     fn is_best(&self) -> bool {
-        self.is_proved && self.rejects == Rejects::Nothing
+        self.is_proved && self.cost.is_nothing()
     }
 }
 
@@ -186,8 +184,8 @@ impl Check<'_> {
 
     fn fix(&self, draft: Draft, is_proved: bool) -> Fix {
         let Draft { model, spec, before, rejects } = draft;
-        let rejects = self.rejected(&model, spec.as_ref(), rejects);
-        Fix { changes: differences(&self.model.graph, &model.graph), spec, before, rejects, is_proved }
+        let cost = Cost::new(Some(self.lost(&model, spec.as_ref(), rejects)), Vec::new());
+        Fix { changes: differences(&self.model.graph, &model.graph), spec, before, cost, is_proved }
     }
 
     /// How much is neither proved nor refuted.

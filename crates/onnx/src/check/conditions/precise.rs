@@ -30,7 +30,7 @@ impl Check<'_> {
             Decided::Implied { .. } => self.decide(guard.clone(), e),
             _ => {
                 self.asked.assume(e);
-                self.need(guard);
+                self.need(guard, Some(e));
                 self.precise.push(guard.shown.clone());
             }
         }

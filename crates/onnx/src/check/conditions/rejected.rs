@@ -1,34 +1,25 @@
 //! Whether a fix rejects sizes at which a model runs.
-use super::{Check, Decided, Given, Sizes, decide};
+use super::{Check, Decided, Given, decide};
 use crate::check::examples::{SAMPLES, sampled};
 use crate::check::limits::Limits;
 use crate::check::names;
 use crate::check::symbolic::Symbolic;
 use rustc_hash::FxHashMap;
+use sizewise_check::check::Lost;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Symbol, Value};
 use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::Given as Declared;
 
 /// The most conditions of a fix that are looked at.
 const MAX_RELATIONS: usize = 24;
 
-/// Whether a fix rejects sizes at which the model runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Rejects {
-    /// It is not known to reject any.
-    Nothing,
-    /// It may, and no such sizes were found.
-    Perhaps,
-    /// It rejects these, at which the model runs.
-    Sizes(Sizes),
-}
-
 impl Check<'_> {
-    /// Whether a model with other declarations, or a spec, or both reject sizes at which this one runs. `is_said` is what
-    /// the fix says of itself.
-    pub(super) fn rejected(&self, model: &Model, spec: Option<&Spec>, is_said: bool) -> Rejects {
-        let unless_found = if is_said { Rejects::Perhaps } else { Rejects::Nothing };
+    /// What a model with other declarations, or a spec, or both lose of the sizes at which this one runs. `is_said` is whether
+    /// the fix says of itself that it may lose some.
+    pub(super) fn lost(&self, model: &Model, spec: Option<&Spec>, is_said: bool) -> Lost {
+        let unless_found = if is_said { Lost::Unknown } else { Lost::Nothing };
         let Ok(limits) = spec.map(|spec| Limits::new(model, spec)).transpose() else { return unless_found };
         let allowed = Symbolic::new(model, limits.as_ref(), &|at| 7 + 4 * at as i64);
         let Some(relations) = self.relations(&allowed) else { return unless_found };
@@ -48,13 +39,13 @@ impl Check<'_> {
                     let mut running =
                         tried.iter().filter_map(|(witness, _)| self.running(&self.values(witness)));
                     if let Some(sizes) = running.next() {
-                        return Rejects::Sizes(self.ordered(sizes));
+                        return self.lost_at(sizes);
                     }
                 }
             }
         }
         let is_all = allows_all && relations.len() <= MAX_RELATIONS;
-        let otherwise = if is_all { Rejects::Nothing } else { unless_found };
+        let otherwise = if is_all { Lost::Nothing } else { unless_found };
         let sample = |&sample: &(i64, i64)| {
             let value = |symbol| sampled(&self.symbolic, sample, symbol);
             let number = |symbol| value(symbol).map(|size| Value::Int(size.into()));
@@ -63,7 +54,18 @@ impl Check<'_> {
             if is_rejected { self.running(&value) } else { None }
         };
         let found = SAMPLES.iter().find_map(sample);
-        found.map_or(otherwise, |sizes| Rejects::Sizes(self.ordered(sizes)))
+        found.map_or(otherwise, |sizes| self.lost_at(sizes))
+    }
+
+    /// Sizes that are lost. Inputs of which all sizes are declared as numbers are left out.
+    fn lost_at(&self, sizes: Given) -> Lost {
+        let varies = |name: &String| {
+            let input = self.symbolic.sizes.iter().find(|(input, _)| input.name == *name);
+            let shape = input.and_then(|(input, _)| input.shape.as_ref());
+            shape.is_none_or(|shape| shape.iter().any(|size| !matches!(size, Declared::Size(_))))
+        };
+        let own = self.ordered(sizes).into_iter().filter(|(name, _)| varies(name));
+        Lost::inputs(own.map(|(name, sizes)| format!("{name}: {sizes:?}")).collect())
     }
 
     /// A condition as it is where operands broadcast in any way.

@@ -1,6 +1,5 @@
 //! The report of a check.
 use super::fixes::Fix;
-use super::rejected::Rejects;
 use super::{Check, DATA_DECIDE, EVAL_DATA_BREAK, GuardReport, Outcome, Violation, checked, decide};
 use crate::check::changed::{Entry, changed, changed_entries};
 use crate::check::declaration::Declaration;
@@ -10,7 +9,7 @@ use crate::check::ways::OTHER_WAY;
 use crate::check::{Named, Sizes};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
-use sizewise_check::check::{hash, tool};
+use sizewise_check::check::{declared_ranges, hash, minimal, of_conditions, tool};
 use sizewise_check::report::{
     self, Assumed, Diagnostic, Level, Needs, ProgramInfo, Report, StatedReport, SymbolReport, dimensions,
     every_element, origin,
@@ -18,14 +17,13 @@ use sizewise_check::report::{
 use sizewise_check::spec::Spec;
 use sizewise_env::GuardKind;
 use sizewise_expr::Symbol;
+use sizewise_expr::text::print;
 use sizewise_onnx_model::read::Model;
-use sizewise_onnx_model::walk::{Given, Step, inputs};
+use sizewise_onnx_model::walk::{Step, inputs};
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
 const MAX_NAMED: usize = 3;
-/// The most inputs whose sizes a sentence has.
-const MAX_INPUTS: usize = 12;
 /// The longest spec that is written in one line.
 const MAX_LINE: usize = 90;
 
@@ -86,13 +84,18 @@ impl Check<'_> {
         let violated = self.violations.into_iter().map(|violation| violation.guard);
         let guards: Vec<GuardReport> =
             violated.chain(self.undecided).map(with_origin).chain(self.proved).collect();
+        let (pool, facts) = self.symbolic.env.facts();
+        let minimal = minimal(pool, &declared_ranges(facts), &self.required);
+        let minimal_guards = minimal.into_iter().map(|e| print::expression(pool, e)).collect();
+        let ledger = of_conditions(&guards).collect();
         let report = Report {
             verdict: self.verdict,
             inputs: inputs(self.model).iter().map(|input| value(&input.name)).collect(),
             outputs: self.model.graph.output.iter().map(|output| value(&output.name)).collect(),
             symbols: shapes.symbols.iter().map(symbol).collect(),
             guards,
-            minimal_guards: self.needed.iter().map(|needed| needed.expr.clone()).collect(),
+            minimal_guards,
+            ledger,
             mismatches: self.wrong_outputs.into_iter().map(|wrong| wrong.report).collect(),
             unsupported: self.unsupported,
             fixes: fixes.iter().map(|each| fix(each, self.model, self.symbolic.has_spec)).collect(),
@@ -210,7 +213,7 @@ impl Check<'_> {
 
     /// That conditions do not say all, where a model refuses sizes at which they hold.
     fn incomplete(&self) -> Option<Diagnostic> {
-        let node = self.refuses.as_ref().filter(|_| self.needs_sizes)?;
+        let node = self.refuses.as_ref().filter(|_| !self.required.is_empty())?;
         let message =
             format!("the conditions are not complete: {node} refuses sizes at which all of them hold");
         Some(Diagnostic::new("conditions-incomplete", Level::Note, message))
@@ -277,39 +280,13 @@ fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
         text: lines.join("\n"),
         code: fix.spec.as_ref().map(Spec::to_python),
         proved: fix.is_proved,
-        cost: cost(&fix.rejects, model),
-        loses: match fix.rejects {
-            Rejects::Nothing => Some(false),
-            Rejects::Perhaps => None,
-            Rejects::Sizes(_) => Some(true),
-        },
+        cost: fix.cost.text(),
+        loses: fix.cost.loses(),
         note: note.filter(|_| !has_spec).map(str::to_owned),
         changes: changed(&fix.changes, &entries),
         spec,
         declarations: fix.changes.iter().map(Declaration::json).collect(),
     }
-}
-
-/// What a fix rejects. Inputs of which all sizes are declared as numbers are left out.
-fn cost(rejects: &Rejects, model: &Model) -> Option<String> {
-    let sizes = match rejects {
-        Rejects::Nothing => return None,
-        Rejects::Perhaps => return Some("it may also reject sizes at which the model runs".to_owned()),
-        Rejects::Sizes(sizes) => sizes,
-    };
-    let varies = |name: &String| {
-        let input = inputs(model).into_iter().find(|input| input.name == *name);
-        let shape = input.and_then(|input| input.shape);
-        shape.is_none_or(|shape| shape.iter().any(|size| !matches!(size, Given::Size(_))))
-    };
-    let shown =
-        sizes.iter().filter(|(name, _)| varies(name)).map(|(input, sizes)| format!("{input} {sizes:?}"));
-    let mut shown: Vec<String> = shown.collect();
-    if shown.len() > MAX_INPUTS {
-        shown.truncate(MAX_INPUTS);
-        shown.push("...".to_owned());
-    }
-    Some(format!("also rejects sizes at which the model runs: {}", shown.join(", ")))
 }
 
 /// These entries of a spec as Python: a spec that says the same of the model.
