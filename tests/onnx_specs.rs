@@ -140,6 +140,26 @@ fn a_spec_that_does_not_fit_is_invalid() {
 }
 
 #[test]
+fn what_no_sizes_satisfy_implies_nothing() {
+    const RELATED: &str = "g (float[n] x, float[\"n - 5\"] y) => (float[m] z) { z = Concat<axis = 0>(x, y) }";
+    const NEVER: &str = "g (float[n] x, float[\"3 - 3*n\"] y) => (float[m] z) { z = Concat<axis = 0>(x, y) }";
+    let allows = |most: i64| format!(r#"{{"x": [{{"dim": "n", "max": {most}}}]}}"#);
+    for (model, spec, status, said) in [
+        (RELATED, allows(6), 0, "model.onnx: ok"),
+        (RELATED, allows(5), 2, "error[contradictory]: no input satisfies all assumptions: n >= 6, n <= 5"),
+        (RELATED, "{}".to_owned(), 0, "model.onnx: ok"),
+        (NEVER, "{}".to_owned(), 2, "error[contradictory]: no input satisfies all assumptions"),
+    ] {
+        let (code, text, error) = run(model, &spec, &["--spec", "spec.json"]);
+        assert_eq!(code, status, "{spec}: {text}{error}");
+        assert!(text.contains(said), "{spec}: {said}\n{text}");
+    }
+    let (code, text, _) = run(NEVER, "", &[]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("error[contradictory-contract]: the program allows no input at all"), "{text}");
+}
+
+#[test]
 fn specs_are_written() {
     for (model, words, status, said) in [
         (

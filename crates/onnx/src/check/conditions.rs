@@ -33,14 +33,14 @@ use super::limits::Limits;
 use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::{consequences, excluded, readable, shown_premise};
+use sizewise_check::check::{consequences, excluded, readable, satisfiable, shown_premise};
 use sizewise_check::report::{
-    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, MismatchReport, Needed, Outcome,
-    UnsupportedReport,
+    AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, MismatchReport, Needed,
+    Outcome, UnsupportedReport,
 };
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Func, Int, Symbol};
+use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::condition_text;
 use sizewise_onnx_model::read::Model;
@@ -126,6 +126,8 @@ struct Check<'m> {
     wide: FxHashMap<Expr, Expr>,
     /// Sizes near which counterexamples are looked for.
     near: FxHashMap<Symbol, Int>,
+    /// That no sizes are allowed, or that none are known.
+    diagnostics: Vec<Diagnostic>,
     /// What is declared, with what was found out while deciding conditions under it.
     asked: ShapeEnv,
     /// The work that a condition may take.
@@ -163,10 +165,14 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
         written: FxHashMap::default(),
         wide: FxHashMap::default(),
         near: FxHashMap::default(),
+        diagnostics: Vec::new(),
         budget: budget.clone(),
         tries,
     };
     check.near = check.sizes_to_show();
+    if !check.is_satisfiable() {
+        return check;
+    }
     check.demands();
     check.failures();
     check.guards();
@@ -185,6 +191,20 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
 impl Check<'_> {
     fn lower(&mut self, verdict: Outcome) {
         self.verdict = self.verdict.max(verdict);
+    }
+
+    /// Whether some sizes are allowed: if none are, what is declared implies everything.
+    fn is_satisfiable(&mut self) -> bool {
+        if self.example().is_some() {
+            return true;
+        }
+        let symbolic = &self.symbolic;
+        let name = |pool: &Pool, symbol| symbolic.shown_name(pool, symbol);
+        let found = satisfiable(&mut symbolic.env.clone(), symbolic.has_spec, &name, &self.budget);
+        let Err((outcome, diagnostic)) = found else { return true };
+        self.diagnostics.push(diagnostic);
+        self.lower(outcome);
+        outcome != Outcome::Invalid
     }
 
     /// A condition of a step, of which only the clause is known.

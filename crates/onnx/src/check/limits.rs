@@ -21,26 +21,29 @@ pub(super) type Bounds = (Int, Option<Int>);
 pub struct Limits {
     /// The inputs, each with what the spec says of its dimensions.
     pub(super) inputs: Vec<(Input, Vec<Allowed>)>,
-    /// The ranges of named dimensions.
-    pub(super) dims: IndexMap<String, Bounds>,
+    /// The named dimensions.
+    pub(super) dims: IndexMap<String, Named>,
     /// The ranges of sizes that keep the names which the model gives them.
     pub(super) names: FxHashMap<String, Bounds>,
+}
+
+/// A named dimension.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    /// Its range.
+    pub bounds: Bounds,
+    /// The number that the model declares for it somewhere.
+    pub number: Option<i64>,
 }
 
 /// What a spec says of a dimension, beside what the model declares.
 #[derive(Debug, Clone)]
 pub(super) enum Allowed {
-    /// It is as the model declares it.
-    AsDeclared,
-    /// As the model declares it, which is no number, within a range.
-    Within(Bounds),
+    /// It is as the model declares it; within a range, if that is no number.
+    AsDeclared(Option<Bounds>),
     /// It varies within a range, where the model declares a number.
     Varies(Bounds),
-    /// It has this size.
-    Size(Int),
-    /// It is a named dimension.
-    Dim(String),
-    /// It is the sum of named dimensions, each times its factor, and of a number.
+    /// It is the sum of named dimensions, each times its factor, and of a number: also one of them alone.
     Sum(Vec<(String, Int)>, Int),
 }
 
@@ -88,31 +91,34 @@ impl Limits {
         };
         Ok(match entry {
             // A ShapesSpec was refused before.
-            Entry::Static | Entry::Formula(_) => Allowed::AsDeclared,
+            Entry::Static | Entry::Formula(_) => Allowed::AsDeclared(None),
             Entry::Size(size) => match number {
                 Some(number) if number != size => {
                     return Err(format!("the spec says {size}, the model declares {number}"));
                 }
-                Some(_) => Allowed::AsDeclared,
-                None => Allowed::Size(size),
+                Some(_) => Allowed::AsDeclared(None),
+                None => Allowed::Sum(Vec::new(), size),
             },
             Entry::Inferred { hint, min, max } => {
                 let bounds = (min.unwrap_or(Int::from(LEAST)), max);
                 within(number.as_ref(), &bounds)?;
                 match given {
-                    Given::Size(_) if hint == Hint::Auto => Allowed::AsDeclared,
+                    Given::Size(_) if hint == Hint::Auto => Allowed::AsDeclared(None),
                     Given::Size(_) => Allowed::Varies(bounds),
-                    Given::Open => Allowed::Within(bounds),
+                    Given::Open => Allowed::AsDeclared(Some(bounds)),
                     Given::Name(name) => {
                         self.narrow(name, &bounds)?;
-                        Allowed::Within(bounds)
+                        Allowed::AsDeclared(Some(bounds))
                     }
                 }
             }
             Entry::Dim(dim) => {
                 within(number.as_ref(), &(dim.min.clone(), dim.max.clone()))?;
                 self.add(&dim)?;
-                Allowed::Dim(dim.name)
+                if let (Given::Size(size), Some(named)) = (given, self.dims.get_mut(&dim.name)) {
+                    named.number = Some(*size);
+                }
+                Allowed::Sum(vec![(dim.name, Int::ONE)], Int::ZERO)
             }
             Entry::Derived { expression, root } => self.computed(&expression, &[root])?,
             Entry::Sum { expression, roots } => self.computed(&expression, &roots)?,
@@ -128,8 +134,8 @@ impl Limits {
     }
 
     fn add(&mut self, dim: &DimSpec) -> Result<(), String> {
-        let (min, max) =
-            self.dims.entry(dim.name.clone()).or_insert_with(|| (dim.min.clone(), dim.max.clone()));
+        let new = || Named { bounds: (dim.min.clone(), dim.max.clone()), number: None };
+        let (min, max) = &self.dims.entry(dim.name.clone()).or_insert_with(new).bounds;
         dim.agrees(Some(min), max.as_ref())
     }
 

@@ -73,13 +73,8 @@ fn expressions(inputs: &[Input]) -> impl Fn(&str) -> bool + use<> {
     }
 }
 
-/// The named dimensions of a spec while symbols are made for them.
-struct Dims<'l> {
-    limits: &'l Limits,
-    symbols: FxHashMap<&'l str, Expr>,
-    /// The numbers that the model declares for some of them.
-    numbers: FxHashMap<&'l str, i64>,
-}
+/// The named dimensions of a spec that have symbols.
+type Dims<'l> = FxHashMap<&'l str, Expr>;
 
 /// The range of sizes of which nothing is said.
 fn usual() -> Bounds {
@@ -182,27 +177,25 @@ impl Symbolic {
 
     /// What a spec makes of the sizes: those that it gives, and the ranges of others.
     fn by_spec(&mut self, limits: &Limits, hint: Hints) -> Vec<Vec<(Option<Expr>, Option<Bounds>)>> {
-        let mut dims = Dims { limits, symbols: FxHashMap::default(), numbers: FxHashMap::default() };
-        for (input, allowed) in &limits.inputs {
-            for (allowed, given) in allowed.iter().zip(input.shape.iter().flatten()) {
-                if let (Allowed::Dim(name), Given::Size(size)) = (allowed, given) {
-                    dims.numbers.insert(name, *size);
-                }
-            }
-        }
+        let mut dims = Dims::default();
         let mut conflicts: FxHashSet<&String> = FxHashSet::default();
         let mut found = Vec::new();
         for (at_input, (input, allowed)) in limits.inputs.iter().enumerate() {
             let mut sizes = Vec::new();
             for (at, (allowed, given)) in allowed.iter().zip(input.shape.iter().flatten()).enumerate() {
                 let place = (input.name.clone(), at);
-                let Some(size) = self.allowed(allowed, given, place.clone(), &mut dims, hint) else {
-                    let bounds = match allowed {
-                        Allowed::Within(bounds) => Some(bounds.clone()),
-                        _ => None,
-                    };
-                    sizes.push((None, bounds));
-                    continue;
+                let size = match (allowed, given) {
+                    (Allowed::AsDeclared(bounds), _) => {
+                        sizes.push((None, bounds.clone()));
+                        continue;
+                    }
+                    (Allowed::Varies(bounds), Given::Size(number)) => {
+                        self.declare(Some(place.clone()), None, bounds, &|_| *number)
+                    }
+                    (Allowed::Varies(bounds), _) => self.declare(Some(place.clone()), None, bounds, hint),
+                    (Allowed::Sum(terms, offset), _) => {
+                        self.sum((terms, offset), &place, (limits, &mut dims), hint)
+                    }
                 };
                 let seen = match given {
                     Given::Size(number) => {
@@ -226,44 +219,32 @@ impl Symbolic {
         }
         // A name of the model for which the spec has several sizes says nothing any more.
         self.names.retain(|name, _| !conflicts.contains(name));
-        for (name, size) in dims.symbols {
+        for (name, size) in dims {
             self.names.entry(name.to_owned()).or_insert(size);
         }
         found
     }
 
-    /// The size that a spec gives a dimension; `None` where it leaves it to the model.
-    fn allowed<'l>(
+    /// The size that a spec computes from named dimensions.
+    fn sum<'l>(
         &mut self,
-        allowed: &'l Allowed,
-        given: &Given,
-        place: (String, usize),
-        dims: &mut Dims<'l>,
+        (terms, offset): (&'l [(String, Int)], &Int),
+        place: &(String, usize),
+        (limits, dims): (&'l Limits, &mut Dims<'l>),
         hint: Hints,
-    ) -> Option<Expr> {
-        Some(match allowed {
-            Allowed::AsDeclared | Allowed::Within(_) => return None,
-            Allowed::Size(size) => self.env.pool.int(size.clone()),
-            Allowed::Varies(bounds) => {
-                let number = match given {
-                    Given::Size(number) => *number,
-                    _ => LEAST,
-                };
-                self.declare(Some(place), None, bounds, &|_| number)
-            }
-            Allowed::Dim(name) => self.dim(name, Some(place), dims, hint),
-            Allowed::Sum(terms, offset) => {
-                let mut size = self.env.pool.int(offset.clone());
-                for (root, factor) in terms {
-                    let root = self.dim(root, None, dims, hint);
-                    let factor = self.env.pool.int(factor.clone());
-                    let product = self.env.pool.mul(factor, root);
-                    size = self.env.pool.add(size, product);
-                }
-                self.restrict(size, &Int::ZERO, None);
-                size
-            }
-        })
+    ) -> Expr {
+        let is_alone = matches!(terms, [(_, factor)] if factor.is_one()) && offset.is_zero();
+        let mut size = self.env.pool.int(offset.clone());
+        for (root, factor) in terms {
+            let root = self.dim(root, is_alone.then(|| place.clone()), (limits, dims), hint);
+            let factor = self.env.pool.int(factor.clone());
+            let product = self.env.pool.mul(factor, root);
+            size = self.env.pool.add(size, product);
+        }
+        if !is_alone && !terms.is_empty() {
+            self.restrict(size, &Int::ZERO, None);
+        }
+        size
     }
 
     /// The symbol of a named dimension of the spec.
@@ -271,10 +252,10 @@ impl Symbolic {
         &mut self,
         name: &'l str,
         place: Option<(String, usize)>,
-        dims: &mut Dims<'l>,
+        (limits, dims): (&'l Limits, &mut Dims<'l>),
         hint: Hints,
     ) -> Expr {
-        if let Some(&known) = dims.symbols.get(name) {
+        if let Some(&known) = dims.get(name) {
             let symbol = self.env.pool.as_symbol(known);
             let named = self.symbols.iter_mut().find(|(other, _)| Some(*other) == symbol);
             if let (Some((_, named)), Some(place)) = (named, place) {
@@ -282,12 +263,11 @@ impl Symbolic {
             }
             return known;
         }
-        let bounds = dims.limits.dims.get(name).cloned().unwrap_or_else(usual);
-        let size = match dims.numbers.get(name) {
-            Some(&number) => self.declare(place, Some(name), &bounds, &|_| number),
-            None => self.declare(place, Some(name), &bounds, hint),
-        };
-        dims.symbols.insert(name, size);
+        let known = limits.dims.get(name);
+        let bounds = known.map_or_else(usual, |known| known.bounds.clone());
+        let number = known.and_then(|known| known.number);
+        let size = self.declare(place, Some(name), &bounds, &|at| number.unwrap_or_else(|| hint(at)));
+        dims.insert(name, size);
         size
     }
 

@@ -170,7 +170,8 @@ impl Check<'_> {
                 match check.verdict {
                     Outcome::Ok => return Some(self.fix(draft.clone(), true)),
                     Outcome::Violated => check.next(way).into_iter().next()?,
-                    _ => {
+                    Outcome::Invalid => return None,
+                    Outcome::Unknown => {
                         let is_as_open = check.open_count() <= self.open_count();
                         return is_as_open.then(|| self.fix(draft.clone(), false));
                     }

@@ -72,8 +72,11 @@ impl Check<'_> {
         self.value_info();
         let (stated, stated_suffices) = self.contract();
         let help = self.help(nowhere.is_some(), fixes.is_empty());
-        let conditions_complete = self.are_sizes_complete() && self.run_time.is_empty();
-        let diagnostics = stated_notes(&stated, stated_suffices)
+        let conditions_complete =
+            self.are_sizes_complete() && self.run_time.is_empty() && self.verdict != Outcome::Invalid;
+        let diagnostics = std::mem::take(&mut self.diagnostics)
+            .into_iter()
+            .chain(stated_notes(&stated, stated_suffices))
             .chain(self.precision_note())
             .chain(self.incomplete())
             .chain(self.broadcast_note())

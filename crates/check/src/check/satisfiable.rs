@@ -1,0 +1,44 @@
+//! Whether the assumptions allow any input at all: if none, they imply everything.
+use super::prove::shown_premise;
+use crate::report::{Diagnostic, Level, Outcome};
+use sizewise_env::ShapeEnv;
+use sizewise_expr::{Pool, Symbol};
+use sizewise_solve::{Budget, Verdict, decide, unsat_core};
+
+/// Decides whether some input satisfies what is assumed, by a spec or without one; `name` is the user's name of a symbol.
+///
+/// # Errors
+/// When none does, or that stays open: what the verdict is then at best, and what a report says.
+pub fn satisfiable(
+    env: &mut ShapeEnv,
+    has_spec: bool,
+    name: &dyn Fn(&Pool, Symbol) -> String,
+    budget: &Budget,
+) -> Result<(), (Outcome, Diagnostic)> {
+    let never = env.pool.bool(false);
+    let (pool, facts) = env.facts();
+    match decide(pool, facts, never, budget).verdict {
+        Verdict::Inconsistent { because } => {
+            let because = unsat_core(pool, facts, budget).unwrap_or(because);
+            let name = |symbol| name(pool, symbol);
+            let because: Vec<String> =
+                because.iter().map(|premise| shown_premise(pool, facts, premise, &name)).collect();
+            Err((Outcome::Invalid, contradiction(has_spec, &because)))
+        }
+        Verdict::Unknown { reason } => {
+            let message = format!("no input was found that satisfies all assumptions: {reason}");
+            Err((Outcome::Unknown, Diagnostic::new("undecided-assumptions", Level::Warning, message)))
+        }
+        Verdict::Refuted { .. } | Verdict::Implied { .. } => Ok(()),
+    }
+}
+
+/// That no input satisfies the assumptions, because of these.
+pub(super) fn contradiction(has_spec: bool, because: &[String]) -> Diagnostic {
+    let because = because.join(", ");
+    let (code, message) = match has_spec {
+        true => ("contradictory", format!("no input satisfies all assumptions: {because}")),
+        false => ("contradictory-contract", format!("the program allows no input at all: {because}")),
+    };
+    Diagnostic::new(code, Level::Error, message)
+}
