@@ -1,5 +1,5 @@
 //! Whether the assumptions allow any input at all: if none, they imply everything.
-use super::prove::shown_premise;
+use super::prove::shown_premises;
 use crate::report::{Diagnostic, Level, Outcome};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::{Pool, Symbol};
@@ -20,9 +20,7 @@ pub fn satisfiable(
     match decide(pool, facts, never, budget).verdict {
         Verdict::Inconsistent { because } => {
             let because = unsat_core(pool, facts, budget).unwrap_or(because);
-            let name = |symbol| name(pool, symbol);
-            let because: Vec<String> =
-                because.iter().map(|premise| shown_premise(pool, facts, premise, &name)).collect();
+            let because = shown_premises(pool, facts, &because, &|symbol| name(pool, symbol));
             Err((Outcome::Invalid, contradiction(has_spec, &because)))
         }
         Verdict::Unknown { reason } => {

@@ -33,7 +33,7 @@ use super::limits::Limits;
 use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::{consequences, excluded, readable, satisfiable, shown_premise};
+use sizewise_check::check::{consequences, excluded, readable, satisfiable, shown_premises};
 use sizewise_check::report::{
     AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, MismatchReport, Needed,
     Outcome, UnsupportedReport,
@@ -383,8 +383,8 @@ impl Check<'_> {
             Decided::Implied { because } | Decided::Inconsistent { because } => {
                 let (pool, facts) = (&env.pool, env.known_facts());
                 let name = |symbol: Symbol| self.symbolic.shown_name(pool, symbol);
-                let facts = because.iter().map(|premise| shown_premise(pool, facts, premise, &name));
-                let because = if guard.because.is_empty() { facts.collect() } else { guard.because };
+                let facts = shown_premises(pool, facts, &because, &name);
+                let because = if guard.because.is_empty() { facts } else { guard.because };
                 self.proved.push(GuardReport { verdict: GuardVerdict::Implied, because, ..guard });
             }
             Decided::Refuted { witness } => {

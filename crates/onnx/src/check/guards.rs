@@ -8,7 +8,7 @@ use sizewise_check::check::minimal;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
 use sizewise_expr::text::print;
-use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Walk;
@@ -133,8 +133,7 @@ fn unexplained(model: &Model, symbolic: &Symbolic, conditions: &[Expr]) -> Resul
     let count = (MAX_SAMPLED / model.graph.node.len().max(1)).max(MIN_SAMPLES);
     for &sample in SAMPLES.iter().take(count) {
         let size = |symbol| sampled(symbolic, sample, symbol);
-        let number = |symbol| size(symbol).map(|size| Value::Int(size.into()));
-        let mut evaluator = Evaluator::new(&symbolic.env.pool, number);
+        let mut evaluator = symbolic.evaluator(size);
         if conditions.iter().any(|&condition| evaluator.truth(condition) == Ok(false)) {
             continue;
         }

@@ -382,8 +382,7 @@ impl Symbolic {
                 return None;
             }
         }
-        let number = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
-        let mut evaluator = Evaluator::new(&self.env.pool, number);
+        let mut evaluator = self.evaluator(&assigned);
         if !self.assumed.iter().all(|&condition| evaluator.truth(condition) == Ok(true)) {
             return None;
         }
@@ -420,8 +419,15 @@ impl Symbolic {
 
     /// The value of an expression at an assignment of the symbols.
     pub fn value(&self, e: Expr, assigned: &impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
-        let value = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
-        Evaluator::new(&self.env.pool, value).value(e).ok()?.as_int()?.to_i64()
+        self.evaluator(assigned).value(e).ok()?.as_int()?.to_i64()
+    }
+
+    /// What evaluates expressions at an assignment of the symbols.
+    pub fn evaluator<'e>(
+        &'e self,
+        assigned: impl Fn(Symbol) -> Option<i64> + 'e,
+    ) -> Evaluator<'e, impl Fn(Symbol) -> Option<Number>> {
+        Evaluator::new(&self.env.pool, move |symbol| assigned(symbol).map(|size| Number::Int(size.into())))
     }
 
     /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.

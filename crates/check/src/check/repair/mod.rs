@@ -11,7 +11,7 @@ mod equations;
 mod growth;
 mod multiples;
 
-pub use equal::as_equal_sizes;
+use equal::as_equal_sizes;
 pub(super) use equal::equations_of_opposites;
 
 use crate::spec::{Change, Spec};
@@ -35,13 +35,29 @@ struct Named {
 /// Changes by the name of the dimension.
 pub type Changes = IndexMap<String, Change>;
 
-/// Repairs for violated conditions. Conditions on other symbols than those in `dims` are ignored.
-pub fn propose(
+/// Named dimensions, each with its size in the example.
+type Dims = IndexMap<Symbol, (String, Int)>;
+
+/// Repairs for violated conditions. Conditions on other symbols than those in `dims` are ignored. Of two sizes that are
+/// equal in the example `alike`, one that may not be greater than the other is often meant to be the same: the repair for
+/// that takes the place `at`.
+pub fn proposals(
     pool: &mut Pool,
     facts: &Facts,
-    dims: &IndexMap<Symbol, (String, Int)>,
+    dims: &Dims,
     violated: &[Expr],
+    (alike, at): (&Dims, usize),
 ) -> Vec<Changes> {
+    let mut found = propose(pool, facts, dims, violated);
+    let equal: Vec<Expr> = violated.iter().map(|&c| as_equal_sizes(pool, alike, c).unwrap_or(c)).collect();
+    if equal != violated {
+        let at = found.len().min(at);
+        found.splice(at..at, propose(pool, facts, dims, &equal).into_iter().take(1));
+    }
+    found
+}
+
+fn propose(pool: &mut Pool, facts: &Facts, dims: &Dims, violated: &[Expr]) -> Vec<Changes> {
     let mut named: Vec<Named> = Vec::new();
     for (symbol, (name, example)) in dims {
         let range = facts.ranges().find(|(s, ..)| s == symbol);

@@ -12,7 +12,7 @@ use crate::check::written::{dimension_names, written};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
-use sizewise_check::check::{Changes, Cost, apply, as_equal_sizes, propose};
+use sizewise_check::check::{Changes, Cost, apply, proposals};
 use sizewise_check::spec::{Change, Spec};
 use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
 use sizewise_onnx_model::read::Model;
@@ -338,14 +338,7 @@ impl Check<'_> {
         };
         let (around, alike) = (dims(&|symbol| sizes.get(&symbol).cloned()), dims(&|_| Some(Int::ONE)));
         let (pool, facts) = env.facts();
-        let mut found = propose(pool, facts, &around, conditions);
-        // One of two sizes that may not be greater than another is often meant to be the same.
-        let equal: Vec<Expr> =
-            conditions.iter().map(|&e| as_equal_sizes(pool, &alike, e).unwrap_or(e)).collect();
-        if equal != conditions {
-            found.splice(0..0, propose(pool, facts, &around, &equal).into_iter().take(1));
-        }
-        found
+        proposals(pool, facts, &around, conditions, (&alike, 0))
     }
 
     /// Sizes at which conditions hold: usual ones, or those of the example.

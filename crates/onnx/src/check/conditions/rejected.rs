@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use sizewise_check::check::Lost;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
-use sizewise_expr::{Evaluator, Expr, Symbol, Value};
+use sizewise_expr::{Expr, Symbol};
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Given as Declared;
 
@@ -48,8 +48,7 @@ impl Check<'_> {
         let otherwise = if is_all { Lost::Nothing } else { unless_found };
         let sample = |&sample: &(i64, i64)| {
             let value = |symbol| sampled(&self.symbolic, sample, symbol);
-            let number = |symbol| value(symbol).map(|size| Value::Int(size.into()));
-            let mut evaluator = Evaluator::new(&self.symbolic.env.pool, number);
+            let mut evaluator = self.symbolic.evaluator(value);
             let is_rejected = relations.iter().any(|&relation| evaluator.truth(relation) == Ok(false));
             if is_rejected { self.running(&value) } else { None }
         };
