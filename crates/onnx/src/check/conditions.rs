@@ -246,9 +246,8 @@ impl Check<'_> {
     fn on_sizes(&self, guard: GuardReport, e: Expr) -> GuardReport {
         let pool = &self.walk.env.pool;
         let simple = readable(pool, self.symbolic.env.known_facts(), e);
-        let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
         GuardReport {
-            shown,
+            shown: self.symbolic.shown(pool, simple),
             expr: print::expression(pool, e),
             excludes: excluded(pool, e),
             undeclarable: !self.symbolic.has_spec && is_bound(pool, simple),
@@ -312,12 +311,8 @@ impl Check<'_> {
     /// Decides whether sizes that vary are the numbers which the model declares: onnxruntime takes no others.
     fn demands(&mut self) {
         for Demand { condition: e, place: (input, dim) } in self.symbolic.demands.clone() {
-            let pool = &self.symbolic.env.pool;
-            let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
             let because = format!("the model declares {input}.shape[{dim}] as a number");
-            let expr = print::expression(pool, e);
-            let guard = GuardReport { expr, ..self.declared_guard(shown, because) };
-            self.decide(guard, e);
+            self.decide(self.on_sizes(self.declared_guard(String::new(), because), e), e);
         }
     }
 

@@ -7,7 +7,6 @@ use rustc_hash::FxHashMap;
 use sizewise_check::check::minimal;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
@@ -111,7 +110,7 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
 /// What data decide, or nodes need that are not followed.
 pub(super) fn left_to_data(symbolic: &Symbolic, walk: &Walk) -> Vec<String> {
     let pool = &walk.env.pool;
-    let shown = |e: Expr| print::python(pool, e, &|symbol| symbolic.shown_name(pool, symbol));
+    let shown = |e| symbolic.shown(pool, e);
     let unknown = walk.unknown.iter().map(|(step, reason)| (*step, reason.to_string()));
     let asserts = walk.env.runtime_asserts().iter();
     let asserts = asserts.map(|assert| (assert.origin.0 as usize, assert.clause.name().to_owned()));

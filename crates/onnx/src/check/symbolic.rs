@@ -5,6 +5,7 @@ use super::names;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::{Dtype, Value};
@@ -428,6 +429,11 @@ impl Symbolic {
         assigned: impl Fn(Symbol) -> Option<i64> + 'e,
     ) -> Evaluator<'e, impl Fn(Symbol) -> Option<Number>> {
         Evaluator::new(&self.env.pool, move |symbol| assigned(symbol).map(|size| Number::Int(size.into())))
+    }
+
+    /// An expression of a pool in texts for people.
+    pub fn shown(&self, pool: &Pool, e: Expr) -> String {
+        print::python(pool, e, &|symbol| self.shown_name(pool, symbol))
     }
 
     /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.
