@@ -128,7 +128,7 @@ impl Symbolic {
                         Expr::ZERO
                     }
                     (None, Given::Name(name)) => {
-                        let size = symbolic.named(name, source, limits, hint);
+                        let size = symbolic.by_name(name, source, limits, hint);
                         if let Some((min, max)) = bounds {
                             symbolic.restrict(size, &min, max.as_ref());
                         }
@@ -160,7 +160,7 @@ impl Symbolic {
     }
 
     /// The size of a name that stands alone.
-    fn named(
+    fn by_name(
         &mut self,
         name: &str,
         source: Option<(String, usize)>,
@@ -401,14 +401,24 @@ impl Symbolic {
         self.sizes.iter().enumerate().filter(|(_, (input, _))| input.shape.is_some()).map(of).collect()
     }
 
+    /// The ranges of the symbols, as conditions of a pool.
+    pub fn ranges(&self, pool: &mut Pool) -> Vec<Expr> {
+        let mut conditions = Vec::new();
+        for (symbol, Named { min, max, .. }) in &self.symbols {
+            let (size, least) = (pool.symbol_expr(*symbol), pool.int(*min));
+            conditions.push(pool.ge(size, least));
+            if let Some(max) = max {
+                let most = pool.int(*max);
+                conditions.push(pool.le(size, most));
+            }
+        }
+        conditions
+    }
+
     /// What is assumed of the sizes, as conditions: their ranges, and those of sizes that are expressions.
     pub fn conditions(&self) -> Vec<Expr> {
-        let mut pool = self.env.pool.clone();
-        let mut conditions = Vec::new();
-        for (symbol, named) in &self.symbols {
-            let (size, least) = (pool.symbol_expr(*symbol), pool.int(named.min));
-            conditions.push(pool.ge(size, least));
-        }
+        // A clone is a handle of the same pool.
+        let mut conditions = self.ranges(&mut self.env.pool.clone());
         conditions.extend(&self.assumed);
         conditions
     }
@@ -438,8 +448,7 @@ impl Symbolic {
 
     /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.
     pub fn shown_name(&self, pool: &Pool, symbol: Symbol) -> String {
-        let known = self.symbols.iter().find(|(known, _)| *known == symbol).map(|(_, named)| named);
-        match known {
+        match self.named(symbol) {
             Some(Named { name, declared, source: Some((input, dim)), .. })
                 if declared.as_ref() != Some(name) || names::is_numbered(name) =>
             {
@@ -453,6 +462,11 @@ impl Symbolic {
     /// The number of a symbol, by the order in which they were made.
     pub fn position(&self, symbol: Symbol) -> Option<usize> {
         self.symbols.iter().position(|(known, _)| *known == symbol)
+    }
+
+    /// What is known of a symbol.
+    pub fn named(&self, symbol: Symbol) -> Option<&Named> {
+        self.position(symbol).map(|at| &self.symbols[at].1)
     }
 
     /// What the hint of a symbol is with other hints, where no spec gives the sizes that inputs declare as numbers.

@@ -40,9 +40,8 @@ fn entry(symbolic: &Symbolic, names: &FxHashMap<Symbol, String>, size: Expr, is_
     let (mut parts, mut roots) = (Vec::new(), Vec::new());
     for (term, factor) in &poly.terms {
         let symbol = symbolic.env.pool.as_symbol(*term).filter(|_| factor.is_positive());
-        let found = symbol.and_then(|symbol| Some((symbolic.position(symbol)?, names.get(&symbol)?)));
-        let Some((at, name)) = found else { return Some(Json::Null) };
-        let (_, Named { min, max, .. }) = &symbolic.symbols[at];
+        let found = symbol.and_then(|symbol| Some((symbolic.named(symbol)?, names.get(&symbol)?)));
+        let Some((Named { min, max, .. }, name)) = found else { return Some(Json::Null) };
         parts.push(linear_text(name, factor.to_i64()?, 0));
         roots.push(json!({"dim": name, "min": min, "max": max}));
     }

@@ -323,8 +323,7 @@ impl Check<'_> {
 
     /// The range of a size.
     fn range(&self, symbol: Symbol) -> (i64, Option<i64>) {
-        let named = self.symbolic.position(symbol).map(|at| &self.symbolic.symbols[at].1);
-        named.map_or((LEAST, None), |named| (named.min, named.max))
+        self.symbolic.named(symbol).map_or((LEAST, None), |named| (named.min, named.max))
     }
 
     /// Changes of sizes after which conditions hold, the best first.
@@ -345,7 +344,7 @@ impl Check<'_> {
     fn sizes_around(&self, conditions: &[Expr]) -> FxHashMap<Symbol, Int> {
         let pool = &self.symbolic.env.pool;
         let is_batch = |symbol: &Symbol| {
-            let named = self.symbolic.position(*symbol).map(|at| &self.symbolic.symbols[at].1);
+            let named = self.symbolic.named(*symbol);
             named.and_then(|named| named.source.as_ref()).is_some_and(|(_, dim)| *dim == 0)
         };
         let mut symbols = pool.free_symbols(conditions);

@@ -17,10 +17,7 @@ impl Check<'_> {
             return false;
         }
         let free = self.symbolic.env.pool.free_symbols(&[e]);
-        let is_open = |symbol| {
-            let named = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol);
-            named.is_some_and(|(_, named)| named.max.is_none())
-        };
+        let is_open = |symbol| self.symbolic.named(symbol).is_some_and(|named| named.max.is_none());
         let is_usual = self.symbolic.evaluator(|_| Some(USUAL_SIZE)).truth(e) == Ok(true);
         if !free.into_iter().all(is_open) || !is_usual {
             return false;

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use sizewise_check::check::Lost;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Symbol};
+use sizewise_expr::{Expr, Pool, Sort, Symbol};
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Given as Declared;
 
@@ -100,7 +100,6 @@ impl Check<'_> {
             );
         }
         let theirs = &allowed.env.pool;
-        let mut relations = Vec::new();
         // What each of their symbols is: a size, or the quotient of one by a factor.
         let mut known: FxHashMap<Symbol, Expr> = FxHashMap::default();
         for is_alone in [true, false] {
@@ -117,24 +116,19 @@ impl Check<'_> {
                 known.insert(symbol, pool.floor_div(difference, factor));
             }
         }
-        for (symbol, named) in &allowed.symbols {
-            let Some(&size) = known.get(symbol) else { continue };
-            let least = pool.int(named.min);
-            relations.push(pool.ge(size, least));
-            if let Some(max) = named.max {
-                let most = pool.int(max);
-                relations.push(pool.le(size, most));
-            }
-        }
-        for (old, new) in sizes {
-            let text = print::expression(theirs, new);
+        let ours = |pool: &mut Pool, e: Expr, sort: Sort| {
             let written = |name: &str| {
                 let size = known.get(&theirs.find_symbol(name)?)?;
                 Some(format!("({})", print::expression(&self.symbolic.env.pool, *size)))
             };
+            names::read_as(pool, &print::expression(theirs, e), &written, sort)
+        };
+        let ranges = allowed.ranges(&mut theirs.clone()).into_iter();
+        let mut relations: Vec<Expr> = ranges.filter_map(|e| ours(&mut pool, e, Sort::Bool)).collect();
+        for (old, new) in sizes {
             let new = match new.as_inline() {
                 Some(number) => pool.int(number),
-                None => names::read_as(&mut pool, &text, &written, sizewise_expr::Sort::Int)?,
+                None => ours(&mut pool, new, Sort::Int)?,
             };
             relations.push(pool.eq(old, new));
         }
