@@ -5,7 +5,7 @@ use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
 use super::parallel::Parallel;
 use super::prove::{Emit, Proof, shapes_json};
-use super::satisfiable::{contradiction, satisfiable};
+use super::satisfiable::{contradiction, unsatisfied};
 use super::summary;
 use super::{minimal, overflow, place};
 use crate::propagate::FailureKind;
@@ -108,8 +108,8 @@ impl<'p> Examination<'_, 'p> {
     /// Whether some input satisfies the assumptions. The report says if none does, and also if that stays open.
     fn is_satisfiable(&mut self, base: &mut ShapeEnv) -> bool {
         let name = |pool: &Pool, symbol| summary::name(self.assumptions, pool, symbol).to_owned();
-        let found = satisfiable(base, self.has_spec, &name, self.budget);
-        let Err((outcome, diagnostic)) = found else { return true };
+        let found = unsatisfied(base, self.has_spec, &name, self.budget);
+        let Some((outcome, diagnostic)) = found else { return true };
         self.report.diagnostics.push(diagnostic);
         self.lower(outcome);
         if outcome == Outcome::Invalid && self.emit.is_some() {

@@ -64,7 +64,7 @@ pub use own_spec::Widest;
 pub use prove::{Emit, EmitForm, shown_premises};
 pub use readable::readable;
 pub use repair::{Changes, apply, proposals};
-pub use satisfiable::satisfiable;
+pub use satisfiable::unsatisfied;
 pub use search::{Search, Tried, tried};
 pub use session::Session;
 pub use simpler::{simplest, simplest_size};

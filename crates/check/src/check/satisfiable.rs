@@ -5,29 +5,27 @@ use sizewise_env::ShapeEnv;
 use sizewise_expr::{Pool, Symbol};
 use sizewise_solve::{Budget, Verdict, decide, unsat_core};
 
-/// Decides whether some input satisfies what is assumed, by a spec or without one; `name` is the user's name of a symbol.
-///
-/// # Errors
-/// When none does, or that stays open: what the verdict is then at best, and what a report says.
-pub fn satisfiable(
+/// What a report says if no input satisfies what is assumed, by a spec or without one, or if that stays open; with what the
+/// verdict is then at best. `name` is the user's name of a symbol.
+pub fn unsatisfied(
     env: &mut ShapeEnv,
     has_spec: bool,
     name: &dyn Fn(&Pool, Symbol) -> String,
     budget: &Budget,
-) -> Result<(), (Outcome, Diagnostic)> {
+) -> Option<(Outcome, Diagnostic)> {
     let never = env.pool.bool(false);
     let (pool, facts) = env.facts();
     match decide(pool, facts, never, budget).verdict {
         Verdict::Inconsistent { because } => {
             let because = unsat_core(pool, facts, budget).unwrap_or(because);
             let because = shown_premises(pool, facts, &because, &|symbol| name(pool, symbol));
-            Err((Outcome::Invalid, contradiction(has_spec, &because)))
+            Some((Outcome::Invalid, contradiction(has_spec, &because)))
         }
         Verdict::Unknown { reason } => {
             let message = format!("no input was found that satisfies all assumptions: {reason}");
-            Err((Outcome::Unknown, Diagnostic::new("undecided-assumptions", Level::Warning, message)))
+            Some((Outcome::Unknown, Diagnostic::new("undecided-assumptions", Level::Warning, message)))
         }
-        Verdict::Refuted { .. } | Verdict::Implied { .. } => Ok(()),
+        Verdict::Refuted { .. } | Verdict::Implied { .. } => None,
     }
 }
 

@@ -5,6 +5,7 @@ pub(super) mod broadcast;
 mod contract;
 mod counterexamples;
 mod data;
+mod decided;
 mod declare;
 mod fixes;
 mod integers;
@@ -33,19 +34,19 @@ use super::limits::Limits;
 use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::{consequences, excluded, readable, satisfiable, shown_premises};
+use sizewise_check::check::{consequences, excluded, readable};
 use sizewise_check::report::{
     AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, MismatchReport, Needed,
     Outcome, UnsupportedReport,
 };
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
+use sizewise_expr::{Expr, Func, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::condition_text;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Walk;
-use sizewise_solve::{Budget, Verdict as Decided, Witness, decide};
+use sizewise_solve::{Budget, Rung, Verdict as Decided, Witness, decide};
 
 /// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
 const MAX_VIOLATIONS: usize = 100;
@@ -61,8 +62,6 @@ const DATA_DECIDE: &str = "data decide it";
 /// The same where those break it with which sizes are tried.
 const EVAL_DATA_BREAK: &str =
     "it is left to run time, and the values that `eval` takes break it at some sizes";
-/// Why a condition is open that no rung of the solver decides, and what may close it.
-const BUDGET: &str = "it was not decided within the budget; a larger one (--budget 10) may settle it";
 /// Why it stays open whether an input breaks a condition.
 const NO_EXAMPLE: &str = "no input was found that shows it";
 
@@ -193,20 +192,6 @@ impl Check<'_> {
         self.verdict = self.verdict.max(verdict);
     }
 
-    /// Whether some sizes are allowed: if none are, what is declared implies everything.
-    fn is_satisfiable(&mut self) -> bool {
-        if self.example().is_some() {
-            return true;
-        }
-        let symbolic = &self.symbolic;
-        let name = |pool: &Pool, symbol| symbolic.shown_name(pool, symbol);
-        let found = satisfiable(&mut symbolic.env.clone(), symbolic.has_spec, &name, &self.budget);
-        let Err((outcome, diagnostic)) = found else { return true };
-        self.diagnostics.push(diagnostic);
-        self.lower(outcome);
-        outcome != Outcome::Invalid
-    }
-
     /// A condition of a step, of which only the clause is known.
     fn guard(&self, step: usize, expr: String, clause: &str) -> GuardReport {
         let step = self.walk.steps.get(step);
@@ -298,6 +283,8 @@ impl Check<'_> {
                 }
             };
             self.need(&guard, condition);
+            // As of a program, it has the value false at the example.
+            let guard = GuardReport { decided_by: Some(Rung::NormalForm.name().to_owned()), ..guard };
             let found = self.example().and_then(|sizes| Some((self.refusal(&sizes)?.1, sizes)));
             match found {
                 Some((data, sizes)) => {
@@ -331,7 +318,7 @@ impl Check<'_> {
             let (step, clause) = (guard.origin.0 as usize, guard.clause.name());
             if simple.as_literal_bool() == Some(true) {
                 let implied = self.guard_on(step, guard.condition, clause);
-                self.proved.push(GuardReport { verdict: GuardVerdict::Implied, ..implied });
+                self.implied(implied, guard.condition);
                 continue;
             }
             // Either size of a broadcast is as the walk has written it.
@@ -361,56 +348,6 @@ impl Check<'_> {
                 }
             }
         }
-    }
-
-    /// Decides a condition of which the expression is `e`.
-    fn decide(&mut self, guard: GuardReport, e: Expr) {
-        let mut env = std::mem::take(&mut self.asked);
-        self.decide_in(guard, e, &mut env);
-        self.asked = env;
-    }
-
-    /// As [`Check::decide`] under the facts of an environment.
-    fn decide_in(&mut self, guard: GuardReport, e: Expr, env: &mut ShapeEnv) {
-        let (verdict, rung) = self.decided(e, env);
-        let guard = GuardReport { decided_by: Some(rung.to_owned()), ..guard };
-        match verdict {
-            Decided::Implied { because } | Decided::Inconsistent { because } => {
-                let (pool, facts) = (&env.pool, env.known_facts());
-                let name = |symbol: Symbol| self.symbolic.shown_name(pool, symbol);
-                let facts = shown_premises(pool, facts, &because, &name);
-                let because = if guard.because.is_empty() { facts } else { guard.because };
-                self.proved.push(GuardReport { verdict: GuardVerdict::Implied, because, ..guard });
-            }
-            Decided::Refuted { witness } => {
-                self.need(&guard, Some(e));
-                if self.violations.len() < MAX_VIOLATIONS {
-                    let tried = self.breaking(e, Some(&witness));
-                    self.refuted(guard, e, tried);
-                }
-            }
-            Decided::Unknown { .. } => {
-                self.need(&guard, Some(e));
-                self.doubtful.push(e);
-                self.leave_open(guard, BUDGET);
-            }
-        }
-    }
-
-    /// The verdict on a condition, where the sizes that break it can exist.
-    fn decided(&self, e: Expr, env: &mut ShapeEnv) -> (Decided, &'static str) {
-        let (pool, facts) = env.facts();
-        let answer = decide(pool, facts, e, &self.budget);
-        let by = answer.decided_by.name();
-        match &answer.verdict {
-            Decided::Refuted { witness } if self.sizes_at(witness).is_none() => {}
-            _ => return (answer.verdict, by),
-        }
-        let mut env = env.clone();
-        assume_existing(&self.symbolic, &mut env);
-        let (pool, facts) = env.facts();
-        let answer = decide(pool, facts, e, &self.budget);
-        (answer.verdict, answer.decided_by.name())
     }
 
     /// Notes a violation that sizes show.

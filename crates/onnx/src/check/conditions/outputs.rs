@@ -1,7 +1,8 @@
 //! Whether the outputs are as the model declares them.
+use super::decided::BUDGET;
 use super::{
-    BUDGET, Check, DATA_DECIDE, Data, Decided, Given as Sizes, GuardReport, MismatchReport, NO_EXAMPLE,
-    Outcome, Witness, WrongOutput, decide, report,
+    Check, DATA_DECIDE, Data, Decided, Given as Sizes, GuardReport, MismatchReport, NO_EXAMPLE, Outcome,
+    Witness, WrongOutput, decide, report,
 };
 use crate::check::declaration::Declared;
 use crate::check::evaluate::evaluate_for_any_data;
