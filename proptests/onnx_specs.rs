@@ -243,10 +243,11 @@ proptest! {
         let mut draw = Draw(seed);
         let (model, text) = model(&mut draw);
         if let Some(spec) = widen(&model, &Budget::default()) {
+            let spec = spec.to_json();
             prop_assert_eq!(verdict(&model, &spec), Some(Outcome::Ok), "{}\n{}", text, spec);
         }
         let alone = report(&model, "m", &[], None, &Budget::default()).verdict;
-        prop_assert_eq!(verdict(&model, &declared_spec(&model)), Some(alone), "{}", text);
+        prop_assert_eq!(verdict(&model, &declared_spec(&model).to_json()), Some(alone), "{}", text);
     }
 }
 

@@ -50,7 +50,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n or n == 1`",
                 "  needed by     y = Add (Broadcast.C1: the shapes broadcast: counted from the last, sizes are equal or one is 1)",
                 "fix 1         declare w.shape[1] as n",
-                "              proved; also rejects sizes at which the model runs: x [4, 4], w [4, 1]",
+                "              proved; also rejects shapes that work, such as x: [4, 4], w: [4, 1]",
             ][..],
         ),
         // A minimum size that several nodes need is one error.
@@ -73,7 +73,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
             1,
             &[
                 "error[guard-not-implied]: the model declares shapes that break `m == n`",
-                "              proved",
+                "              proved; loses no shapes that this export serves",
             ][..],
         ),
         (
@@ -93,7 +93,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
         (
             "g (float[batch, ?] x, float[m, 4] w) => (float[batch, 4] y) { y = MatMul(x, w) }",
             1,
-            &["fix 1         declare x.shape[1] as m", "              proved"][..],
+            &["fix 1         declare x.shape[1] as m", "              proved; loses no shapes that this export serves"][..],
         ),
         // A sum in a broadcast is no size that may be 1 by itself: these are `t - min(3, t)` and `min(2, s)`.
         (

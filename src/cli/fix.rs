@@ -109,7 +109,7 @@ fn declared(
             place + 1
         ));
     }
-    if let Some(cost) = fix.and_then(|fix| fix.cost.as_ref()) {
+    if let Some(cost) = fix.filter(|fix| fix.loses != Some(false)).and_then(|fix| fix.cost.as_ref()) {
         files::complain(&format!("{name}: what it declares {}", cost.trim_start_matches("it ")));
     }
     if let Some(place) = place.filter(|&place| report.fixes[place].spec.is_some()) {

@@ -244,7 +244,7 @@ impl Subject {
     pub fn recorded_spec(&self, language: Option<Language>, operators: &Operators) -> Result<Spec> {
         match self {
             Subject::Program(checker) => Ok(checker.recorded_spec(language, operators)?),
-            Subject::Model(file) => file.undeclared(operators)?.spec(language, &declared_spec(&file.model)),
+            Subject::Model(file) => file.undeclared(operators)?.spec(language, declared_spec(&file.model)),
         }
     }
 
@@ -262,7 +262,7 @@ impl Subject {
             Subject::Program(checker) => return Ok(checker.widest_spec(language, operators, budget)?),
             Subject::Model(file) => file.undeclared(operators)?,
         };
-        let found = widen(&file.model, budget).map(|spec| file.spec(language, &spec)).transpose()?;
+        let found = widen(&file.model, budget).map(|spec| file.spec(language, spec)).transpose()?;
         Ok(found.map(|spec| Widest { spec, is_proved: true }))
     }
 
@@ -389,12 +389,11 @@ impl ModelFile {
     }
 
     /// A spec of the model's inputs.
-    fn spec(&self, language: Option<Language>, spec: &serde_json::Value) -> Result<Spec> {
+    fn spec(&self, language: Option<Language>, spec: Spec) -> Result<Spec> {
         if language == Some(Language::Shapes) {
             return Err(SubjectError::NotForModels("a ShapesSpec".to_owned()));
         }
-        let wrong = |error| CheckError::Records(format!("its own spec cannot be read: {error}"));
-        Ok(Spec::parse(spec.to_string().as_bytes()).map_err(wrong)?)
+        Ok(spec)
     }
 }
 

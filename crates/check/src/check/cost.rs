@@ -8,11 +8,14 @@ use sizewise_solve::{Budget, Verdict, Witness, decide};
 
 /// The most dimensions that a cost names.
 const MAX_NAMED: usize = 4;
+/// The most inputs whose sizes it has.
+const MAX_INPUTS: usize = 12;
 /// The most conditions of which it is asked whether inputs that break them alone run.
 const MAX_CONDITIONS: usize = 12;
 
 /// What a fix costs.
-pub(super) struct Cost {
+#[derive(Clone, Debug)]
+pub struct Cost {
     lost: Lost,
     /// The exported module refuses what it does not handle of these dimensions.
     left: Vec<String>,
@@ -40,6 +43,7 @@ impl Cost {
         }
     }
 
+    /// The cost in words, if anything is to be said.
     pub fn text(&self) -> Option<String> {
         let lost = match &self.lost {
             Lost::Nothing if self.left.is_empty() => {
@@ -144,12 +148,13 @@ impl Session<'_> {
                 Shape::Scalar(_) | Shape::Text(_) | Shape::None => None,
             })
             .collect();
-        Lost::Inputs(shown.join(", "))
+        Lost::inputs(shown)
     }
 }
 
 /// What a fix excludes.
-pub(super) enum Lost {
+#[derive(Clone, Debug)]
+pub enum Lost {
     /// No input that works.
     Nothing,
     /// Inputs that work, such as these.
@@ -160,4 +165,15 @@ pub(super) enum Lost {
     Recorded(String),
     /// That was not found out.
     Unknown,
+}
+
+impl Lost {
+    /// Inputs that work, each with its sizes: `x: [3, 8]`.
+    pub fn inputs(mut shown: Vec<String>) -> Lost {
+        if shown.len() > MAX_INPUTS {
+            shown.truncate(MAX_INPUTS);
+            shown.push("...".to_owned());
+        }
+        Lost::Inputs(shown.join(", "))
+    }
 }

@@ -88,7 +88,7 @@ impl Draft {
 
     /// Applies changes.
     pub fn apply(&mut self, changes: &Changes, first: &mut Examined) {
-        let (spec, changes) = repair::apply(&self.spec, changes);
+        let (spec, changes) = repair::apply(&self.spec, &repair::for_torch(changes));
         self.spec = spec;
         for (name, change) in &changes {
             self.lines.change(name, change);

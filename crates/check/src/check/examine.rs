@@ -5,6 +5,7 @@ use super::ledger::ledger;
 use super::obligation::{Obligation, Source, obligations};
 use super::parallel::Parallel;
 use super::prove::{Emit, Proof, shapes_json};
+use super::satisfiable::{contradiction, unsatisfied};
 use super::simpler::with_simple_sizes;
 use super::summary;
 use super::{minimal, overflow, place};
@@ -17,7 +18,7 @@ use crate::report::{
 use crate::spec::{Assumptions, DemandKind};
 use indexmap::IndexMap;
 use sizewise_env::{Origin, ShapeEnv};
-use sizewise_expr::{Expr, is_cancelled, text};
+use sizewise_expr::{Expr, Pool, is_cancelled, text};
 use sizewise_ir::Asked;
 use sizewise_solve::{Budget, Verdict, Witness, decide, open_requirements};
 
@@ -105,43 +106,28 @@ impl<'p> Examination<'_, 'p> {
         }
     }
 
-    /// Whether some input satisfies the assumptions: if none does, they imply everything. The report says so,
-    /// and also if that stays open.
+    /// Whether some input satisfies the assumptions. The report says if none does, and also if that stays open.
     fn is_satisfiable(&mut self, base: &mut ShapeEnv) -> bool {
-        let never = base.pool.bool(false);
-        let source = Source::Demand(DemandKind::Contract);
-        let obligation = Obligation { condition: never, source, origin: None };
-        let (pool, facts) = base.facts();
-        let answer = decide(pool, facts, never, self.budget);
-        match answer.verdict {
-            Verdict::Inconsistent { .. } => {
-                let proof = self.prover().prove(pool, facts, &obligation);
-                self.contradiction(&proof);
-                false
-            }
-            Verdict::Unknown { reason } => {
-                let message = format!("no input was found that satisfies all assumptions: {reason}");
-                self.report.diagnostics.push(Diagnostic::new(
-                    "undecided-assumptions",
-                    Level::Warning,
-                    message,
-                ));
-                self.lower(Outcome::Unknown);
-                true
-            }
-            Verdict::Refuted { .. } | Verdict::Implied { .. } => true,
+        let name = |pool: &Pool, symbol| summary::name(self.assumptions, pool, symbol).to_owned();
+        let found = unsatisfied(base, self.has_spec, &name, self.budget);
+        let Some((outcome, diagnostic)) = found else { return true };
+        self.report.diagnostics.push(diagnostic);
+        self.lower(outcome);
+        if outcome == Outcome::Invalid && self.emit.is_some() {
+            // The question is emitted with its answer.
+            let source = Source::Demand(DemandKind::Contract);
+            let obligation = Obligation { condition: base.pool.bool(false), source, origin: None };
+            let (pool, facts) = base.facts();
+            self.prover().prove(pool, facts, &obligation);
         }
+        outcome != Outcome::Invalid
     }
 
     /// Reports that no input satisfies the assumptions, once.
     fn contradiction(&mut self, proof: &Proof) {
-        let because = proof.because.join(", ");
-        let (code, message) = match self.has_spec {
-            true => ("contradictory", format!("no input satisfies all assumptions: {because}")),
-            false => ("contradictory-contract", format!("the program allows no input at all: {because}")),
-        };
-        if !self.report.diagnostics.iter().any(|d| d.code == code) {
-            self.report.diagnostics.push(Diagnostic::new(code, Level::Error, message));
+        let found = contradiction(self.has_spec, &proof.because);
+        if !self.report.has(&found.code) {
+            self.report.diagnostics.push(found);
         }
         self.lower(Outcome::Invalid);
     }

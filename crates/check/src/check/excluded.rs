@@ -9,7 +9,7 @@ const MAX_RUNS: usize = 6;
 /// The sizes that a condition on one symbol excludes, of those that are tried: `0, 1`, `above 16`, `1, 3, 5,
 /// 7, ... (32 of the sizes 0 to 64)`. `None` for conditions on several symbols and those that exclude none of
 /// them.
-pub(super) fn excluded(pool: &Pool, condition: Expr) -> Option<String> {
+pub fn excluded(pool: &Pool, condition: Expr) -> Option<String> {
     let [symbol] = pool.free_symbols(&[condition])[..] else { return None };
     let holds = |size: i64| {
         let value = pool.eval(condition, |s| (s == symbol).then(|| Number::Int(Int::from(size))));

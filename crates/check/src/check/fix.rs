@@ -219,16 +219,7 @@ impl Session<'_> {
             }
         }
         repair::equations_of_opposites(pool, &mut broken);
-        let mut proposals = repair::propose(pool, facts, &dims, &broken);
-        // One of two sizes that may not be greater than another is often meant to be the same.
-        let equal: Vec<Expr> =
-            broken.iter().map(|&c| repair::as_equal_sizes(pool, &dims, c).unwrap_or(c)).collect();
-        if equal != broken {
-            let equal = repair::propose(pool, facts, &dims, &equal).into_iter().next();
-            let at = proposals.len().min(1);
-            equal.into_iter().for_each(|changes| proposals.insert(at, changes));
-        }
-        proposals
+        repair::proposals(pool, facts, &dims, &broken, (&dims, 1))
     }
 
     /// A repaired spec with dimensions left to torch, if a check of it succeeds; and whether they keep the ranges of

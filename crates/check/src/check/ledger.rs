@@ -26,20 +26,23 @@ pub(super) fn ledger(
 ) -> Vec<LedgerEntry> {
     let mut entries = Vec::new();
     inputs(assumptions, contract, run, &mut entries);
-    for guard in proved.iter().filter(|guard| guard.node.is_some()) {
-        let kept_by = match guard.verdict {
-            GuardVerdict::Implied => Keeper::Proof,
-            GuardVerdict::Violated | GuardVerdict::Unknown => Keeper::Operator,
-        };
-        entries.push(LedgerEntry {
-            assumption: guard.shown.clone(),
-            kept_by,
-            by: guard.node.clone(),
-            redundant: false,
-        });
-    }
+    entries.extend(of_conditions(proved));
     unbacked(assumptions, contract, run, &mut entries);
     entries
+}
+
+/// What enforces the conditions of steps: a proof, or the operator.
+pub fn of_conditions(guards: &[GuardReport]) -> impl Iterator<Item = LedgerEntry> {
+    let of_steps = guards.iter().filter(|guard| guard.node.is_some());
+    of_steps.map(|guard| LedgerEntry {
+        assumption: guard.shown.clone(),
+        kept_by: match guard.verdict {
+            GuardVerdict::Implied => Keeper::Proof,
+            GuardVerdict::Violated | GuardVerdict::Unknown => Keeper::Operator,
+        },
+        by: guard.node.clone(),
+        redundant: false,
+    })
 }
 
 /// The ranges and guards that the exported module checks of its inputs.

@@ -8,7 +8,7 @@ use sizewise_solve::{Budget, Facts, Verdict, decide, quickly, without_redundant}
 const MAX_CONDITIONS: usize = 48;
 
 /// A set of conditions that is equivalent to the given ones under the ranges, without those found redundant.
-pub(super) fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
+pub fn minimal(pool: &mut Pool, ranges: &[(Symbol, ValueRange)], conditions: &[Expr]) -> Vec<Expr> {
     if conditions.is_empty() {
         return Vec::new();
     }
@@ -81,7 +81,7 @@ pub fn consequences(
 }
 
 /// The declared ranges of symbols.
-pub(super) fn declared_ranges(facts: &Facts) -> Vec<(Symbol, ValueRange)> {
+pub fn declared_ranges(facts: &Facts) -> Vec<(Symbol, ValueRange)> {
     let range = |low: Option<&Int>, high: Option<&Int>| {
         ValueRange::between_options(low.cloned(), high.cloned()).unwrap_or_else(ValueRange::all)
     };

@@ -1,6 +1,7 @@
 //! Deciding obligations, and replaying what refutes them.
 use super::evaluate::{Evaluator, Refused, Shapes};
 use super::obligation::Obligation;
+use super::summary;
 use crate::report::{GuardVerdict, int_json};
 use crate::spec::{Assumptions, Shape};
 use indexmap::IndexMap;
@@ -154,13 +155,13 @@ impl Prover<'_, '_> {
         }
         match answer.verdict {
             Verdict::Implied { because } => {
-                let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
+                let because = self.premises(pool, facts, &because);
                 Proof { because, ..Proof::new(GuardVerdict::Implied, by) }
             }
             Verdict::Refuted { witness } => self.refuted(obligation, witness, by),
             Verdict::Inconsistent { because } => {
                 let because = unsat_core(pool, facts, &self.budget).unwrap_or(because);
-                let because = because.iter().map(|p| self.premise(pool, facts, p)).collect();
+                let because = self.premises(pool, facts, &because);
                 Proof {
                     because,
                     inconsistent: true,
@@ -198,7 +199,7 @@ impl Prover<'_, '_> {
         let mut capped = up_to(pool, facts, &limit);
         let answer = decide(pool, &mut capped, obligation.condition, &self.budget);
         let Verdict::Implied { because } = answer.verdict else { return None };
-        let because = because.iter().map(|p| self.premise(pool, &capped, p)).collect();
+        let because = self.premises(pool, &capped, &because);
         let proof = Proof::new(GuardVerdict::Implied, answer.decided_by.name());
         Some(Proof { because, limit: Some(limit), ..proof })
     }
@@ -291,24 +292,20 @@ impl Prover<'_, '_> {
         out
     }
 
-    fn premise(&self, pool: &Pool, facts: &Facts, premise: &Premise) -> String {
-        let name = |s: Symbol| match self.assumptions.names.get(&s) {
-            Some(name) => name.clone(),
-            None => pool.symbol_name(s).to_string(),
-        };
-        shown_premise(pool, facts, premise, &name)
+    fn premises(&self, pool: &Pool, facts: &Facts, because: &[Premise]) -> Vec<String> {
+        shown_premises(pool, facts, because, &|s| summary::name(self.assumptions, pool, s).to_owned())
     }
 }
 
-/// A fact that a proof rests on, in the user's names.
-pub fn shown_premise(
+/// The facts that a proof rests on, in the user's names.
+pub fn shown_premises(
     pool: &Pool,
     facts: &Facts,
-    premise: &Premise,
+    because: &[Premise],
     name: &dyn Fn(Symbol) -> String,
-) -> String {
+) -> Vec<String> {
     let bounds = |s: Symbol| facts.ranges().find(|(symbol, ..)| *symbol == s);
-    match premise {
+    let shown = |premise: &Premise| match premise {
         Premise::Fact(id) => match facts.conditions().get(id.0 as usize) {
             Some(&e) => text::print::python(pool, e, &name),
             None => String::new(),
@@ -322,7 +319,8 @@ pub fn shown_premise(
             None => name(*s),
         },
         Premise::Nonzero(e) => format!("{} != 0", text::print::python(pool, *e, &name)),
-    }
+    };
+    because.iter().map(shown).collect()
 }
 
 /// The message of a refusal without the operator before it.

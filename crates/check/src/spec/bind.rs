@@ -2,7 +2,7 @@
 //! remains to be proved.
 use super::assumptions::{Assumptions, Demand, DemandKind, InputSizes};
 use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linear};
-use super::dim::{DimSpec, Entry, Hint};
+use super::dim::{DimSpec, Entry, Hint, computed};
 use super::error::SpecError;
 use super::inputs::InputKind;
 use super::locate::{Place, places};
@@ -12,7 +12,6 @@ use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::text::read;
 use sizewise_expr::{Expr, Int, Symbol, Value as Number};
 use sizewise_ir::Bounds;
 
@@ -142,19 +141,9 @@ impl<'p> Binder<'_, 'p> {
                 self.dims.insert(dim.name.clone(), named);
                 Ok(())
             }
-            Some(known) if known.min.as_ref() == Some(&dim.min) && known.max == dim.max => Ok(()),
-            Some(known) => {
-                let show = |min: &Int, max: &Option<Int>| {
-                    format!("{min}..{}", max.as_ref().map_or("unbounded".to_string(), ToString::to_string))
-                };
-                let before = show(known.min.as_ref().unwrap_or(&Int::ZERO), &known.max);
-                let message = format!(
-                    "{} has the range {} here and {before} before",
-                    dim.name,
-                    show(&dim.min, &dim.max)
-                );
-                Err(SpecError::new(path, message))
-            }
+            Some(known) => dim
+                .agrees(known.min.as_ref(), known.max.as_ref())
+                .map_err(|message| SpecError::new(path, message)),
         }
     }
 
@@ -182,25 +171,8 @@ impl<'p> Binder<'_, 'p> {
 
     /// A derived dimension's expression over a stand-in symbol that carries the root's own name.
     fn derived(&mut self, expression: &str, root: &DimSpec, path: &str) -> Result<Expr, SpecError> {
-        let read = read::closed(&mut self.env.pool, expression)
-            .map_err(|error| SpecError::new(path, format!("in `{expression}`: {error}")))?;
-        for symbol in self.env.pool.free_symbols(&[read.expr]) {
-            let name = self.env.pool.symbol_name(symbol);
-            if name != root.name {
-                let message = format!("`{expression}` may only use its root {}, not {name}", root.name);
-                return Err(SpecError::new(path, message));
-            }
-        }
-        let poly = self.env.pool.poly(read.expr);
-        let linear = matches!(poly.terms.as_slice(),
-            [(root, factor)] if self.env.pool.as_symbol(*root).is_some() && factor.is_positive());
-        if !linear {
-            let name = &root.name;
-            let message =
-                format!("`{expression}` is not of the form k*{name} + c with integers k and c, k at least 1");
-            return Err(SpecError::new(path, message));
-        }
-        Ok(read.expr)
+        computed(&mut self.env.pool, expression, &[&root.name])
+            .map_err(|message| SpecError::new(path, message))
     }
 
     /// Lets a program's symbol stand for a named dimension where it is recorded as the size of that dimension.

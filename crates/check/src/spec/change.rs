@@ -1,14 +1,13 @@
 //! Changing named dimensions of a spec, and naming dimensions that it leaves to the program.
 use super::bind::bind;
-use super::dim::Entry;
+use super::dim::{Entry, sum_of};
 use super::locate::{entry_of_dim, entry_of_input, places};
 use super::parse::Spec;
 use super::torch::text::linear;
 use super::torch::{Refused, refused};
 use super::{Assumptions, Contract};
 use serde_json::{Map, Value as Json, json};
-use sizewise_expr::text::read;
-use sizewise_expr::{Expr, Pool, Symbol};
+use sizewise_expr::{Expr, Symbol};
 
 /// Named dimensions have a size of at least this: torch.export makes 0 and 1 static.
 const LEAST: i64 = 2;
@@ -362,13 +361,8 @@ fn collect_dims(json: &Json, dims: &mut Map<String, Json>) {
 
 /// `a` and `b` where an expression over one name is `a * name + b`.
 fn coefficients(expression: &str, name: &str) -> Option<(i64, i64)> {
-    let mut pool = Pool::new();
-    let e = read::closed(&mut pool, expression).ok()?.expr;
-    let poly = pool.poly(e);
-    let [(monomial, a)] = poly.terms.as_slice() else { return None };
-    let symbol = pool.as_symbol(*monomial).filter(|&s| pool.symbol_name(s) == name)?;
-    let _ = symbol;
-    Some((a.to_i64()?, poly.constant.to_i64()?))
+    let (terms, offset) = sum_of(expression, &[name]).ok()?;
+    Some((terms.first()?.1.to_i64()?, offset.to_i64()?))
 }
 
 fn replace(json: &mut Json, name: &str, change: &Change, roots: &Map<String, Json>) {
@@ -392,6 +386,14 @@ fn replace(json: &mut Json, name: &str, change: &Change, roots: &Map<String, Jso
                 };
                 if let Some(entry) = entry {
                     *json = entry;
+                }
+            } else if let Some(roots) = fields.get_mut("roots").and_then(Json::as_array_mut) {
+                let root = roots.iter_mut().find(|root| root["dim"] == name);
+                match (root, change) {
+                    (None, _) => {}
+                    (Some(root), Change::Range { min, max }) => *root = dim_json(name, *min, *max),
+                    // A sum is left to the model where what it adds up changes otherwise.
+                    (Some(_), _) => *json = Json::Null,
                 }
             } else if !fields.contains_key("dim") && !fields.contains_key("derived") {
                 fields.values_mut().for_each(|item| replace(item, name, change, roots));
@@ -439,6 +441,20 @@ mod tests {
             let changed = spec.with_change("b", &change).to_json();
             assert_eq!(changed["x"][0], x0, "{change:?}");
             assert_eq!(changed["y"][0], root, "{change:?}");
+        }
+    }
+
+    #[test]
+    fn sums_keep_other_ranges_and_are_left_to_the_model_where_a_root_becomes_something_else() {
+        let roots = |max: i64| json!([{"dim": "b", "min": 0, "max": max}, {"dim": "n"}]);
+        let text = json!({"x": [{"derived": "b + n", "roots": roots(64)}]}).to_string();
+        let spec = Spec::parse(text.as_bytes()).expect("a spec");
+        for (name, change, x) in [
+            ("b", Change::Range { min: 0, max: Some(8) }, json!({"derived": "b + n", "roots": roots(8)})),
+            ("b", Change::Size(6), json!(null)),
+            ("m", Change::Size(6), json!({"derived": "b + n", "roots": roots(64)})),
+        ] {
+            assert_eq!(spec.with_change(name, &change).to_json()["x"][0], x, "{name}: {change:?}");
         }
     }
 }

@@ -135,7 +135,8 @@ impl Spec {
         }
     }
 
-    pub(super) fn of_tree(tree: Json) -> Spec {
+    /// A spec of entries as [`Spec::to_json`] writes them. What they say is read where the spec is bound.
+    pub fn of_tree(tree: Json) -> Spec {
         Spec { tree, dims: Map::new(), torch_form: false, examples: None, shapes: None }
     }
 

@@ -157,6 +157,12 @@ pub(super) fn lookup(name: &str) -> Option<(Function, usize, usize)> {
     })
 }
 
+/// Whether a name means something in expressions, so that it is better not that of a symbol: a function or a number.
+pub fn has_meaning(name: &str) -> bool {
+    lookup(name).is_some()
+        || matches!(name, "true" | "false" | "oo" | "int_oo" | "zoo" | "nan" | "inf" | "pi")
+}
+
 fn real_function(name: &str) -> Option<Func> {
     REAL_FUNCTIONS.iter().find(|(n, _)| *n == name).map(|(_, func)| *func)
 }

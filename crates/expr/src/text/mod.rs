@@ -24,6 +24,7 @@ mod source;
 mod srepr;
 pub mod tree;
 
+pub use functions::has_meaning;
 pub use source::{Property, SourcePath, SourceStep};
 
 #[cfg(test)]

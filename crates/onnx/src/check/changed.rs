@@ -6,12 +6,35 @@ use sizewise_check::spec::range_in_words;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::{Given, inputs};
 
-/// The sizes of inputs that declarations, and a spec after another one, change. Of dimensions to which the model gives one name, the first stands for all.
-pub(super) fn changed(
-    changes: &[Declaration],
-    spec: Option<(&Json, Option<&Json>)>,
-    model: &Model,
-) -> Vec<Changed> {
+/// An entry of a spec that differs from that of the one before.
+pub(super) struct Entry<'j> {
+    pub input: String,
+    pub dim: usize,
+    /// What the model declares.
+    given: Option<Given>,
+    pub json: &'j Json,
+}
+
+/// The entries of a spec that differ from those before. Of dimensions to which the model gives one name, the first says it
+/// for all.
+pub(super) fn changed_entries<'j>(spec: &'j Json, before: Option<&Json>, model: &Model) -> Vec<Entry<'j>> {
+    let mut found: Vec<Entry> = Vec::new();
+    for input in inputs(model) {
+        let entries = spec.get(&input.name).and_then(Json::as_array);
+        for (dim, json) in entries.into_iter().flatten().enumerate() {
+            let given = input.shape.as_ref().and_then(|shape| shape.get(dim)).cloned();
+            let is_same = before.and_then(|before| before.get(&input.name)?.get(dim)) == Some(json);
+            let is_name = matches!(given, Some(Given::Name(_)));
+            if !is_same && !(is_name && found.iter().any(|known| known.given == given)) {
+                found.push(Entry { input: input.name.clone(), dim, given, json });
+            }
+        }
+    }
+    found
+}
+
+/// The sizes of inputs that declarations change, and entries of a spec.
+pub(super) fn changed(changes: &[Declaration], entries: &[Entry]) -> Vec<Changed> {
     let declared = changes.iter().filter(|change| !change.is_output).filter_map(|change| {
         let place = change.declared.place(&change.value);
         let needs = match &change.declared {
@@ -24,31 +47,16 @@ pub(super) fn changed(
         };
         Some(Changed { dim: place.clone(), source: Some(place), needs })
     });
-    let mut rows: Vec<Changed> = declared.collect();
-    let Some((spec, before)) = spec else { return rows };
-    let mut said: Vec<String> = Vec::new();
-    for input in inputs(model) {
-        let entries = spec.get(&input.name).and_then(Json::as_array);
-        for (dim, entry) in entries.into_iter().flatten().enumerate() {
-            let before = before.and_then(|before| before.get(&input.name)?.get(dim));
-            if before == Some(entry) {
-                continue;
-            }
-            let place = format!("{}.shape[{dim}]", input.name);
-            let name = match input.shape.as_ref().and_then(|shape| shape.get(dim)) {
-                Some(Given::Name(name)) if said.contains(name) => continue,
-                Some(Given::Name(name)) => {
-                    said.push(name.clone());
-                    name.clone()
-                }
-                Some(Given::Size(_)) => continue,
-                _ => place.clone(),
-            };
-            let needs = in_words(entry);
-            rows.extend(needs.map(|needs| Changed { dim: name, source: Some(place), needs }));
-        }
-    }
-    rows
+    let entries = entries.iter().filter_map(|Entry { input, dim, given, json }| {
+        let place = format!("{input}.shape[{dim}]");
+        let name = match given {
+            Some(Given::Name(name)) => name.clone(),
+            Some(Given::Size(_)) => return None,
+            _ => place.clone(),
+        };
+        Some(Changed { dim: name, source: Some(place), needs: in_words(json)? })
+    });
+    declared.chain(entries).collect()
 }
 
 /// A size that is computed from a new one, `2*_h + 1`, in words; others as they are.

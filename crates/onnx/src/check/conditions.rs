@@ -5,6 +5,7 @@ pub(super) mod broadcast;
 mod contract;
 mod counterexamples;
 mod data;
+mod decided;
 mod declare;
 mod fixes;
 mod integers;
@@ -33,10 +34,10 @@ use super::limits::Limits;
 use super::plain::simple_in_turn;
 use super::symbolic::{Demand, Symbolic};
 use rustc_hash::{FxHashMap, FxHashSet};
-use sizewise_check::check::{consequences, readable, shown_premise};
+use sizewise_check::check::{consequences, excluded, readable};
 use sizewise_check::report::{
-    AssertReport, Cause, ConditionKind, GuardReport, GuardVerdict, MismatchReport, Needed, Outcome,
-    UnsupportedReport,
+    AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, MismatchReport, Needed,
+    Outcome, UnsupportedReport,
 };
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
@@ -45,7 +46,7 @@ use sizewise_kernels::KernelError;
 use sizewise_onnx_model::condition_text;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Walk;
-use sizewise_solve::{Budget, Verdict as Decided, Witness, decide};
+use sizewise_solve::{Budget, Rung, Verdict as Decided, Witness, decide};
 
 /// The most conditions for which a counterexample is looked for; further ones are listed among the conditions.
 const MAX_VIOLATIONS: usize = 100;
@@ -61,8 +62,6 @@ const DATA_DECIDE: &str = "data decide it";
 /// The same where those break it with which sizes are tried.
 const EVAL_DATA_BREAK: &str =
     "it is left to run time, and the values that `eval` takes break it at some sizes";
-/// Why a condition is open that no rung of the solver decides, and what may close it.
-const BUDGET: &str = "it was not decided within the budget; a larger one (--budget 10) may settle it";
 /// Why it stays open whether an input breaks a condition.
 const NO_EXAMPLE: &str = "no input was found that shows it";
 
@@ -101,9 +100,9 @@ struct Check<'m> {
     wrong_outputs: Vec<WrongOutput>,
     /// Nodes whose results are not known, with the reason.
     unsupported: Vec<UnsupportedReport>,
-    /// The conditions under which the model runs, in the order of its nodes, and whether one of them is on sizes.
+    /// The conditions under which the model runs, in the order of its nodes, and those of them that are on sizes.
     needed: Vec<Needed>,
-    needs_sizes: bool,
+    required: Vec<Expr>,
     /// Conditions that the values of inputs decide when the model runs.
     run_time: Vec<AssertReport>,
     /// Conditions that are assumed, as texts show them: up to sizes that no one has, floats count exactly.
@@ -126,6 +125,8 @@ struct Check<'m> {
     wide: FxHashMap<Expr, Expr>,
     /// Sizes near which counterexamples are looked for.
     near: FxHashMap<Symbol, Int>,
+    /// That no sizes are allowed, or that none are known.
+    diagnostics: Vec<Diagnostic>,
     /// What is declared, with what was found out while deciding conditions under it.
     asked: ShapeEnv,
     /// The work that a condition may take.
@@ -151,7 +152,7 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
         wrong_outputs: Vec::new(),
         unsupported: Vec::new(),
         needed: Vec::new(),
-        needs_sizes: false,
+        required: Vec::new(),
         run_time: Vec::new(),
         precise: Vec::new(),
         refuses: None,
@@ -163,10 +164,14 @@ fn checked<'m>(model: &'m Model, limits: Option<&Limits>, budget: &Budget) -> Ch
         written: FxHashMap::default(),
         wide: FxHashMap::default(),
         near: FxHashMap::default(),
+        diagnostics: Vec::new(),
         budget: budget.clone(),
         tries,
     };
     check.near = check.sizes_to_show();
+    if !check.is_satisfiable() {
+        return check;
+    }
     check.demands();
     check.failures();
     check.guards();
@@ -226,17 +231,18 @@ impl Check<'_> {
     fn on_sizes(&self, guard: GuardReport, e: Expr) -> GuardReport {
         let pool = &self.walk.env.pool;
         let simple = readable(pool, self.symbolic.env.known_facts(), e);
-        let shown = print::python(pool, simple, &|symbol| self.symbolic.shown_name(pool, symbol));
         GuardReport {
-            shown,
+            shown: self.symbolic.shown(pool, simple),
             expr: print::expression(pool, e),
+            excludes: excluded(pool, e),
             undeclarable: !self.symbolic.has_spec && is_bound(pool, simple),
             ..guard
         }
     }
 
     /// Notes a condition under which the model runs.
-    fn need(&mut self, guard: &GuardReport) {
+    fn need(&mut self, guard: &GuardReport, on_sizes: Option<Expr>) {
+        self.required.extend(on_sizes);
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         self.needed.push(Needed {
             expr: guard.expr.clone(),
@@ -266,7 +272,6 @@ impl Check<'_> {
             let guard = match condition {
                 Some(e) => {
                     self.failed.push(e);
-                    self.needs_sizes = true;
                     let full = self.with_ones(e, &mut self.symbolic.env.clone()).unwrap_or(e);
                     self.guard_on(failure.step, full, clause.name())
                 }
@@ -277,7 +282,9 @@ impl Check<'_> {
                     GuardReport { shown: sentence(clause.name()), ..guard }
                 }
             };
-            self.need(&guard);
+            self.need(&guard, condition);
+            // As of a program, it has the value false at the example.
+            let guard = GuardReport { decided_by: Some(Rung::NormalForm.name().to_owned()), ..guard };
             let found = self.example().and_then(|sizes| Some((self.refusal(&sizes)?.1, sizes)));
             match found {
                 Some((data, sizes)) => {
@@ -291,12 +298,8 @@ impl Check<'_> {
     /// Decides whether sizes that vary are the numbers which the model declares: onnxruntime takes no others.
     fn demands(&mut self) {
         for Demand { condition: e, place: (input, dim) } in self.symbolic.demands.clone() {
-            let pool = &self.symbolic.env.pool;
-            let shown = print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol));
             let because = format!("the model declares {input}.shape[{dim}] as a number");
-            let expr = print::expression(pool, e);
-            let guard = GuardReport { expr, ..self.declared_guard(shown, because) };
-            self.decide(guard, e);
+            self.decide(self.on_sizes(self.declared_guard(String::new(), because), e), e);
         }
     }
 
@@ -315,7 +318,7 @@ impl Check<'_> {
             let (step, clause) = (guard.origin.0 as usize, guard.clause.name());
             if simple.as_literal_bool() == Some(true) {
                 let implied = self.guard_on(step, guard.condition, clause);
-                self.proved.push(GuardReport { verdict: GuardVerdict::Implied, ..implied });
+                self.implied(implied, guard.condition);
                 continue;
             }
             // Either size of a broadcast is as the walk has written it.
@@ -345,58 +348,6 @@ impl Check<'_> {
                 }
             }
         }
-    }
-
-    /// Decides a condition of which the expression is `e`.
-    fn decide(&mut self, guard: GuardReport, e: Expr) {
-        let mut env = std::mem::take(&mut self.asked);
-        self.decide_in(guard, e, &mut env);
-        self.asked = env;
-    }
-
-    /// As [`Check::decide`] under the facts of an environment.
-    fn decide_in(&mut self, guard: GuardReport, e: Expr, env: &mut ShapeEnv) {
-        let (verdict, rung) = self.decided(e, env);
-        let guard = GuardReport { decided_by: Some(rung.to_owned()), ..guard };
-        match verdict {
-            Decided::Implied { because } | Decided::Inconsistent { because } => {
-                let (pool, facts) = (&env.pool, env.known_facts());
-                let name = |symbol: Symbol| self.symbolic.shown_name(pool, symbol);
-                let facts = because.iter().map(|premise| shown_premise(pool, facts, premise, &name));
-                let because = if guard.because.is_empty() { facts.collect() } else { guard.because };
-                self.proved.push(GuardReport { verdict: GuardVerdict::Implied, because, ..guard });
-            }
-            Decided::Refuted { witness } => {
-                self.need(&guard);
-                self.needs_sizes = true;
-                if self.violations.len() < MAX_VIOLATIONS {
-                    let tried = self.breaking(e, Some(&witness));
-                    self.refuted(guard, e, tried);
-                }
-            }
-            Decided::Unknown { .. } => {
-                self.need(&guard);
-                self.needs_sizes = true;
-                self.doubtful.push(e);
-                self.leave_open(guard, BUDGET);
-            }
-        }
-    }
-
-    /// The verdict on a condition, where the sizes that break it can exist.
-    fn decided(&self, e: Expr, env: &mut ShapeEnv) -> (Decided, &'static str) {
-        let (pool, facts) = env.facts();
-        let answer = decide(pool, facts, e, &self.budget);
-        let by = answer.decided_by.name();
-        match &answer.verdict {
-            Decided::Refuted { witness } if self.sizes_at(witness).is_none() => {}
-            _ => return (answer.verdict, by),
-        }
-        let mut env = env.clone();
-        assume_existing(&self.symbolic, &mut env);
-        let (pool, facts) = env.facts();
-        let answer = decide(pool, facts, e, &self.budget);
-        (answer.verdict, answer.decided_by.name())
     }
 
     /// Notes a violation that sizes show.

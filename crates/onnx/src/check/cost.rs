@@ -62,15 +62,7 @@ fn limits(symbolic: &Symbolic, walk: &mut Walk) -> Limits {
     let known = symbolic.sizes.iter().filter(|(input, _)| input.shape.is_some());
     let inputs = known.map(|(input, sizes)| (input.name.clone(), sizes.clone())).collect();
     let mut conditions: Vec<Expr> = walk.env.guards().iter().map(|guard| guard.condition).collect();
-    for (symbol, Named { min, max, .. }) in &symbolic.symbols {
-        let pool = &mut walk.env.pool;
-        let (size, min) = (pool.symbol_expr(*symbol), pool.int(*min));
-        conditions.push(pool.ge(size, min));
-        if let Some(max) = max {
-            let max = pool.int(*max);
-            conditions.push(pool.le(size, max));
-        }
-    }
+    conditions.extend(symbolic.ranges(&mut walk.env.pool));
     let hint = |(symbol, _): &(_, Named)| Some((*symbol, Int::from(hint_in(&walk.env, *symbol)?)));
     let example = symbolic.symbols.iter().filter_map(hint).collect();
     Limits { inputs, conditions, example }

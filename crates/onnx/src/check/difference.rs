@@ -55,16 +55,8 @@ pub fn side<'m>(model: &'m Model, name: &str) -> Side<'m> {
 pub fn side_of_spec<'m>(model: &'m Model, name: &str, spec: &Spec) -> Result<Side<'m>, SpecError> {
     let limits = Limits::new(model, spec)?;
     let symbolic = Symbolic::new(model, Some(&limits), &|at| 7 + 4 * at as i64);
-    let mut pool = symbolic.env.pool.clone();
-    let mut conditions = symbolic.conditions();
-    for (symbol, named) in &symbolic.symbols {
-        if let Some(max) = named.max {
-            let (size, most) = (pool.symbol_expr(*symbol), pool.int(max));
-            conditions.push(pool.le(size, most));
-        }
-    }
-    let (mut allowed, mut determined) = declared_of(&symbolic, pool, name);
-    allowed.set.conditions = conditions;
+    let (mut allowed, mut determined) = declared_of(&symbolic, symbolic.env.pool.clone(), name);
+    allowed.set.conditions = symbolic.conditions();
     if let Some(demand) = symbolic.demands.first() {
         let (input, dim) = &demand.place;
         let says = format!("the spec lets {input}.shape[{dim}] vary, and the model declares a number");

@@ -36,9 +36,7 @@ pub(super) const SAMPLES: &[(i64, i64)] = &[(1, 0), (2, 0), (3, 0), (8, 0), (64,
 
 /// The size of a symbol in a sample, within its range.
 pub(super) fn sampled(symbolic: &Symbolic, (first, step): (i64, i64), symbol: Symbol) -> Option<i64> {
-    let at = symbolic.position(symbol)?;
-    let (min, max) = (symbolic.symbols[at].1.min, symbolic.symbols[at].1.max);
-    Some((first + step * at as i64).min(max.unwrap_or(i64::MAX)).max(min))
+    symbolic.hint_by(symbol, &|at| first + step * at as i64)
 }
 
 /// A walk over symbols for the sizes of inputs.

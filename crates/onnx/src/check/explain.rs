@@ -7,7 +7,6 @@ use super::symbolic::Symbolic;
 use super::ways::is_branch;
 use sizewise_check::check::readable;
 use sizewise_check::report::{Cause, Condition, Explanation, recorded_because};
-use sizewise_expr::text::print;
 use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
@@ -43,10 +42,7 @@ pub fn dimension(model: &Model, text: &str) -> Option<Place> {
 pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
     let Walked { symbolic, walk, .. } = walked(model, None);
     let pool = &walk.env.pool;
-    let shown = |e: Expr| {
-        let simple = readable(pool, symbolic.env.known_facts(), e);
-        print::python(pool, simple, &|symbol| symbolic.shown_name(pool, symbol))
-    };
+    let shown = |e| symbolic.shown(pool, readable(pool, symbolic.env.known_facts(), e));
     let not_followed = not_followed(model, &walk, &shown);
     let simple = simple_guards(&symbolic, &walk);
     let mut explained = Vec::with_capacity(places.len());

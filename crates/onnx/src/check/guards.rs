@@ -4,17 +4,14 @@ use super::examples::{SAMPLES, Walked, sampled, walked};
 use super::symbolic::Symbolic;
 use super::ways::is_branch;
 use rustc_hash::FxHashMap;
+use sizewise_check::check::minimal;
 use sizewise_check::report::guard_code::{GuardSet, GuardedInput};
 use sizewise_expr::range::ValueRange;
-use sizewise_expr::text::print;
-use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::Walk;
-use sizewise_solve::{Budget, without_redundant};
-
-/// Of larger sets of conditions, none is removed for following from others.
-const MAX_CONDITIONS: usize = 48;
+use sizewise_solve::Budget;
 
 /// The most nodes of the main graph that are visited for samples, and the least number of samples.
 const MAX_SAMPLED: usize = 20_000;
@@ -106,17 +103,14 @@ pub fn guard_set(model: &Model, name: &str) -> Result<GuardSet, NoGuards> {
     set.left_open.extend(left_to_data(&symbolic, &walk));
     let ranges: Vec<(Symbol, ValueRange)> =
         symbols.iter().map(|&symbol| (symbol, ValueRange::at_least(Int::ZERO))).collect();
-    set.conditions = match conditions.len() {
-        0..=MAX_CONDITIONS => without_redundant(&mut set.pool, &ranges, &conditions, &Budget::small()),
-        _ => conditions,
-    };
+    set.conditions = minimal(&mut set.pool, &ranges, &conditions);
     Ok(set)
 }
 
 /// What data decide, or nodes need that are not followed.
 pub(super) fn left_to_data(symbolic: &Symbolic, walk: &Walk) -> Vec<String> {
     let pool = &walk.env.pool;
-    let shown = |e: Expr| print::python(pool, e, &|symbol| symbolic.shown_name(pool, symbol));
+    let shown = |e| symbolic.shown(pool, e);
     let unknown = walk.unknown.iter().map(|(step, reason)| (*step, reason.to_string()));
     let asserts = walk.env.runtime_asserts().iter();
     let asserts = asserts.map(|assert| (assert.origin.0 as usize, assert.clause.name().to_owned()));
@@ -138,8 +132,7 @@ fn unexplained(model: &Model, symbolic: &Symbolic, conditions: &[Expr]) -> Resul
     let count = (MAX_SAMPLED / model.graph.node.len().max(1)).max(MIN_SAMPLES);
     for &sample in SAMPLES.iter().take(count) {
         let size = |symbol| sampled(symbolic, sample, symbol);
-        let number = |symbol| size(symbol).map(|size| Value::Int(size.into()));
-        let mut evaluator = Evaluator::new(&symbolic.env.pool, number);
+        let mut evaluator = symbolic.evaluator(size);
         if conditions.iter().any(|&condition| evaluator.truth(condition) == Ok(false)) {
             continue;
         }

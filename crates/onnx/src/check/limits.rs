@@ -1,9 +1,8 @@
 //! What a spec allows of the inputs of a model.
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
-use sizewise_check::spec::{DimSpec, Entry, FlatInput, Hint, Spec, SpecError};
-use sizewise_expr::text::read;
-use sizewise_expr::{Int, Pool};
+use sizewise_check::spec::{DimSpec, Entry, FlatInput, Hint, Spec, SpecError, sum_of};
+use sizewise_expr::Int;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::walk::{Given, Input, inputs};
 
@@ -22,35 +21,29 @@ pub(super) type Bounds = (Int, Option<Int>);
 pub struct Limits {
     /// The inputs, each with what the spec says of its dimensions.
     pub(super) inputs: Vec<(Input, Vec<Allowed>)>,
-    /// The ranges of named dimensions.
-    pub(super) dims: IndexMap<String, Bounds>,
+    /// The named dimensions.
+    pub(super) dims: IndexMap<String, Named>,
     /// The ranges of sizes that keep the names which the model gives them.
     pub(super) names: FxHashMap<String, Bounds>,
+}
+
+/// A named dimension.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    /// Its range.
+    pub bounds: Bounds,
+    /// The number that the model declares for it somewhere.
+    pub number: Option<i64>,
 }
 
 /// What a spec says of a dimension, beside what the model declares.
 #[derive(Debug, Clone)]
 pub(super) enum Allowed {
-    /// It is as the model declares it.
-    AsDeclared,
-    /// As the model declares it, which is no number, within a range.
-    Within(Bounds),
+    /// It is as the model declares it; within a range, if that is no number.
+    AsDeclared(Option<Bounds>),
     /// It varies within a range, where the model declares a number.
     Varies(Bounds),
-    /// It has this size.
-    Size(Int),
-    /// It is a named dimension.
-    Dim(String),
-    /// It is `factor * root + offset` for a named dimension.
-    Derived {
-        /// The named dimension.
-        root: String,
-        /// Its factor, at least 1.
-        factor: Int,
-        /// What is added.
-        offset: Int,
-    },
-    /// It is the sum of named dimensions, each times its factor, and of a number.
+    /// It is the sum of named dimensions, each times its factor, and of a number: also one of them alone.
     Sum(Vec<(String, Int)>, Int),
 }
 
@@ -98,52 +91,52 @@ impl Limits {
         };
         Ok(match entry {
             // A ShapesSpec was refused before.
-            Entry::Static | Entry::Formula(_) => Allowed::AsDeclared,
+            Entry::Static | Entry::Formula(_) => Allowed::AsDeclared(None),
             Entry::Size(size) => match number {
                 Some(number) if number != size => {
                     return Err(format!("the spec says {size}, the model declares {number}"));
                 }
-                Some(_) => Allowed::AsDeclared,
-                None => Allowed::Size(size),
+                Some(_) => Allowed::AsDeclared(None),
+                None => Allowed::Sum(Vec::new(), size),
             },
             Entry::Inferred { hint, min, max } => {
                 let bounds = (min.unwrap_or(Int::from(LEAST)), max);
                 within(number.as_ref(), &bounds)?;
                 match given {
-                    Given::Size(_) if hint == Hint::Auto => Allowed::AsDeclared,
+                    Given::Size(_) if hint == Hint::Auto => Allowed::AsDeclared(None),
                     Given::Size(_) => Allowed::Varies(bounds),
-                    Given::Open => Allowed::Within(bounds),
+                    Given::Open => Allowed::AsDeclared(Some(bounds)),
                     Given::Name(name) => {
                         self.narrow(name, &bounds)?;
-                        Allowed::Within(bounds)
+                        Allowed::AsDeclared(Some(bounds))
                     }
                 }
             }
             Entry::Dim(dim) => {
                 within(number.as_ref(), &(dim.min.clone(), dim.max.clone()))?;
                 self.add(&dim)?;
-                Allowed::Dim(dim.name)
+                if let (Given::Size(size), Some(named)) = (given, self.dims.get_mut(&dim.name)) {
+                    named.number = Some(*size);
+                }
+                Allowed::Sum(vec![(dim.name, Int::ONE)], Int::ZERO)
             }
-            Entry::Derived { expression, root } => {
-                self.add(&root)?;
-                let (factor, offset) = linear(&expression, &root.name)?;
-                Allowed::Derived { root: root.name, factor, offset }
-            }
-            Entry::Sum { expression, roots } => {
-                roots.iter().try_for_each(|root| self.add(root))?;
-                let (terms, offset) = sum(&expression, &roots)?;
-                Allowed::Sum(terms, offset)
-            }
+            Entry::Derived { expression, root } => self.computed(&expression, &[root])?,
+            Entry::Sum { expression, roots } => self.computed(&expression, &roots)?,
         })
     }
 
+    /// A size that is computed from named dimensions.
+    fn computed(&mut self, expression: &str, roots: &[DimSpec]) -> Result<Allowed, String> {
+        roots.iter().try_for_each(|root| self.add(root))?;
+        let names: Vec<&str> = roots.iter().map(|root| root.name.as_str()).collect();
+        let (terms, offset) = sum_of(expression, &names)?;
+        Ok(Allowed::Sum(terms, offset))
+    }
+
     fn add(&mut self, dim: &DimSpec) -> Result<(), String> {
-        let bounds = (dim.min.clone(), dim.max.clone());
-        let known = self.dims.entry(dim.name.clone()).or_insert_with(|| bounds.clone());
-        if *known == bounds {
-            return Ok(());
-        }
-        Err(format!("{} has the range {} here and {} before", dim.name, shown(&bounds), shown(known)))
+        let new = || Named { bounds: (dim.min.clone(), dim.max.clone()), number: None };
+        let (min, max) = &self.dims.entry(dim.name.clone()).or_insert_with(new).bounds;
+        dim.agrees(Some(min), max.as_ref())
     }
 
     /// Narrows the range of the sizes that the model gives a name.
@@ -170,46 +163,4 @@ fn within(number: Option<&Int>, (min, max): &Bounds) -> Result<(), String> {
         }
         _ => Ok(()),
     }
-}
-
-/// The factor and the offset of `k*root + c`.
-fn linear(expression: &str, root: &str) -> Result<(Int, Int), String> {
-    let mut pool = Pool::new();
-    let read = read::closed(&mut pool, expression).map_err(|error| format!("in `{expression}`: {error}"))?;
-    let poly = pool.poly(read.expr);
-    if let [(term, factor)] = poly.terms.as_slice()
-        && let Some(symbol) = pool.as_symbol(*term)
-        && factor.is_positive()
-    {
-        return match pool.symbol_name(symbol) {
-            name if name == root => Ok((factor.clone(), poly.constant.clone())),
-            name => Err(format!("`{expression}` may only use its root {root}, not {name}")),
-        };
-    }
-    Err(format!("`{expression}` is not of the form k*{root} + c with integers k and c, k at least 1"))
-}
-
-/// The roots with their factors, and the number, of `k*root + l*other + c`.
-fn sum(expression: &str, roots: &[DimSpec]) -> Result<(Vec<(String, Int)>, Int), String> {
-    let mut pool = Pool::new();
-    let read = read::closed(&mut pool, expression).map_err(|error| format!("in `{expression}`: {error}"))?;
-    let poly = pool.poly(read.expr);
-    let mut terms = Vec::new();
-    for (term, factor) in &poly.terms {
-        let name = pool.as_symbol(*term).map(|symbol| pool.symbol_name(symbol));
-        let root = name.and_then(|name| roots.iter().find(|root| root.name == name));
-        match root.filter(|_| factor.is_positive()) {
-            Some(root) => terms.push((root.name.clone(), factor.clone())),
-            None => {
-                return Err(format!(
-                    "`{expression}` is no sum of its roots, each times a number of at least 1"
-                ));
-            }
-        }
-    }
-    Ok((terms, poly.constant.clone()))
-}
-
-fn shown((min, max): &Bounds) -> String {
-    format!("{min}..{}", max.as_ref().map_or("unbounded".to_owned(), ToString::to_string))
 }

@@ -4,53 +4,9 @@
 //! names such as `batch-1`, too: what could be a name is an expression only where each word in it is a name that stands
 //! alone somewhere.
 use sizewise_expr::escape::is_python_keyword;
-use sizewise_expr::text::read;
+use sizewise_expr::text::{self, read};
 use sizewise_expr::{Evaluator, Expr, Pool, Sort, Value};
 use std::ops::Range;
-
-/// Names that mean something in expressions, besides keywords of Python.
-const RESERVED: &[&str] = &[
-    "Min",
-    "Max",
-    "Abs",
-    "Eq",
-    "Ne",
-    "Lt",
-    "Le",
-    "Gt",
-    "Ge",
-    "And",
-    "Or",
-    "Not",
-    "Mod",
-    "Where",
-    "Piecewise",
-    "FloorDiv",
-    "CeilDiv",
-    "CleanDiv",
-    "PythonMod",
-    "ModularIndexing",
-    "ToFloat",
-    "IntTrueDiv",
-    "FloatTrueDiv",
-    "TruncToInt",
-    "FloorToInt",
-    "CeilToInt",
-    "RoundToInt",
-    "Pow",
-    "floor",
-    "ceiling",
-    "sqrt",
-    "int",
-    "float",
-    "abs",
-    "min",
-    "max",
-    "oo",
-    "nan",
-    "pi",
-    "inf",
-];
 
 /// Whether a name is a letter for symbols and a number, as exporters make them.
 pub(super) fn is_numbered(name: &str) -> bool {
@@ -68,7 +24,7 @@ pub(super) fn usable(name: &str) -> bool {
     plain
         && !has_number(name, "zuf")
         && !has_number(name, "zf")
-        && !RESERVED.contains(&name)
+        && !text::has_meaning(name)
         && !is_python_keyword(name)
         && name.len() <= 100
 }

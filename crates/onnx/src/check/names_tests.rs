@@ -81,7 +81,8 @@ fn sizes_that_data_decide_have_names_that_the_model_does_not_use() {
 fn names_of_specs_and_of_expressions_are_not_made_either() {
     // What the model calls `x_0` keeps its name; a size without a name gets another.
     let spec =
-        declared_spec(&read("g (float[?] x, float[x_0] w) => (float[n] y) { y = Concat<axis = 0>(x, w) }"));
+        declared_spec(&read("g (float[?] x, float[x_0] w) => (float[n] y) { y = Concat<axis = 0>(x, w) }"))
+            .to_json();
     assert_eq!(spec["w"][0]["dim"], "x_0");
     assert_ne!(spec["x"][0]["dim"], "x_0");
     let shown = shapes(&read("g (float[?, \"2*s0 + 1\"] x) => (float[n, m] y) { y = Relu(x) }"));
@@ -94,7 +95,7 @@ fn names_of_specs_and_of_expressions_are_not_made_either() {
 fn a_name_within_an_expression_is_at_least_what_makes_it_a_size() {
     for (size, least) in [("4*h", 1), ("h - 2", 3), ("h + 1", 0)] {
         let text = format!("{HEAD}g (float[n, \"{size}\"] x) => (float[n, m] y) {{ y = Neg(x) }}");
-        let spec = declared_spec(&Model::read(text.into_bytes()).expect(size));
+        let spec = declared_spec(&Model::read(text.into_bytes()).expect(size)).to_json();
         let found = &spec["x"].as_array().expect(size)[1];
         assert!(found.to_string().contains(&format!("\"min\":{least}")), "{size}: {spec}");
     }

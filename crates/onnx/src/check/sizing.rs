@@ -12,7 +12,7 @@ use sizewise_check::spec::{InputSizes, Shape, Spec};
 use sizewise_cost::sizing::{Memory, Parts, Sized, Sizing, SizingError};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::escape::abridged;
-use sizewise_expr::{Expr, Int, Symbol, print};
+use sizewise_expr::{Expr, Int, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::{Tensor, Value};
@@ -129,7 +129,7 @@ fn allowed(symbolic: &Symbolic, walk: &Walk, reasons: &mut Vec<String>) -> Shape
             continue;
         }
         let shown = simplest(pool, facts, way);
-        let shown = print::python(pool, shown, &|symbol| symbolic.shown_name(pool, symbol));
+        let shown = symbolic.shown(pool, shown);
         let shown = abridged(&shown);
         reasons.push(format!("where `{shown}` is false, the model may run with other sizes"));
         env.assume(way);

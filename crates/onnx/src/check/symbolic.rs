@@ -5,6 +5,7 @@ use super::names;
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_env::{ShapeEnv, SymbolInfo};
 use sizewise_expr::range::ValueRange;
+use sizewise_expr::text::print;
 use sizewise_expr::{Evaluator, Expr, Int, Pool, Symbol, Value as Number};
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::{Dtype, Value};
@@ -73,13 +74,8 @@ fn expressions(inputs: &[Input]) -> impl Fn(&str) -> bool + use<> {
     }
 }
 
-/// The named dimensions of a spec while symbols are made for them.
-struct Dims<'l> {
-    limits: &'l Limits,
-    symbols: FxHashMap<&'l str, Expr>,
-    /// The numbers that the model declares for some of them.
-    numbers: FxHashMap<&'l str, i64>,
-}
+/// The named dimensions of a spec that have symbols.
+type Dims<'l> = FxHashMap<&'l str, Expr>;
 
 /// The range of sizes of which nothing is said.
 fn usual() -> Bounds {
@@ -132,7 +128,7 @@ impl Symbolic {
                         Expr::ZERO
                     }
                     (None, Given::Name(name)) => {
-                        let size = symbolic.named(name, source, limits, hint);
+                        let size = symbolic.by_name(name, source, limits, hint);
                         if let Some((min, max)) = bounds {
                             symbolic.restrict(size, &min, max.as_ref());
                         }
@@ -164,7 +160,7 @@ impl Symbolic {
     }
 
     /// The size of a name that stands alone.
-    fn named(
+    fn by_name(
         &mut self,
         name: &str,
         source: Option<(String, usize)>,
@@ -182,27 +178,25 @@ impl Symbolic {
 
     /// What a spec makes of the sizes: those that it gives, and the ranges of others.
     fn by_spec(&mut self, limits: &Limits, hint: Hints) -> Vec<Vec<(Option<Expr>, Option<Bounds>)>> {
-        let mut dims = Dims { limits, symbols: FxHashMap::default(), numbers: FxHashMap::default() };
-        for (input, allowed) in &limits.inputs {
-            for (allowed, given) in allowed.iter().zip(input.shape.iter().flatten()) {
-                if let (Allowed::Dim(name), Given::Size(size)) = (allowed, given) {
-                    dims.numbers.insert(name, *size);
-                }
-            }
-        }
+        let mut dims = Dims::default();
         let mut conflicts: FxHashSet<&String> = FxHashSet::default();
         let mut found = Vec::new();
         for (at_input, (input, allowed)) in limits.inputs.iter().enumerate() {
             let mut sizes = Vec::new();
             for (at, (allowed, given)) in allowed.iter().zip(input.shape.iter().flatten()).enumerate() {
                 let place = (input.name.clone(), at);
-                let Some(size) = self.allowed(allowed, given, place.clone(), &mut dims, hint) else {
-                    let bounds = match allowed {
-                        Allowed::Within(bounds) => Some(bounds.clone()),
-                        _ => None,
-                    };
-                    sizes.push((None, bounds));
-                    continue;
+                let size = match (allowed, given) {
+                    (Allowed::AsDeclared(bounds), _) => {
+                        sizes.push((None, bounds.clone()));
+                        continue;
+                    }
+                    (Allowed::Varies(bounds), Given::Size(number)) => {
+                        self.declare(Some(place.clone()), None, bounds, &|_| *number)
+                    }
+                    (Allowed::Varies(bounds), _) => self.declare(Some(place.clone()), None, bounds, hint),
+                    (Allowed::Sum(terms, offset), _) => {
+                        self.sum((terms, offset), &place, (limits, &mut dims), hint)
+                    }
                 };
                 let seen = match given {
                     Given::Size(number) => {
@@ -226,52 +220,32 @@ impl Symbolic {
         }
         // A name of the model for which the spec has several sizes says nothing any more.
         self.names.retain(|name, _| !conflicts.contains(name));
-        for (name, size) in dims.symbols {
+        for (name, size) in dims {
             self.names.entry(name.to_owned()).or_insert(size);
         }
         found
     }
 
-    /// The size that a spec gives a dimension; `None` where it leaves it to the model.
-    fn allowed<'l>(
+    /// The size that a spec computes from named dimensions.
+    fn sum<'l>(
         &mut self,
-        allowed: &'l Allowed,
-        given: &Given,
-        place: (String, usize),
-        dims: &mut Dims<'l>,
+        (terms, offset): (&'l [(String, Int)], &Int),
+        place: &(String, usize),
+        (limits, dims): (&'l Limits, &mut Dims<'l>),
         hint: Hints,
-    ) -> Option<Expr> {
-        Some(match allowed {
-            Allowed::AsDeclared | Allowed::Within(_) => return None,
-            Allowed::Size(size) => self.env.pool.int(size.clone()),
-            Allowed::Varies(bounds) => {
-                let number = match given {
-                    Given::Size(number) => *number,
-                    _ => LEAST,
-                };
-                self.declare(Some(place), None, bounds, &|_| number)
-            }
-            Allowed::Dim(name) => self.dim(name, Some(place), dims, hint),
-            Allowed::Derived { root, factor, offset } => {
-                let root = self.dim(root, None, dims, hint);
-                let (factor, offset) = (self.env.pool.int(factor.clone()), self.env.pool.int(offset.clone()));
-                let product = self.env.pool.mul(factor, root);
-                let size = self.env.pool.add(product, offset);
-                self.restrict(size, &Int::ZERO, None);
-                size
-            }
-            Allowed::Sum(terms, offset) => {
-                let mut size = self.env.pool.int(offset.clone());
-                for (root, factor) in terms {
-                    let root = self.dim(root, None, dims, hint);
-                    let factor = self.env.pool.int(factor.clone());
-                    let product = self.env.pool.mul(factor, root);
-                    size = self.env.pool.add(size, product);
-                }
-                self.restrict(size, &Int::ZERO, None);
-                size
-            }
-        })
+    ) -> Expr {
+        let is_alone = matches!(terms, [(_, factor)] if factor.is_one()) && offset.is_zero();
+        let mut size = self.env.pool.int(offset.clone());
+        for (root, factor) in terms {
+            let root = self.dim(root, is_alone.then(|| place.clone()), (limits, dims), hint);
+            let factor = self.env.pool.int(factor.clone());
+            let product = self.env.pool.mul(factor, root);
+            size = self.env.pool.add(size, product);
+        }
+        if !is_alone && !terms.is_empty() {
+            self.restrict(size, &Int::ZERO, None);
+        }
+        size
     }
 
     /// The symbol of a named dimension of the spec.
@@ -279,10 +253,10 @@ impl Symbolic {
         &mut self,
         name: &'l str,
         place: Option<(String, usize)>,
-        dims: &mut Dims<'l>,
+        (limits, dims): (&'l Limits, &mut Dims<'l>),
         hint: Hints,
     ) -> Expr {
-        if let Some(&known) = dims.symbols.get(name) {
+        if let Some(&known) = dims.get(name) {
             let symbol = self.env.pool.as_symbol(known);
             let named = self.symbols.iter_mut().find(|(other, _)| Some(*other) == symbol);
             if let (Some((_, named)), Some(place)) = (named, place) {
@@ -290,12 +264,11 @@ impl Symbolic {
             }
             return known;
         }
-        let bounds = dims.limits.dims.get(name).cloned().unwrap_or_else(usual);
-        let size = match dims.numbers.get(name) {
-            Some(&number) => self.declare(place, Some(name), &bounds, &|_| number),
-            None => self.declare(place, Some(name), &bounds, hint),
-        };
-        dims.symbols.insert(name, size);
+        let known = limits.dims.get(name);
+        let bounds = known.map_or_else(usual, |known| known.bounds.clone());
+        let number = known.and_then(|known| known.number);
+        let size = self.declare(place, Some(name), &bounds, &|at| number.unwrap_or_else(|| hint(at)));
+        dims.insert(name, size);
         size
     }
 
@@ -410,8 +383,7 @@ impl Symbolic {
                 return None;
             }
         }
-        let number = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
-        let mut evaluator = Evaluator::new(&self.env.pool, number);
+        let mut evaluator = self.evaluator(&assigned);
         if !self.assumed.iter().all(|&condition| evaluator.truth(condition) == Ok(true)) {
             return None;
         }
@@ -429,14 +401,24 @@ impl Symbolic {
         self.sizes.iter().enumerate().filter(|(_, (input, _))| input.shape.is_some()).map(of).collect()
     }
 
+    /// The ranges of the symbols, as conditions of a pool.
+    pub fn ranges(&self, pool: &mut Pool) -> Vec<Expr> {
+        let mut conditions = Vec::new();
+        for (symbol, Named { min, max, .. }) in &self.symbols {
+            let (size, least) = (pool.symbol_expr(*symbol), pool.int(*min));
+            conditions.push(pool.ge(size, least));
+            if let Some(max) = max {
+                let most = pool.int(*max);
+                conditions.push(pool.le(size, most));
+            }
+        }
+        conditions
+    }
+
     /// What is assumed of the sizes, as conditions: their ranges, and those of sizes that are expressions.
     pub fn conditions(&self) -> Vec<Expr> {
-        let mut pool = self.env.pool.clone();
-        let mut conditions = Vec::new();
-        for (symbol, named) in &self.symbols {
-            let (size, least) = (pool.symbol_expr(*symbol), pool.int(named.min));
-            conditions.push(pool.ge(size, least));
-        }
+        // A clone is a handle of the same pool.
+        let mut conditions = self.ranges(&mut self.env.pool.clone());
         conditions.extend(&self.assumed);
         conditions
     }
@@ -448,14 +430,25 @@ impl Symbolic {
 
     /// The value of an expression at an assignment of the symbols.
     pub fn value(&self, e: Expr, assigned: &impl Fn(Symbol) -> Option<i64>) -> Option<i64> {
-        let value = |symbol| assigned(symbol).map(|value| Number::Int(value.into()));
-        Evaluator::new(&self.env.pool, value).value(e).ok()?.as_int()?.to_i64()
+        self.evaluator(assigned).value(e).ok()?.as_int()?.to_i64()
+    }
+
+    /// What evaluates expressions at an assignment of the symbols.
+    pub fn evaluator<'e>(
+        &'e self,
+        assigned: impl Fn(Symbol) -> Option<i64> + 'e,
+    ) -> Evaluator<'e, impl Fn(Symbol) -> Option<Number>> {
+        Evaluator::new(&self.env.pool, move |symbol| assigned(symbol).map(|size| Number::Int(size.into())))
+    }
+
+    /// An expression of a pool in texts for people.
+    pub fn shown(&self, pool: &Pool, e: Expr) -> String {
+        print::python(pool, e, &|symbol| self.shown_name(pool, symbol))
     }
 
     /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.
     pub fn shown_name(&self, pool: &Pool, symbol: Symbol) -> String {
-        let known = self.symbols.iter().find(|(known, _)| *known == symbol).map(|(_, named)| named);
-        match known {
+        match self.named(symbol) {
             Some(Named { name, declared, source: Some((input, dim)), .. })
                 if declared.as_ref() != Some(name) || names::is_numbered(name) =>
             {
@@ -469,6 +462,11 @@ impl Symbolic {
     /// The number of a symbol, by the order in which they were made.
     pub fn position(&self, symbol: Symbol) -> Option<usize> {
         self.symbols.iter().position(|(known, _)| *known == symbol)
+    }
+
+    /// What is known of a symbol.
+    pub fn named(&self, symbol: Symbol) -> Option<&Named> {
+        self.position(symbol).map(|at| &self.symbols[at].1)
     }
 
     /// What the hint of a symbol is with other hints, where no spec gives the sizes that inputs declare as numbers.

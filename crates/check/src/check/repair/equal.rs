@@ -3,7 +3,7 @@ use indexmap::IndexMap;
 use sizewise_expr::{Expr, Func, Int, Pool, Symbol};
 
 /// `a == b` for a condition `a <= b` on two dimensions that are equal in the example.
-pub fn as_equal_sizes(
+pub(super) fn as_equal_sizes(
     pool: &mut Pool,
     dims: &IndexMap<Symbol, (String, Int)>,
     condition: Expr,

@@ -11,7 +11,7 @@ mod equations;
 mod growth;
 mod multiples;
 
-pub use equal::as_equal_sizes;
+use equal::as_equal_sizes;
 pub(super) use equal::equations_of_opposites;
 
 use crate::spec::{Change, Spec};
@@ -35,13 +35,29 @@ struct Named {
 /// Changes by the name of the dimension.
 pub type Changes = IndexMap<String, Change>;
 
-/// Repairs for violated conditions. Conditions on other symbols than those in `dims` are ignored.
-pub fn propose(
+/// Named dimensions, each with its size in the example.
+type Dims = IndexMap<Symbol, (String, Int)>;
+
+/// Repairs for violated conditions. Conditions on other symbols than those in `dims` are ignored. Of two sizes that are
+/// equal in the example `alike`, one that may not be greater than the other is often meant to be the same: the repair for
+/// that takes the place `at`.
+pub fn proposals(
     pool: &mut Pool,
     facts: &Facts,
-    dims: &IndexMap<Symbol, (String, Int)>,
+    dims: &Dims,
     violated: &[Expr],
+    (alike, at): (&Dims, usize),
 ) -> Vec<Changes> {
+    let mut found = propose(pool, facts, dims, violated);
+    let equal: Vec<Expr> = violated.iter().map(|&c| as_equal_sizes(pool, alike, c).unwrap_or(c)).collect();
+    if equal != violated {
+        let at = found.len().min(at);
+        found.splice(at..at, propose(pool, facts, dims, &equal).into_iter().take(1));
+    }
+    found
+}
+
+fn propose(pool: &mut Pool, facts: &Facts, dims: &Dims, violated: &[Expr]) -> Vec<Changes> {
     let mut named: Vec<Named> = Vec::new();
     for (symbol, (name, example)) in dims {
         let range = facts.ranges().find(|(s, ..)| s == symbol);
@@ -85,13 +101,25 @@ pub fn propose(
     // Repairs that leave more dimensions dynamic come first.
     alternatives.sort_by_key(|changes| changes.values().filter(|c| matches!(c, Change::Size(_))).count());
     alternatives.truncate(MAX_ALTERNATIVES);
+    // A new dimension is none that is there.
+    for change in alternatives.iter_mut().flat_map(Changes::values_mut) {
+        if let Change::Linear { root, .. } = change {
+            while dims.values().any(|(known, _)| known == root) {
+                root.push('_');
+            }
+        }
+    }
     alternatives
 }
 
+/// The changes in a form that torch takes.
+pub(super) fn for_torch(changes: &Changes) -> Changes {
+    changes.iter().map(|(name, change)| (name.clone(), change.clone().for_torch())).collect()
+}
+
 /// The changed spec, and the changes as they were applied.
-pub(super) fn apply(spec: &Spec, changes: &Changes) -> (Spec, Changes) {
-    let taken = changes.iter().map(|(name, change)| (name.clone(), change.clone().for_torch())).collect();
-    let changes = resolved(&taken);
+pub fn apply(spec: &Spec, changes: &Changes) -> (Spec, Changes) {
+    let changes = resolved(changes);
     // Dimensions that others are computed from come first.
     let is_derived = |change: &Change| matches!(change, Change::Derived { .. });
     let (derived, roots): (Changes, Changes) =
@@ -119,4 +147,32 @@ fn resolved(changes: &Changes) -> Changes {
         }
     }
     resolved
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sizewise_expr::range::ValueRange;
+    use sizewise_expr::text::read;
+
+    #[test]
+    fn new_dimensions_have_new_names() {
+        for (other, expected) in [("m", "_n"), ("_n", "_n_")] {
+            let (mut pool, mut facts) = (Pool::new(), Facts::new());
+            let mut dims = IndexMap::new();
+            for name in ["n", other] {
+                let e = pool.symbol(name);
+                let symbol = pool.as_symbol(e).expect("a symbol");
+                facts.declare(&mut pool, symbol, ValueRange::at_least(Int::ZERO));
+                dims.insert(symbol, (name.to_owned(), Int::from(8)));
+            }
+            let even = read::closed(&mut pool, "Eq(Mod(n, 4), 0)").expect("a condition").expr;
+            let found = propose(&mut pool, &facts, &dims, &[even]);
+            let roots = found.iter().filter_map(|changes| match changes.get("n") {
+                Some(Change::Linear { root, .. }) => Some(root.as_str()),
+                _ => None,
+            });
+            assert_eq!(roots.collect::<Vec<_>>(), vec![expected; found.len()], "{other}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ fn bounds(min: i64, max: Option<i64>) -> Vec<String> {
 }
 
 /// `2*root + 1`.
-pub(in crate::spec) fn linear(root: &str, factor: i64, offset: i64) -> String {
+pub fn linear(root: &str, factor: i64, offset: i64) -> String {
     let mut text = if factor == 1 { root.to_owned() } else { format!("{factor}*{root}") };
     match offset {
         0 => {}

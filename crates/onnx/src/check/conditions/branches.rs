@@ -9,7 +9,7 @@ impl Check<'_> {
     /// declared, violate the model.
     pub(super) fn decide_branch(&mut self, guard: GuardReport, e: Expr) {
         let mut env = std::mem::take(&mut self.asked);
-        let (verdict, _) = self.decided(e, &mut env);
+        let (verdict, ..) = self.decided(e, &mut env);
         self.asked = env;
         let found = match verdict {
             Decided::Implied { .. } | Decided::Inconsistent { .. } => return,
@@ -37,8 +37,7 @@ impl Check<'_> {
                     }
                 }
                 Err(refused) if !refused.is_unsupported => {
-                    self.need(&guard);
-                    self.needs_sizes = true;
+                    self.need(&guard, Some(e));
                     return self.refuted(guard, e, vec![(witness, true)]);
                 }
                 Err(_) => {}

@@ -9,7 +9,7 @@ use crate::check::symbolic::Named;
 use rustc_hash::FxHashMap;
 use sizewise_check::check::{Search, tried, usual_sizes};
 use sizewise_check::report::GuardReport;
-use sizewise_expr::{Evaluator, Expr, Int, Symbol, Value};
+use sizewise_expr::{Expr, Int, Symbol};
 
 /// Instead of an example with sizes above this one, smaller sizes are shown: nobody runs a model on 224 items to see that it
 /// fails.
@@ -77,9 +77,7 @@ impl Check<'_> {
 
     /// Whether a condition is false at a witness.
     pub(super) fn is_broken(&self, condition: Expr, witness: &Witness) -> bool {
-        let value = self.values(witness);
-        let number = |symbol| value(symbol).map(|value| Value::Int(value.into()));
-        Evaluator::new(&self.symbolic.env.pool, number).truth(condition) == Ok(false)
+        self.symbolic.evaluator(self.values(witness)).truth(condition) == Ok(false)
     }
 
     /// Whether a witness breaks no condition of the walk but one.

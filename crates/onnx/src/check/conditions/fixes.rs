@@ -4,17 +4,16 @@
 //! numbers, and expressions over names; ranges are a spec.
 use super::declare::Changed;
 use super::named::Solved;
-use super::rejected::{Rejects, limits};
 use super::{Check, MAX_VIOLATIONS, Outcome, checked};
 use crate::check::declaration::{Declaration, differences};
-use crate::check::limits::LEAST;
+use crate::check::limits::{LEAST, Limits};
 use crate::check::symbolic::Symbolic;
 use crate::check::written::{dimension_names, written};
 use indexmap::IndexMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value as Json;
-use sizewise_check::check::{as_equal_sizes, propose};
-use sizewise_check::spec::Change;
+use sizewise_check::check::{Changes, Cost, apply, proposals};
+use sizewise_check::spec::{Change, Spec};
 use sizewise_expr::{Evaluator, Expr, Func, Int, Symbol, Value};
 use sizewise_onnx_model::read::Model;
 use sizewise_solve::Budget;
@@ -45,9 +44,9 @@ pub(super) enum Way {
 #[derive(Clone)]
 pub(super) struct Draft {
     pub model: Model,
-    pub spec: Option<Json>,
+    pub spec: Option<Spec>,
     /// What the model with these declarations allows, if there is a spec.
-    pub before: Option<Json>,
+    pub before: Option<Spec>,
     /// Whether it may reject sizes at which the conditions hold.
     pub rejects: bool,
 }
@@ -58,11 +57,11 @@ pub(super) struct Fix {
     /// What inputs and outputs are to be declared as.
     pub changes: Vec<Declaration>,
     /// The spec, if that is what changes, of the model with these changes.
-    pub spec: Option<Json>,
+    pub spec: Option<Spec>,
     /// What that model allows, as a spec.
-    pub before: Option<Json>,
-    /// Whether it rejects sizes at which the model runs.
-    pub rejects: Rejects,
+    pub before: Option<Spec>,
+    /// What it loses of the sizes at which the model runs.
+    pub cost: Cost,
     /// Whether a check with it comes out ok; else only what no declaration settles stays open.
     pub is_proved: bool,
 }
@@ -73,8 +72,7 @@ impl Fix {
         let ends = self.more(|entry| entry.get("max").is_some_and(Json::is_number));
         // A change of the model's own declarations is simpler than a spec.
         let needs_spec = self.spec.is_some();
-        let loses = self.rejects != Rejects::Nothing;
-        (loses, !self.is_proved, self.numbers(), needs_spec, ends, self.changes.len())
+        (!self.cost.is_nothing(), !self.is_proved, self.numbers(), needs_spec, ends, self.changes.len())
     }
 
     /// How many sizes it fixes to numbers.
@@ -85,16 +83,16 @@ impl Fix {
 
     /// How many more entries of its spec are so than of what the model allows.
     fn more(&self, is: fn(&Json) -> bool) -> usize {
-        let count = |spec: &Option<Json>| {
-            let inputs =
-                spec.as_ref().and_then(Json::as_object).into_iter().flat_map(|inputs| inputs.values());
+        let count = |spec: &Option<Spec>| {
+            let tree = spec.as_ref().map(Spec::to_json);
+            let inputs = tree.as_ref().and_then(Json::as_object).into_iter().flat_map(|tree| tree.values());
             inputs.filter_map(Json::as_array).flatten().filter(|entry| is(entry)).count()
         };
         count(&self.spec).saturating_sub(count(&self.before))
     }
 
     fn is_best(&self) -> bool {
-        self.is_proved && self.rejects == Rejects::Nothing
+        self.is_proved && self.cost.is_nothing()
     }
 }
 
@@ -127,8 +125,9 @@ impl Check<'_> {
         found.sort_by_key(Fix::rank);
         let mut seen: Vec<(Vec<Declaration>, Option<Json>)> = Vec::new();
         found.retain(|fix| {
-            let is_new = seen.iter().all(|(changes, spec)| (changes, spec) != (&fix.changes, &fix.spec));
-            seen.push((fix.changes.clone(), fix.spec.clone()));
+            let this = (fix.changes.clone(), fix.spec.as_ref().map(Spec::to_json));
+            let is_new = !seen.contains(&this);
+            seen.push(this);
             is_new
         });
         found
@@ -165,15 +164,14 @@ impl Check<'_> {
         for _ in 0..rounds {
             *left = left.checked_sub(1)?;
             let next = {
-                let limits = match &draft.spec {
-                    Some(spec) => Some(limits(&draft.model, spec)?),
-                    None => None,
-                };
+                let limits = draft.spec.as_ref().map(|spec| Limits::new(&draft.model, spec));
+                let limits = limits.transpose().ok()?;
                 let check = checked(&draft.model, limits.as_ref(), &self.budget);
                 match check.verdict {
                     Outcome::Ok => return Some(self.fix(draft.clone(), true)),
                     Outcome::Violated => check.next(way).into_iter().next()?,
-                    _ => {
+                    Outcome::Invalid => return None,
+                    Outcome::Unknown => {
                         let is_as_open = check.open_count() <= self.open_count();
                         return is_as_open.then(|| self.fix(draft.clone(), false));
                     }
@@ -187,8 +185,8 @@ impl Check<'_> {
 
     fn fix(&self, draft: Draft, is_proved: bool) -> Fix {
         let Draft { model, spec, before, rejects } = draft;
-        let rejects = self.rejected(&model, spec.as_ref(), rejects);
-        Fix { changes: differences(&self.model.graph, &model.graph), spec, before, rejects, is_proved }
+        let cost = Cost::new(Some(self.lost(&model, spec.as_ref(), rejects)), Vec::new());
+        Fix { changes: differences(&self.model.graph, &model.graph), spec, before, cost, is_proved }
     }
 
     /// How much is neither proved nor refuted.
@@ -215,13 +213,12 @@ impl Check<'_> {
         // The model may run where a condition does not hold that is in doubt.
         let doubtful = || self.doubtful.first().copied().into_iter().collect();
         let wanted = Some(self.roots()).filter(|roots| !roots.is_empty()).unwrap_or_else(doubtful);
-        let proposals = self.proposals(&wanted).into_iter();
+        let Some(before) = written(&self.symbolic) else { return Vec::new() };
         let draft = |changes| {
-            let spec = Some(written(&self.symbolic, &changes)?);
-            let before = written(&self.symbolic, &FxHashMap::default());
-            Some(Draft { model: self.model.clone(), spec, before, rejects: true })
+            let (spec, _) = apply(&before, &changes);
+            Draft { model: self.model.clone(), spec: Some(spec), before: Some(before.clone()), rejects: true }
         };
-        proposals.filter_map(draft).collect()
+        self.proposals(&wanted).into_iter().map(draft).collect()
     }
 
     /// Models with declarations by which violated conditions come to hold.
@@ -249,13 +246,14 @@ impl Check<'_> {
         }
         conditions.retain(|&condition| !is_touched(condition, &touched));
         let mut all: Vec<Changed> = Vec::new();
-        let sizes = self.sizes_around(&conditions);
+        let (names, sizes) = (dimension_names(&self.symbolic), self.sizes_around(&conditions));
         for proposal in self.proposals(&conditions) {
             let mut more = Changed::default();
-            for (symbol, change) in &proposal {
-                more.extend(
-                    self.declarable(*symbol, change, way, (&conditions, &sizes)).map(|text| (*symbol, text)),
-                );
+            for (symbol, name) in &names {
+                let text = proposal
+                    .get(name)
+                    .and_then(|change| self.declarable(*symbol, change, way, (&conditions, &sizes)));
+                more.extend(text.map(|text| (*symbol, text)));
             }
             if !more.is_empty() {
                 more.extend(changed.clone());
@@ -325,12 +323,11 @@ impl Check<'_> {
 
     /// The range of a size.
     fn range(&self, symbol: Symbol) -> (i64, Option<i64>) {
-        let named = self.symbolic.position(symbol).map(|at| &self.symbolic.symbols[at].1);
-        named.map_or((LEAST, None), |named| (named.min, named.max))
+        self.symbolic.named(symbol).map_or((LEAST, None), |named| (named.min, named.max))
     }
 
     /// Changes of sizes after which conditions hold, the best first.
-    fn proposals(&self, conditions: &[Expr]) -> Vec<FxHashMap<Symbol, Change>> {
+    fn proposals(&self, conditions: &[Expr]) -> Vec<Changes> {
         let names = dimension_names(&self.symbolic);
         let sizes = self.sizes_around(conditions);
         let mut env = self.symbolic.env.clone();
@@ -340,26 +337,14 @@ impl Check<'_> {
         };
         let (around, alike) = (dims(&|symbol| sizes.get(&symbol).cloned()), dims(&|_| Some(Int::ONE)));
         let (pool, facts) = env.facts();
-        let mut found = propose(pool, facts, &around, conditions);
-        // One of two sizes that may not be greater than another is often meant to be the same.
-        let equal: Vec<Expr> =
-            conditions.iter().map(|&e| as_equal_sizes(pool, &alike, e).unwrap_or(e)).collect();
-        if equal != conditions {
-            found.splice(0..0, propose(pool, facts, &around, &equal).into_iter().take(1));
-        }
-        let symbol =
-            |name: &String| around.iter().find(|(_, (known, _))| known == name).map(|(symbol, _)| *symbol);
-        let by_symbol = |changes: sizewise_check::check::Changes| {
-            changes.into_iter().map(|(name, change)| Some((symbol(&name)?, change))).collect::<Option<_>>()
-        };
-        found.into_iter().filter_map(by_symbol).collect()
+        proposals(pool, facts, &around, conditions, (&alike, 0))
     }
 
     /// Sizes at which conditions hold: usual ones, or those of the example.
     fn sizes_around(&self, conditions: &[Expr]) -> FxHashMap<Symbol, Int> {
         let pool = &self.symbolic.env.pool;
         let is_batch = |symbol: &Symbol| {
-            let named = self.symbolic.position(*symbol).map(|at| &self.symbolic.symbols[at].1);
+            let named = self.symbolic.named(*symbol);
             named.and_then(|named| named.source.as_ref()).is_some_and(|(_, dim)| *dim == 0)
         };
         let mut symbols = pool.free_symbols(conditions);
@@ -422,17 +407,16 @@ impl Check<'_> {
 }
 
 /// What a model declares of its inputs, as a spec: names, numbers, and sizes of at least 1.
-pub fn declared_spec(model: &Model) -> Json {
-    let symbolic = Symbolic::new(model, None, &|_| LEAST);
-    written(&symbolic, &FxHashMap::default()).unwrap_or(Json::Null)
+pub fn declared_spec(model: &Model) -> Spec {
+    written(&Symbolic::new(model, None, &|_| LEAST)).unwrap_or_else(|| Spec::of_tree(Json::Null))
 }
 
 /// A spec under which the model is right, as wide as the conditions allow: what it declares, narrowed where that is too
 /// wide. `None` where none was found.
-pub fn widen(model: &Model, budget: &Budget) -> Option<Json> {
+pub fn widen(model: &Model, budget: &Budget) -> Option<Spec> {
     let check = checked(model, None, budget);
     match check.verdict {
-        Outcome::Ok => written(&check.symbolic, &FxHashMap::default()),
+        Outcome::Ok => written(&check.symbolic),
         _ => check.best(Way::Spec).filter(|found| found.is_proved).and_then(|found| found.spec),
     }
 }

@@ -94,7 +94,6 @@ impl Check<'_> {
 
     /// The name that the model declares for a size.
     pub(super) fn declared_name(&self, symbol: Symbol) -> Option<String> {
-        let (_, named) = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol)?;
-        named.declared.clone()
+        self.symbolic.named(symbol)?.declared.clone()
     }
 }

@@ -1,7 +1,8 @@
 //! Whether the outputs are as the model declares them.
+use super::decided::BUDGET;
 use super::{
-    BUDGET, Check, DATA_DECIDE, Data, Decided, Given as Sizes, GuardReport, MismatchReport, NO_EXAMPLE,
-    Outcome, Witness, WrongOutput, decide, report,
+    Check, DATA_DECIDE, Data, Decided, Given as Sizes, GuardReport, MismatchReport, NO_EXAMPLE, Outcome,
+    Witness, WrongOutput, decide, report,
 };
 use crate::check::declaration::Declared;
 use crate::check::evaluate::evaluate_for_any_data;
@@ -140,45 +141,23 @@ impl Check<'_> {
 
     /// Compares an output whose sizes only data decide with what is declared, at the example.
     fn compare_example(&mut self, at: usize, name: &str, sizes: &[Given], named: &FxHashMap<String, Expr>) {
-        let text = texts(sizes);
-        let open = (name, None);
+        let (text, open) = (texts(sizes), (name, None));
         let Some(example) = self.example() else { return self.not_known(open, &text, NO_EXAMPLE) };
-        let stated: Vec<Option<Expr>> = sizes
-            .iter()
-            .map(|given| match given {
-                Given::Name(text) => self.stated(text, named),
-                _ => None,
-            })
-            .collect();
-        let made = evaluate_for_any_data(self.model, &example).ok();
-        let made = made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take));
-        let expected: Vec<Option<i64>> = {
-            let none = Witness::new();
-            let size = self.values(&none);
-            let expected = |(given, stated): (&Given, &Option<Expr>)| match given {
-                Given::Size(number) => Some(*number),
-                Given::Name(_) => self.symbolic.value((*stated)?, &size),
-                Given::Open => None,
-            };
-            sizes.iter().zip(&stated).map(expected).collect()
+        let says = |given: &Given| match given {
+            Given::Size(_) => true,
+            Given::Name(text) => self.stated(text, named).is_some(),
+            Given::Open => false,
         };
-        if expected.iter().all(Option::is_none) && made.as_ref().is_none_or(|m| m.len() == sizes.len()) {
-            return;
-        }
-        let Some(made) = made else { return self.not_known(open, &text, NO_EXAMPLE) };
-        if made.len() != sizes.len() {
-            let ranks = (format!("rank {}", sizes.len()), format!("rank {}", made.len()));
-            return self.wrong(name, Declared::Shape(vec![None; made.len()]), ranks, (example, None));
-        }
-        for (dim, (stated, made)) in expected.iter().zip(&made).enumerate() {
-            if let (&Some(stated), Some(made)) = (stated, made.number())
-                && stated != made
-            {
-                let texts = (stated.to_string(), made.to_string());
-                return self.wrong(name, Declared::Size(dim, None), texts, (example, None));
+        let says = sizes.iter().any(says);
+        let mut named = self.sizes_of(named, &self.values(&Witness::new()));
+        let made = evaluate_for_any_data(self.model, &example).ok();
+        match made.and_then(|mut evaluated| evaluated.outputs.get_mut(at).and_then(Option::take)) {
+            None if says => self.not_known(open, &text, NO_EXAMPLE),
+            Some(made) if self.is_as_declared(at, (&example, None), &mut named, &made) && says => {
+                self.not_known(open, &text, DATA_DECIDE);
             }
+            _ => {}
         }
-        self.not_known(open, &text, DATA_DECIDE);
     }
 
     fn compare(&mut self, (at, name, dim): (usize, &str, usize), given: &Given, expected: Expr, size: Expr) {

@@ -1,7 +1,7 @@
 //! Sizes that a model counts in floats.
 use super::{Check, GuardReport};
 use sizewise_env::OpClause;
-use sizewise_expr::{Evaluator, Expr, Value};
+use sizewise_expr::Expr;
 use sizewise_onnx_model::shape::clauses::{Float, Resize};
 use sizewise_solve::{Verdict as Decided, decide};
 
@@ -17,12 +17,9 @@ impl Check<'_> {
             return false;
         }
         let free = self.symbolic.env.pool.free_symbols(&[e]);
-        let is_open = |symbol| {
-            let named = self.symbolic.symbols.iter().find(|(known, _)| *known == symbol);
-            named.is_some_and(|(_, named)| named.max.is_none())
-        };
-        let mut usual = Evaluator::new(&self.symbolic.env.pool, |_| Some(Value::Int(USUAL_SIZE.into())));
-        if !free.into_iter().all(is_open) || usual.truth(e) != Ok(true) {
+        let is_open = |symbol| self.symbolic.named(symbol).is_some_and(|named| named.max.is_none());
+        let is_usual = self.symbolic.evaluator(|_| Some(USUAL_SIZE)).truth(e) == Ok(true);
+        if !free.into_iter().all(is_open) || !is_usual {
             return false;
         }
         let (pool, facts) = self.asked.facts();
@@ -30,7 +27,7 @@ impl Check<'_> {
             Decided::Implied { .. } => self.decide(guard.clone(), e),
             _ => {
                 self.asked.assume(e);
-                self.need(guard);
+                self.need(guard, Some(e));
                 self.precise.push(guard.shown.clone());
             }
         }

@@ -69,10 +69,7 @@ impl Check<'_> {
         let mut pairs: Vec<(usize, usize)> = pairs.collect();
         // Batches, which come first among several dimensions, are rarely equal to something else.
         let is_batch = |at: usize| {
-            let source = self
-                .symbolic
-                .position(named[at].0)
-                .and_then(|at| self.symbolic.symbols[at].1.source.as_ref());
+            let source = self.symbolic.named(named[at].0).and_then(|named| named.source.as_ref());
             let several = |name: &str| {
                 let input = self.symbolic.sizes.iter().find(|(input, _)| input.name == name);
                 input.is_some_and(|(_, sizes)| sizes.len() > 1)

@@ -1,39 +1,26 @@
 //! Whether a fix rejects sizes at which a model runs.
-use super::{Check, Decided, Given, Sizes, decide};
+use super::{Check, Decided, Given, decide};
 use crate::check::examples::{SAMPLES, sampled};
 use crate::check::limits::Limits;
 use crate::check::names;
 use crate::check::symbolic::Symbolic;
 use rustc_hash::FxHashMap;
-use serde_json::Value as Json;
+use sizewise_check::check::Lost;
 use sizewise_check::spec::Spec;
 use sizewise_expr::text::print;
-use sizewise_expr::{Evaluator, Expr, Symbol, Value};
+use sizewise_expr::{Expr, Pool, Sort, Symbol};
 use sizewise_onnx_model::read::Model;
+use sizewise_onnx_model::walk::Given as Declared;
 
 /// The most conditions of a fix that are looked at.
 const MAX_RELATIONS: usize = 24;
 
-/// Whether a fix rejects sizes at which the model runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Rejects {
-    /// It is not known to reject any.
-    Nothing,
-    /// It may, and no such sizes were found.
-    Perhaps,
-    /// It rejects these, at which the model runs.
-    Sizes(Sizes),
-}
-
 impl Check<'_> {
-    /// Whether a model with other declarations, or a spec, or both reject sizes at which this one runs. `is_said` is what
-    /// the fix says of itself.
-    pub(super) fn rejected(&self, model: &Model, spec: Option<&Json>, is_said: bool) -> Rejects {
-        let unless_found = if is_said { Rejects::Perhaps } else { Rejects::Nothing };
-        let limits = match spec.map(|spec| limits(model, spec)) {
-            Some(None) => return unless_found,
-            limits => limits.flatten(),
-        };
+    /// What a model with other declarations, or a spec, or both lose of the sizes at which this one runs. `is_said` is whether
+    /// the fix says of itself that it may lose some.
+    pub(super) fn lost(&self, model: &Model, spec: Option<&Spec>, is_said: bool) -> Lost {
+        let unless_found = if is_said { Lost::Unknown } else { Lost::Nothing };
+        let Ok(limits) = spec.map(|spec| Limits::new(model, spec)).transpose() else { return unless_found };
         let allowed = Symbolic::new(model, limits.as_ref(), &|at| 7 + 4 * at as i64);
         let Some(relations) = self.relations(&allowed) else { return unless_found };
         let mut env = self.symbolic.env.clone();
@@ -52,22 +39,32 @@ impl Check<'_> {
                     let mut running =
                         tried.iter().filter_map(|(witness, _)| self.running(&self.values(witness)));
                     if let Some(sizes) = running.next() {
-                        return Rejects::Sizes(self.ordered(sizes));
+                        return self.lost_at(sizes);
                     }
                 }
             }
         }
         let is_all = allows_all && relations.len() <= MAX_RELATIONS;
-        let otherwise = if is_all { Rejects::Nothing } else { unless_found };
+        let otherwise = if is_all { Lost::Nothing } else { unless_found };
         let sample = |&sample: &(i64, i64)| {
             let value = |symbol| sampled(&self.symbolic, sample, symbol);
-            let number = |symbol| value(symbol).map(|size| Value::Int(size.into()));
-            let mut evaluator = Evaluator::new(&self.symbolic.env.pool, number);
+            let mut evaluator = self.symbolic.evaluator(value);
             let is_rejected = relations.iter().any(|&relation| evaluator.truth(relation) == Ok(false));
             if is_rejected { self.running(&value) } else { None }
         };
         let found = SAMPLES.iter().find_map(sample);
-        found.map_or(otherwise, |sizes| Rejects::Sizes(self.ordered(sizes)))
+        found.map_or(otherwise, |sizes| self.lost_at(sizes))
+    }
+
+    /// Sizes that are lost. Inputs of which all sizes are declared as numbers are left out.
+    fn lost_at(&self, sizes: Given) -> Lost {
+        let varies = |name: &String| {
+            let input = self.symbolic.sizes.iter().find(|(input, _)| input.name == *name);
+            let shape = input.and_then(|(input, _)| input.shape.as_ref());
+            shape.is_none_or(|shape| shape.iter().any(|size| !matches!(size, Declared::Size(_))))
+        };
+        let own = self.ordered(sizes).into_iter().filter(|(name, _)| varies(name));
+        Lost::inputs(own.map(|(name, sizes)| format!("{name}: {sizes:?}")).collect())
     }
 
     /// A condition as it is where operands broadcast in any way.
@@ -103,7 +100,6 @@ impl Check<'_> {
             );
         }
         let theirs = &allowed.env.pool;
-        let mut relations = Vec::new();
         // What each of their symbols is: a size, or the quotient of one by a factor.
         let mut known: FxHashMap<Symbol, Expr> = FxHashMap::default();
         for is_alone in [true, false] {
@@ -120,24 +116,19 @@ impl Check<'_> {
                 known.insert(symbol, pool.floor_div(difference, factor));
             }
         }
-        for (symbol, named) in &allowed.symbols {
-            let Some(&size) = known.get(symbol) else { continue };
-            let least = pool.int(named.min);
-            relations.push(pool.ge(size, least));
-            if let Some(max) = named.max {
-                let most = pool.int(max);
-                relations.push(pool.le(size, most));
-            }
-        }
-        for (old, new) in sizes {
-            let text = print::expression(theirs, new);
+        let ours = |pool: &mut Pool, e: Expr, sort: Sort| {
             let written = |name: &str| {
                 let size = known.get(&theirs.find_symbol(name)?)?;
                 Some(format!("({})", print::expression(&self.symbolic.env.pool, *size)))
             };
+            names::read_as(pool, &print::expression(theirs, e), &written, sort)
+        };
+        let ranges = allowed.ranges(&mut theirs.clone()).into_iter();
+        let mut relations: Vec<Expr> = ranges.filter_map(|e| ours(&mut pool, e, Sort::Bool)).collect();
+        for (old, new) in sizes {
             let new = match new.as_inline() {
                 Some(number) => pool.int(number),
-                None => names::read_as(&mut pool, &text, &written, sizewise_expr::Sort::Int)?,
+                None => ours(&mut pool, new, Sort::Int)?,
             };
             relations.push(pool.eq(old, new));
         }
@@ -145,9 +136,4 @@ impl Check<'_> {
         relations.dedup();
         Some(relations)
     }
-}
-
-/// What a spec allows of a model, if it fits.
-pub(super) fn limits(model: &Model, spec: &Json) -> Option<Limits> {
-    Limits::new(model, &Spec::parse(spec.to_string().as_bytes()).ok()?).ok()
 }

@@ -1,8 +1,7 @@
 //! The report of a check.
 use super::fixes::Fix;
-use super::rejected::Rejects;
 use super::{Check, DATA_DECIDE, EVAL_DATA_BREAK, GuardReport, Outcome, Violation, checked, decide};
-use crate::check::changed::changed;
+use crate::check::changed::{Entry, changed, changed_entries};
 use crate::check::declaration::Declaration;
 use crate::check::limits::Limits;
 use crate::check::shapes::{info, shapes_of};
@@ -10,7 +9,7 @@ use crate::check::ways::OTHER_WAY;
 use crate::check::{Named, Sizes};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
-use sizewise_check::check::{hash, tool};
+use sizewise_check::check::{declared_ranges, hash, minimal, of_conditions, tool};
 use sizewise_check::report::{
     self, Assumed, Diagnostic, Level, Needs, ProgramInfo, Report, StatedReport, SymbolReport, dimensions,
     every_element, origin,
@@ -18,14 +17,13 @@ use sizewise_check::report::{
 use sizewise_check::spec::Spec;
 use sizewise_env::GuardKind;
 use sizewise_expr::Symbol;
+use sizewise_expr::text::print;
 use sizewise_onnx_model::read::Model;
-use sizewise_onnx_model::walk::{Given, Step, inputs};
+use sizewise_onnx_model::walk::{Step, inputs};
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
 const MAX_NAMED: usize = 3;
-/// The most inputs whose sizes a sentence has.
-const MAX_INPUTS: usize = 12;
 /// The longest spec that is written in one line.
 const MAX_LINE: usize = 90;
 
@@ -74,8 +72,11 @@ impl Check<'_> {
         self.value_info();
         let (stated, stated_suffices) = self.contract();
         let help = self.help(nowhere.is_some(), fixes.is_empty());
-        let conditions_complete = self.are_sizes_complete() && self.run_time.is_empty();
-        let diagnostics = stated_notes(&stated, stated_suffices)
+        let conditions_complete =
+            self.are_sizes_complete() && self.run_time.is_empty() && self.verdict != Outcome::Invalid;
+        let diagnostics = std::mem::take(&mut self.diagnostics)
+            .into_iter()
+            .chain(stated_notes(&stated, stated_suffices))
             .chain(self.precision_note())
             .chain(self.incomplete())
             .chain(self.broadcast_note())
@@ -86,13 +87,18 @@ impl Check<'_> {
         let violated = self.violations.into_iter().map(|violation| violation.guard);
         let guards: Vec<GuardReport> =
             violated.chain(self.undecided).map(with_origin).chain(self.proved).collect();
+        let (pool, facts) = self.symbolic.env.facts();
+        let minimal = minimal(pool, &declared_ranges(facts), &self.required);
+        let minimal_guards = minimal.into_iter().map(|e| print::expression(pool, e)).collect();
+        let ledger = of_conditions(&guards).collect();
         let report = Report {
             verdict: self.verdict,
             inputs: inputs(self.model).iter().map(|input| value(&input.name)).collect(),
             outputs: self.model.graph.output.iter().map(|output| value(&output.name)).collect(),
             symbols: shapes.symbols.iter().map(symbol).collect(),
             guards,
-            minimal_guards: self.needed.iter().map(|needed| needed.expr.clone()).collect(),
+            minimal_guards,
+            ledger,
             mismatches: self.wrong_outputs.into_iter().map(|wrong| wrong.report).collect(),
             unsupported: self.unsupported,
             fixes: fixes.iter().map(|each| fix(each, self.model, self.symbolic.has_spec)).collect(),
@@ -210,7 +216,7 @@ impl Check<'_> {
 
     /// That conditions do not say all, where a model refuses sizes at which they hold.
     fn incomplete(&self) -> Option<Diagnostic> {
-        let node = self.refuses.as_ref().filter(|_| self.needs_sizes)?;
+        let node = self.refuses.as_ref().filter(|_| !self.required.is_empty())?;
         let message =
             format!("the conditions are not complete: {node} refuses sizes at which all of them hold");
         Some(Diagnostic::new("conditions-incomplete", Level::Note, message))
@@ -261,7 +267,9 @@ fn stated_notes(stated: &[StatedReport], suffices: Option<bool>) -> impl Iterato
 /// Declarations, a spec, or both as a fix.
 fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
     let mut lines: Vec<String> = fix.changes.iter().map(Declaration::line).collect();
-    lines.extend(fix.spec.as_ref().map(|spec| changed_spec(model, spec, fix.before.as_ref())));
+    let (spec, before) = (fix.spec.as_ref().map(Spec::to_json), fix.before.as_ref().map(Spec::to_json));
+    let entries = spec.as_ref().map_or_else(Vec::new, |spec| changed_entries(spec, before.as_ref(), model));
+    lines.extend(spec.as_ref().map(|spec| changed_spec(spec, &entries)));
     // An ONNX file has names and numbers for sizes, and no ranges.
     let note = match (&fix.spec, fix.changes.is_empty()) {
         (None, _) => None,
@@ -274,76 +282,28 @@ fn fix(fix: &Fix, model: &Model, has_spec: bool) -> report::Fix {
              its sizes so (--fix model.onnx)",
         ),
     };
-    let python = |spec: &Json| Some(Spec::parse(spec.to_string().as_bytes()).ok()?.to_python());
     report::Fix {
         assumptions: Vec::new(),
         text: lines.join("\n"),
-        spec: fix.spec.clone(),
-        code: fix.spec.as_ref().and_then(python),
+        code: fix.spec.as_ref().map(Spec::to_python),
         proved: fix.is_proved,
-        cost: cost(&fix.rejects, model),
-        loses: match fix.rejects {
-            Rejects::Nothing => Some(false),
-            Rejects::Perhaps => None,
-            Rejects::Sizes(_) => Some(true),
-        },
+        cost: fix.cost.text(),
+        loses: fix.cost.loses(),
         note: note.filter(|_| !has_spec).map(str::to_owned),
-        changes: changed(&fix.changes, fix.spec.as_ref().map(|spec| (spec, fix.before.as_ref())), model),
+        changes: changed(&fix.changes, &entries),
+        spec,
         declarations: fix.changes.iter().map(Declaration::json).collect(),
     }
 }
 
-/// What a fix rejects. Inputs of which all sizes are declared as numbers are left out.
-fn cost(rejects: &Rejects, model: &Model) -> Option<String> {
-    let sizes = match rejects {
-        Rejects::Nothing => return None,
-        Rejects::Perhaps => return Some("it may also reject sizes at which the model runs".to_owned()),
-        Rejects::Sizes(sizes) => sizes,
-    };
-    let varies = |name: &String| {
-        let input = inputs(model).into_iter().find(|input| input.name == *name);
-        let shape = input.and_then(|input| input.shape);
-        shape.is_none_or(|shape| shape.iter().any(|size| !matches!(size, Given::Size(_))))
-    };
-    let shown =
-        sizes.iter().filter(|(name, _)| varies(name)).map(|(input, sizes)| format!("{input} {sizes:?}"));
-    let mut shown: Vec<String> = shown.collect();
-    if shown.len() > MAX_INPUTS {
-        shown.truncate(MAX_INPUTS);
-        shown.push("...".to_owned());
-    }
-    Some(format!("also rejects sizes at which the model runs: {}", shown.join(", ")))
-}
-
-/// The inputs of a spec in which it differs from the one before, as Python: a spec that says the same of the model. Of
-/// dimensions to which the model gives one name, the first says it for all.
-fn changed_spec(model: &Model, spec: &Json, before: Option<&Json>) -> String {
+/// The inputs in which these entries of a spec stand, as Python: a spec that says the same of the model.
+fn changed_spec(spec: &Json, entries: &[Entry]) -> String {
     let mut changed = serde_json::Map::new();
-    let mut said: Vec<String> = Vec::new();
-    for input in inputs(model) {
-        let Some(entries) = spec.get(&input.name).and_then(Json::as_array) else { continue };
-        let known = before.and_then(|before| before.get(&input.name)?.as_array());
-        let given = input.shape.as_ref();
-        let mut is_changed = |(dim, entry): (usize, &Json)| {
-            if known.and_then(|known| known.get(dim)) == Some(entry) || entry.is_null() {
-                return false;
-            }
-            match given.and_then(|given| given.get(dim)) {
-                Some(Given::Name(name)) if said.contains(name) => false,
-                Some(Given::Name(name)) => {
-                    said.push(name.clone());
-                    true
-                }
-                _ => true,
-            }
-        };
+    for Entry { input, .. } in entries {
         // The other sizes of the input stand there too: `None` would read as a size that does not vary.
-        if entries.iter().enumerate().filter(|entry| is_changed(*entry)).count() > 0 {
-            changed.insert(input.name, entries.clone().into());
-        }
+        changed.entry(input).or_insert_with(|| spec[input].clone());
     }
-    let spec = Spec::parse(Json::from(changed).to_string().as_bytes());
-    let text = spec.map(|spec| spec.to_python()).unwrap_or_default();
+    let text = Spec::of_tree(changed.into()).to_python();
     let (names, tree) = text.split_once("dynamic_shapes = ").unwrap_or((&text, ""));
     let mut lines: Vec<&str> = names.lines().filter(|line| line.contains(" = ")).collect();
     let in_one: String = tree.lines().map(str::trim).collect::<Vec<_>>().join(" ");

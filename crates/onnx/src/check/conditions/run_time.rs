@@ -3,8 +3,8 @@ use super::{AssertReport, Check, DATA_DECIDE, GuardReport, Outcome, UnsupportedR
 use crate::check::run_time::sentences;
 use crate::check::sources::{CHANCE_DECIDES, Decides, SIZES_DECIDE, Sources};
 use rustc_hash::{FxHashMap, FxHashSet};
+use sizewise_expr::Symbol;
 use sizewise_expr::text::print;
-use sizewise_expr::{Expr, Symbol};
 use sizewise_onnx_model::walk::NOT_FOLLOWED;
 
 /// Of more conditions, it is not found out what decides them.
@@ -14,9 +14,7 @@ impl Check<'_> {
     /// Notes the conditions that the values of inputs decide.
     pub(super) fn run_time(&mut self) {
         let pool = &self.walk.env.pool;
-        let shown = |e: Expr| {
-            sizewise_expr::text::print::python(pool, e, &|symbol| self.symbolic.shown_name(pool, symbol))
-        };
+        let shown = |e| self.symbolic.shown(pool, e);
         let sources = Sources::new(self.model);
         let (mut found, mut undecided, mut traced) = (Vec::new(), Vec::new(), 0);
         for (step, left, sentence) in sentences(&self.walk, shown) {

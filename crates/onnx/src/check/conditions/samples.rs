@@ -7,8 +7,9 @@ use crate::check::declaration::Declared;
 use crate::check::evaluate::{Evaluated, Refused, evaluate, evaluate_for_any_data};
 use crate::check::examples::{SAMPLES, sampled};
 use crate::check::names;
+use crate::check::size::ShownSize;
 use rustc_hash::FxHashMap;
-use sizewise_expr::{Evaluator, Pool, Symbol, Value};
+use sizewise_expr::{Expr, Pool, Symbol};
 use sizewise_onnx_model::shape::Dtype;
 use sizewise_onnx_model::walk::{Given, Input, Step, declared};
 
@@ -94,15 +95,22 @@ impl Check<'_> {
 
     /// What the names of the model's sizes are at values of symbols.
     pub(super) fn sizes_of_names(&self, value: &impl Fn(Symbol) -> Option<i64>) -> FxHashMap<String, i64> {
-        let names = self.symbolic.names.iter();
-        names.filter_map(|(name, &e)| Some((name.clone(), self.symbolic.value(e, value)?))).collect()
+        self.sizes_of(&self.symbolic.names, value)
+    }
+
+    /// What names are at values of symbols.
+    pub(super) fn sizes_of(
+        &self,
+        names: &FxHashMap<String, Expr>,
+        value: &impl Fn(Symbol) -> Option<i64>,
+    ) -> FxHashMap<String, i64> {
+        let size = |(name, &e): (&String, &Expr)| Some((name.clone(), self.symbolic.value(e, value)?));
+        names.iter().filter_map(size).collect()
     }
 
     /// Whether one of the model's conditions on sizes does not hold.
     fn breaks_condition(&self, size: &impl Fn(Symbol) -> Option<i64>) -> bool {
-        let mut evaluator = Evaluator::new(&self.symbolic.env.pool, |symbol| {
-            size(symbol).map(|size| Value::Int(size.into()))
-        });
+        let mut evaluator = self.symbolic.evaluator(size);
         let guards = self.walk.env.guards().iter().map(|guard| guard.condition);
         let demands = self.symbolic.demands.iter().map(|demand| demand.condition);
         let failed = self.failed.iter().copied();
@@ -137,39 +145,51 @@ impl Check<'_> {
         named: &FxHashMap<String, i64>,
         evaluated: &Evaluated,
     ) {
-        let (model, mut named) = (self.model, named.clone());
-        for (message, made) in model.graph.output.iter().zip(&evaluated.outputs) {
-            let output = declared(&message.name, message.r#type.as_ref());
-            let (Some(stated), Some(made)) = (&output.shape, made) else { continue };
-            if stated.len() != made.len() {
-                let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
-                return self.wrong(
-                    &output.name,
-                    Declared::Shape(vec![None; made.len()]),
-                    ranks,
-                    (sizes.clone(), data),
-                );
-            }
-            for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
-                let Some(made) = made.number() else { continue };
-                let (text, expected) = match stated {
-                    Given::Size(number) => (number.to_string(), *number),
-                    Given::Name(name) => {
-                        let known = |word: &str| named.get(word).map(|size| size.to_string());
-                        let derived = names::expression(&mut Pool::new(), name, &known);
-                        let derived =
-                            derived.and_then(|e| e.as_inline()).filter(|_| !named.contains_key(name));
-                        let expected = derived.unwrap_or_else(|| *named.entry(name.clone()).or_insert(made));
-                        (name.clone(), expected)
-                    }
-                    Given::Open => continue,
-                };
-                if made != expected {
-                    let texts = (text, made.to_string());
-                    let right = Declared::Size(dim, None);
-                    return self.wrong(&output.name, right, texts, (sizes.clone(), data));
-                }
+        let mut named = named.clone();
+        for (at, made) in evaluated.outputs.iter().enumerate() {
+            if let Some(made) = made
+                && !self.is_as_declared(at, (sizes, data), &mut named, made)
+            {
+                return;
             }
         }
+    }
+
+    /// Whether an output of these sizes is as it is declared; what is wrong is noted.
+    pub(super) fn is_as_declared(
+        &mut self,
+        at: usize,
+        (sizes, data): (&Sizes, Option<Data>),
+        named: &mut FxHashMap<String, i64>,
+        made: &[ShownSize],
+    ) -> bool {
+        let Some(message) = self.model.graph.output.get(at) else { return true };
+        let output = declared(&message.name, message.r#type.as_ref());
+        let Some(stated) = &output.shape else { return true };
+        if stated.len() != made.len() {
+            let ranks = (format!("rank {}", stated.len()), format!("rank {}", made.len()));
+            let right = Declared::Shape(vec![None; made.len()]);
+            self.wrong(&output.name, right, ranks, (sizes.clone(), data));
+            return false;
+        }
+        for (dim, (stated, made)) in stated.iter().zip(made).enumerate() {
+            let Some(made) = made.number() else { continue };
+            let (text, expected) = match stated {
+                Given::Size(number) => (number.to_string(), *number),
+                Given::Name(name) => {
+                    let known = |word: &str| named.get(word).map(|size| size.to_string());
+                    let derived = names::expression(&mut Pool::new(), name, &known);
+                    let derived = derived.and_then(|e| e.as_inline()).filter(|_| !named.contains_key(name));
+                    (name.clone(), derived.unwrap_or_else(|| *named.entry(name.clone()).or_insert(made)))
+                }
+                Given::Open => continue,
+            };
+            if made != expected {
+                let texts = (text, made.to_string());
+                self.wrong(&output.name, Declared::Size(dim, None), texts, (sizes.clone(), data));
+                return false;
+            }
+        }
+        true
     }
 }

@@ -6,7 +6,6 @@ use super::outputs::texts;
 use super::{Check, Decided, decide};
 use sizewise_env::ShapeEnv;
 use sizewise_expr::Expr;
-use sizewise_expr::text::print;
 use sizewise_kernels::Backend;
 use sizewise_onnx_model::walk::{Given, declared};
 
@@ -69,8 +68,7 @@ impl Check<'_> {
     /// What the file states of a value, and what it computes.
     fn misstated(&self, name: &str, stated: &str, computed: &[Expr]) -> String {
         let pool = &self.walk.env.pool;
-        let shown_name = |symbol| self.symbolic.shown_name(pool, symbol);
-        let sizes: Vec<String> = computed.iter().map(|&e| print::python(pool, e, &shown_name)).collect();
+        let sizes: Vec<String> = computed.iter().map(|&e| self.symbolic.shown(pool, e)).collect();
         format!("`{name}` is stated as {stated} and computed as [{}]", sizes.join(", "))
     }
 }
