@@ -283,7 +283,7 @@ fn counts_of_questions_are_found_in_sentences() {
 #[test]
 fn an_explanation_says_what_is_asked_and_of_what() {
     for (code, says) in [
-        ("_assert_scalar.C1", "What the program asserts holds: `torch._check` in the code"),
+        ("_assert_scalar.C1", "The asserted condition is true: one of `torch._check` in the code"),
         ("Conv.C4", "The kernel fits into the padded input"),
     ] {
         let text = run(&["explain", code], "", 0);
@@ -291,10 +291,4 @@ fn an_explanation_says_what_is_asked_and_of_what() {
     }
     let (code, _, error) = with_input(&["explain", "E0308"], "");
     assert!(code == 3 && error.contains("`E0308` is not a diagnostic code"), "{error}");
-    // No condition is without a sentence.
-    let listed = fs::read_to_string(root().join("data/conditions.txt")).expect("the list");
-    for line in listed.lines() {
-        let says = line.split_once(' ').map(|(_, says)| says).unwrap_or_default();
-        assert!(says.contains(char::is_alphabetic) || says.contains('`'), "{line}");
-    }
 }

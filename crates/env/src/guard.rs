@@ -17,7 +17,8 @@ pub enum GuardKind {
 }
 
 crate::clauses! { assert_scalar "_assert_scalar" {
-    C1 "The asserted condition is true."
+    C1 "The asserted condition is true: one of `torch._check` in the code, or one that torch.export put into the graph because the trace \
+        relies on it."
 } }
 
 crate::clauses! { sym_constrain_range {
