@@ -69,14 +69,14 @@ fn reports_say_what_is_true_and_nothing_else() {
         (
             "pooled_thrice",
             "dynamic_shapes = {'x': (Dim('b', min=2), None, Dim('t', min=2, max=4000))}",
-            &["t = 49\n", "t = 74\n", "  works         x: f32[2, 3, 75]\n", "t = Dim('t', min=75, max=4000)"],
+            &["t = 74\n", "  works         x: f32[2, 3, 75]\n", "t = Dim('t', min=75, max=4000)"],
             &["t = 32"],
         ),
-        // Later errors say as well that their line is none of a branch.
+        // A later error says as well that its line is none of a branch.
         (
-            "pooled_thrice",
-            "dynamic_shapes = {'x': (Dim('b', min=2), None, Dim('t', min=2, max=4000))}",
-            &["the line is only where the size first appears"],
+            "patches_of_2",
+            "dynamic_shapes = {'x': (Dim('b', min=1), Dim('h', min=1), Dim('w', min=1), None)}",
+            &["`w >= 4`, and `h >= 4`\n", "(the line is where the size first appears)\n"],
             &[],
         ),
     ] {
