@@ -48,7 +48,7 @@ fn texts_name_the_node_an_example_and_a_fix() {
                 "model.onnx: violated, 1 error",
                 "1 node, 3 dynamic dimensions, ONNX, opset 17, made by pytorch",
                 "error[guard-not-implied]: the model declares shapes that break `m == 1 or m == n or n == 1`",
-                "  needed by     y = Add (Broadcast.C1: the shapes broadcast: counted from the last, sizes are equal or one is 1)",
+                "  needed by     y = Add (Broadcast.C1: sizes at each dimension, counted from the last, are equal or one of them is 1)",
                 "fix 1         declare w.shape[1] as n",
                 "              proved; also rejects shapes that work, such as x: [4, 4], w: [4, 1]",
             ][..],

@@ -206,7 +206,7 @@ pub(super) fn named(call: &Checked, number: i64) -> Result<Dtype, KernelError> {
 }
 
 clauses! { Broadcast {
-    C1 "The shapes broadcast: counted from the last, sizes are equal or one is 1."
+    C1 "Sizes at each dimension, counted from the last, are equal or one of them is 1."
     C2 "Before version 8, sums, means, maxima and minima take inputs of the same shape."
 } }
 

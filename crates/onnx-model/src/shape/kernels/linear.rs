@@ -25,7 +25,7 @@ pub(super) fn product(cx: &mut Cx, call: &Checked, a: &[Expr], b: &[Expr]) -> Re
 
 clauses! { MatMul {
     C1 "Inputs `A` and `B` are not scalars."
-    C2 "The contracted sizes are equal: the last of `A`, and the last but one of `B`."
+    C2 "The inner sizes of `A` and `B` are equal."
     C3 "The batch dimensions of `A` and `B` broadcast."
     C4 "For onnxruntime, no batch dimension of size 0 broadcasts with one of size 1. If `B` is a vector, \
         the rows of `A` count as a batch dimension."
@@ -153,7 +153,7 @@ pub(super) fn for_columns(
 
 clauses! { Gemm {
     C1 "Inputs `A` and `B` have 2 dimensions."
-    C2 "The contracted sizes of `A` and `B` are equal."
+    C2 "The inner sizes of `A` and `B` are equal."
     C3 "Input `C` broadcasts to the shape of the product."
 } }
 
