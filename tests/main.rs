@@ -5,6 +5,7 @@ mod asked;
 mod at_zero;
 mod autocast;
 mod because;
+mod blamed;
 mod cache_and_mask;
 mod canonical_forms;
 #[cfg(feature = "cli")]
