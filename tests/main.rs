@@ -6,6 +6,7 @@ mod at_a_glance;
 mod at_zero;
 mod autocast;
 mod because;
+mod blamed;
 mod cache_and_mask;
 mod canonical_forms;
 #[cfg(feature = "cli")]

@@ -187,6 +187,9 @@ fn reports_keep_to_the_schema() {
         "Report.stated_suffices",
         "StatedReport.expr",
         "StatedReport.verdict",
+        // What other tests of reports have: tests/blamed.rs.
+        "GuardReport.relation",
+        "GuardReport.beside",
         // What data of their own break, and the lines of wrong records and of skipped nodes.
         "GuardReport.values",
         // A bound of 2^40 or more.

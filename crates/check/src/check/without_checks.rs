@@ -9,11 +9,14 @@ use super::place::place;
 use crate::propagate::Step;
 use crate::report::{ConditionKind, GuardReport, GuardVerdict, Traced};
 use sizewise_env::Clause;
-use sizewise_expr::Int;
+use sizewise_expr::{Expr, Int, Symbol, Value as Number};
 use sizewise_solve::Witness;
 
 /// The most errors whose counterexamples are run.
 const MAX_RUN: usize = 12;
+/// How far from a counterexample others are looked for, and how many are run.
+const NEARBY: [i64; 8] = [1, -1, 2, -2, 3, -3, 4, -4];
+const MAX_NEARBY: usize = 6;
 
 impl Examination<'_, '_> {
     /// Names the operators that refuse counterexamples of which only guards, assertions and ranges have been named so far, and says
@@ -30,7 +33,10 @@ impl Examination<'_, '_> {
             match self.evaluator.unchecked(&shapes) {
                 Unchecked::Runs => self.report.guards[i].unneeded = true,
                 Unchecked::Fails { step, clause, message } if !self.is_of_another(at, i, &step, &clause) => {
-                    refused_by(&mut self.report.guards[i], &step, clause, &message);
+                    let is_new = names_none(&self.report.guards[i]);
+                    if !is_new || !self.runs_nearby(at, &witness) {
+                        refused_by(&mut self.report.guards[i], &step, clause, &message);
+                    }
                 }
                 _ => {}
             }
@@ -57,6 +63,48 @@ impl Examination<'_, '_> {
             .collect()
     }
 
+    /// Whether all operators take other sizes near a counterexample that break the condition too, and no other one: what fails at
+    /// the counterexample then needs less.
+    fn runs_nearby(&self, at: usize, witness: &Witness) -> bool {
+        let env = &self.assumptions.env;
+        let (pool, facts) = (&env.pool, env.known_facts());
+        let condition = self.violated[at].condition;
+        let guards = self.report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated);
+        let own = self.violated.iter().zip(guards).enumerate().filter(|(_, (_, guard))| !guard.follows);
+        let others: Vec<Expr> =
+            own.filter(|(other, _)| *other != at).map(|(_, (o, _))| o.condition).collect();
+        let symbols = pool.free_symbols(&[condition]);
+        let moved = NEARBY.iter().flat_map(|by| symbols.iter().map(move |symbol| (*symbol, *by)));
+        let mut tried = 0;
+        for (symbol, by) in moved {
+            let mut sizes = witness.clone();
+            let Some((_, size)) = sizes.iter_mut().find(|(known, _)| *known == symbol) else { continue };
+            *size = &*size + &Int::from(by);
+            let is_in_range =
+                facts.range(symbol).is_none_or(|range| range.contains(size)) && !size.is_negative();
+            let value = |s: Symbol| {
+                let given =
+                    sizes.iter().find(|(known, _)| *known == s).map(|(_, size)| Number::Int(size.clone()));
+                given.or_else(|| env.symbol(s)?.hint.clone())
+            };
+            let holds = |e: Expr| pool.eval(e, value).ok().map(|value| value.as_bool());
+            let is_allowed = facts.conditions().iter().all(|&e| holds(e) == Some(true));
+            let is_alone = others.iter().all(|&e| holds(e) == Some(true));
+            if !(is_in_range && is_allowed && is_alone && holds(condition) == Some(false)) {
+                continue;
+            }
+            let Some(shapes) = self.silent_prover().shapes_at(&sizes) else { continue };
+            tried += 1;
+            if matches!(self.evaluator.unchecked(&shapes), Unchecked::Runs) {
+                return true;
+            }
+            if tried == MAX_NEARBY {
+                break;
+            }
+        }
+        false
+    }
+
     /// Whether another error that the counterexample breaks as well names what fails there.
     fn is_of_another(&self, at: usize, i: usize, step: &Step, clause: &Option<String>) -> bool {
         let guards = self.report.guards.iter().filter(|guard| guard.verdict == GuardVerdict::Violated);
@@ -66,6 +114,11 @@ impl Examination<'_, '_> {
             other != at && !guard.follows && is_same && !self.holds_in_example(pool, i, obligation.condition)
         })
     }
+}
+
+/// Whether an error names no operator yet, and may name one.
+fn names_none(guard: &GuardReport) -> bool {
+    guard.node.is_none() && guard.traced != Traced::Asked || is_assertion(guard)
 }
 
 /// Whether an assertion of numbers is what an error names.
@@ -82,8 +135,7 @@ fn says_check(guard: &GuardReport) -> bool {
 
 /// Says that an operator refuses the counterexample.
 fn refused_by(guard: &mut GuardReport, step: &Step, clause: Option<String>, message: &str) {
-    let is_new = guard.node.is_none() && guard.traced != Traced::Asked || is_assertion(guard);
-    if is_new {
+    if names_none(guard) {
         (guard.node, guard.op, guard.clause) = (Some(step.node()), Some(step.op()), clause);
         guard.more_nodes = 0;
         if step.code().is_some() || guard.code.is_none() {
