@@ -59,7 +59,7 @@ fn a_check_is_under_the_spec() {
             KERNEL,
             r#"{"x": [null, null, {"dim": "h", "min": 5}, {"dim": "w", "max": 9}]}"#,
             1,
-            "fix 1         w = Dim('w', min=5, max=9)",
+            "              w = Dim('w', min=5, max=9)\n",
         ),
         (KERNEL, r#"{"x": [{"dim": "b", "min": 0}, null, 9, 9]}"#, 0, "model.onnx: ok"),
         (ROWS, r#"{"x": [{"derived": "8*r", "root": {"dim": "r"}}, null]}"#, 0, "model.onnx: ok"),
