@@ -127,7 +127,9 @@ mod tests {
                     let is_x = pool.find_symbol("x") == Some(symbol);
                     Some(Value::Int(Int::from(if is_x { a } else { b })))
                 };
-                assert_eq!(pool.eval(e, at), pool.eval(replaced, at), "{text} at {a}, {b}");
+                // `2**y` has no value below 0.
+                let value = pool.eval(e, at);
+                assert!(value.is_err() || value == pool.eval(replaced, at), "{text} at {a}, {b}");
             }
         }
     }
