@@ -12,15 +12,6 @@ use sizewise_certificate::{
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// A certificate as text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Certificate {
-    /// The text.
-    pub text: String,
-    /// Whether it rests on what another solver says.
-    pub is_outside: bool,
-}
-
 /// What is known of a claim that helps to prove it.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
@@ -94,19 +85,12 @@ fn add(all: &mut Vec<Fact>, fact: Fact) {
     }
 }
 
-/// A certificate of a claim; `None` if no proof is found.
-pub fn certify(claim: &Claim, hints: &Hints) -> Option<Certificate> {
+/// The text of a certificate of a claim; `None` if no proof is found.
+pub fn certify(claim: &Claim, hints: &Hints) -> Option<String> {
     let prepared = prepare(claim)?;
     let (mut lines, names) = prove(claim, &prepared, hints)?;
     prune(&mut lines, prepared.facts.len());
-    Some(Certificate { text: text(claim, &prepared, &lines, &names), is_outside: false })
-}
-
-/// A certificate that rests on what another solver says.
-pub fn outside(claim: &Claim, solver: &'static str) -> Option<Certificate> {
-    let prepared = prepare(claim)?;
-    let lines = [Line { fact: 0, step: Step::Outside(solver) }];
-    Some(Certificate { text: text(claim, &prepared, &lines, &prepared.names.list), is_outside: true })
+    Some(text(claim, &prepared, &lines, &names))
 }
 
 fn prove(claim: &Claim, prepared: &Prepared, hints: &Hints) -> Option<Found> {

@@ -29,8 +29,6 @@ pub enum Step {
     Modulo(u64, Vec<usize>),
     /// Every assignment in a box.
     Enumerate(u64, Vec<(Var, usize, usize)>),
-    /// What another solver says.
-    Outside(&'static str),
     /// A fact is false.
     Contradiction(usize),
 }
@@ -63,7 +61,7 @@ impl Step {
             Step::Split(f, _) | Step::Contradiction(f) => vec![*f],
             Step::Modulo(_, facts) => facts.clone(),
             Step::Enumerate(_, ranges) => ranges.iter().flat_map(|(_, l, h)| [*l, *h]).collect(),
-            Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => Vec::new(),
+            Step::Square(_) | Step::Let(..) | Step::Cut(..) => Vec::new(),
         }
     }
 
@@ -91,7 +89,7 @@ impl Step {
             Step::Enumerate(_, ranges) => {
                 ranges.iter_mut().for_each(|(_, l, h)| (*l, *h) = (new(*l), new(*h)))
             }
-            Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => {}
+            Step::Square(_) | Step::Let(..) | Step::Cut(..) => {}
         }
     }
 }
@@ -194,7 +192,6 @@ pub fn write_steps(out: &mut String, lines: &[Line], names: &[String], depth: us
                 let range = |(v, l, h): &(Var, usize, usize)| format!(" ({} {l} {h})", names[*v as usize]);
                 write!(out, "(enumerate {count}{})", ranges.iter().map(range).collect::<String>())
             }
-            Step::Outside(name) => write!(out, "(outside {name})"),
             Step::Contradiction(f) => write!(out, "(contradiction {f})"),
         };
     }

@@ -70,14 +70,6 @@ impl DomainTable {
         DomainTable::default()
     }
 
-    /// Forgets everything, facts and marks included, and keeps the memory for reuse.
-    pub fn clear(&mut self) {
-        self.memo.clear();
-        self.forms.clear();
-        self.trail.clear();
-        (self.version, self.marks, self.contradiction) = (0, 0, None);
-    }
-
     /// The domain of an integer or truth value; of a double, the integers between its bounds rounded outwards.
     pub fn domain(&mut self, pool: &Pool, e: Expr) -> Domain {
         self.evaluate(pool, e, &|_| None);

@@ -115,7 +115,7 @@ fn values_of_up_to_sixteen_terms_and_of_degree_twelve_are_substituted() {
 fn saturated(nodes: usize, iterations: usize, matches: usize) -> (Stop, usize, usize) {
     let (mut pool, mut graph) = (Pool::new(), Graph::new());
     let fact = of(&mut pool, "y > 0");
-    graph.assume(&mut pool, fact, 0);
+    graph.assume(&mut pool, fact);
     let rules = RuleSet::parse(
         "# .\na: (abs ?a) => ?a if nonneg ?a\n\n# .\nb: (max ?a ?b) => ?b if le ?a ?b\n",
         "two rules",
@@ -146,7 +146,7 @@ fn the_consequences_of_a_fact_are_followed_up_to_the_512th() {
     let (mut pool, mut graph) = (Pool::new(), Graph::new());
     let equations: Vec<Expr> = (0..400).map(|i| of(&mut pool, &format!("Eq(x{i}, 2*y{i})"))).collect();
     let all = pool.and(&equations);
-    graph.assume(&mut pool, all, 0);
+    graph.assume(&mut pool, all);
     let known = equations.iter().filter(|e| graph.solved.truth(&pool, **e) == Some(true)).count();
     // Each is one consequence, and that its difference is 0 another.
     assert!((150..=256).contains(&known), "{known}");
