@@ -1,10 +1,10 @@
 //! Facts and expressions under equality.
 use super::classes::Classes;
 use super::rule_set::RuleSet;
-use super::solve::{Consequence, Solved, Step, consequences};
+use super::solve::{Consequence, SolveStep, Solved, consequences};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
-use sizewise_expr::range::{Domain, DomainTable, Subject};
+use sizewise_expr::range::{Domain, DomainTable, FactSubject};
 use sizewise_expr::{Expr, Func, Pool, Sort};
 
 /// The facts contradict each other: two values that cannot be equal are.
@@ -77,7 +77,7 @@ pub struct Graph {
     /// Why what is joined now is.
     why: Why,
     /// What the table has learned something of since [`Graph::take_learned`], if that is kept.
-    learned: Vec<Subject>,
+    learned: Vec<FactSubject>,
 }
 
 impl Graph {
@@ -219,7 +219,7 @@ impl Graph {
                 Pending::Zero(e) => {
                     let zero = pool.eq(e, Expr::ZERO);
                     let denied = pool.as_bool(zero).or_else(|| self.solved.truth(pool, zero)) == Some(false);
-                    if denied || self.solved.equation(pool, e) == Step::Impossible {
+                    if denied || self.solved.equation(pool, e) == SolveStep::Impossible {
                         self.contradict(Contradiction::Zero(e));
                     }
                 }
@@ -309,7 +309,7 @@ impl Graph {
     }
 
     /// What the table has learned something of since the last call.
-    pub(crate) fn take_learned(&mut self) -> Vec<Subject> {
+    pub(crate) fn take_learned(&mut self) -> Vec<FactSubject> {
         std::mem::take(&mut self.learned)
     }
 
