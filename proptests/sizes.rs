@@ -259,8 +259,9 @@ fn what_fits_is_the_largest_that_does() {
         };
         match sizing.fit(&fit) {
             Ok(found) => {
-                let size =
-                    |step: &Option<sizewise::sizing::Step>| step.as_ref().and_then(|step| step.size.to_i64());
+                let size = |step: &Option<sizewise::sizing::SizeStep>| {
+                    step.as_ref().and_then(|step| step.size.to_i64())
+                };
                 prop_assert_eq!((size(&found.fits), size(&found.breaks)), (most, next));
                 for step in found.fits.iter().chain(&found.breaks) {
                     prop_assert!(row.contains(&sizes(&step.at)));

@@ -75,13 +75,17 @@ fn apply(rule: &Rule, operands: &Operands, told: bool) -> Sides {
         return Sides::Same;
     }
     let mut graph = Graph::new();
-    for (i, fact) in facts.into_iter().enumerate().filter(|_| told) {
-        graph.assume(&mut pool, fact, i as u32);
+    for fact in facts.into_iter().filter(|_| told) {
+        graph.assume(&mut pool, fact);
     }
     graph.add(&mut pool, left);
     graph.add(&mut pool, right);
     graph.saturate(&mut pool, &alone(rule), &Limits::default(), None);
-    if graph.equal(&mut pool, left, right) { Sides::Found } else { Sides::NotFound }
+    let equal = pool.eq(left, right);
+    let is_found = graph.members(left).contains(&right)
+        || graph.normal(&mut pool, left) == graph.normal(&mut pool, right)
+        || graph.truth(&mut pool, equal) == Some(true);
+    if is_found { Sides::Found } else { Sides::NotFound }
 }
 
 /// Rules whose factors are not seen once sums are multiplied out.

@@ -74,10 +74,10 @@ pub fn run(options: &DiffOptions) -> Result<ExitCode> {
     }
     let one = |path: &Option<PathBuf>| path.as_deref().map(|path| open(options, path)).transpose();
     let program = match one(&options.program)? {
-        Some(Opened::Spec(..)) => {
+        Some(OpenedSide::Spec(..)) => {
             return Err(Failure::usage("--program: a spec; expected a program or a model"));
         }
-        Some(Opened::Subject(program)) => Some(program),
+        Some(OpenedSide::Subject(program)) => Some(program),
         None => None,
     };
     let (old, new) = (open(options, &options.old)?, open(options, &options.new)?);
@@ -100,13 +100,13 @@ pub fn run(options: &DiffOptions) -> Result<ExitCode> {
 }
 
 /// What a file holds.
-enum Opened {
+enum OpenedSide {
     Subject(Subject),
     /// A spec, with the name of the file.
     Spec(String, Box<Spec>),
 }
 
-fn open(options: &DiffOptions, path: &Path) -> Result<Opened> {
+fn open(options: &DiffOptions, path: &Path) -> Result<OpenedSide> {
     let bytes = files::read(path).map_err(Failure::program)?;
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
@@ -115,32 +115,32 @@ fn open(options: &DiffOptions, path: &Path) -> Result<Opened> {
         || Kind::by_bytes(&bytes).is_some_and(|kind| kind != Kind::Program)
     {
         let loaded = Loaded::of(path, bytes, &options.choice, &options.given);
-        return Ok(Opened::Subject(loaded.subject(options.operators.backend, FOR_MODELS)?));
+        return Ok(OpenedSide::Subject(loaded.subject(options.operators.backend, FOR_MODELS)?));
     }
     let spec = spec::parse(path, &bytes)?;
     if spec.is_of_examples() {
         return Err(Failure::usage(format!("{}: lists example inputs, and is no spec", files::shown(path))));
     }
-    Ok(Opened::Spec(files::name(path), Box::new(spec)))
+    Ok(OpenedSide::Spec(files::name(path), Box::new(spec)))
 }
 
 /// All options: what an ONNX model knows nothing of is for the other one.
 const FOR_MODELS: &[&str] = &["old", "new", "model", "ops", "fail-on", "backend", "format", "output"];
 
-impl Opened {
+impl OpenedSide {
     fn name(&self) -> &str {
         match self {
-            Opened::Subject(subject) => subject.name(),
-            Opened::Spec(name, _) => name,
+            OpenedSide::Subject(subject) => subject.name(),
+            OpenedSide::Spec(name, _) => name,
         }
     }
 
     /// What is compared; a spec is one for the program.
     fn side<'s>(&'s self, program: Option<&'s Subject>, operators: &'s Operators) -> Result<Side<'s>> {
         match (self, program) {
-            (Opened::Subject(subject), _) => subject.side(operators),
-            (Opened::Spec(name, spec), Some(program)) => program.side_of_spec(name, spec, operators),
-            (Opened::Spec(name, _), None) => {
+            (OpenedSide::Subject(subject), _) => subject.side(operators),
+            (OpenedSide::Spec(name, spec), Some(program)) => program.side_of_spec(name, spec, operators),
+            (OpenedSide::Spec(name, _), None) => {
                 let expected = "a spec: name the program or the model that it is for with --program";
                 return Err(Failure::usage(format!("{}: {expected}", escape::visible(name))));
             }

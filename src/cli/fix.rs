@@ -2,7 +2,7 @@
 use super::failure::{Failure, Result};
 use super::files;
 use super::programs::failed;
-use super::spec::Form;
+use super::spec::SpecForm;
 use crate::escape;
 use crate::kernels::Operators;
 use crate::onnx::check::Declaration;
@@ -71,7 +71,7 @@ pub fn write(path: &Path, subject: &Subject, report: &Report, spec: Option<&Spec
             return Ok(None);
         }
     };
-    let form = Form::of(Some(path), Form::Json);
+    let form = SpecForm::of(Some(path), SpecForm::Json);
     files::write(Some(path), &form.text(&fixed, &subject.containers())?)?;
     Ok(Some(Fixed::Spec(fixed)))
 }

@@ -5,7 +5,7 @@ use super::{files, progress};
 use crate::check::{CheckError, Checker};
 use crate::escape;
 use crate::ir::outline::Outline;
-use crate::ir::pt2::{self, Limits, ReadOptions, Source, WriteError};
+use crate::ir::pt2::{self, Limits, ReadOptions, SourceArchive, WriteError};
 use crate::ir::text;
 use crate::ir::{Program, ReadError, ReadErrorKind, ReadResult};
 use crate::kernels::{Backend, Operators};
@@ -158,11 +158,11 @@ impl Loaded {
     }
 
     /// The archive, if the file is one, for what is copied from it.
-    fn source(&self) -> std::result::Result<Option<Source<'_>>, WriteError> {
+    fn source(&self) -> std::result::Result<Option<SourceArchive<'_>>, WriteError> {
         if !self.bytes.starts_with(b"PK") {
             return Ok(None);
         }
-        Source::open(&self.bytes, self.model.as_deref(), &self.reading().limits).map(Some)
+        SourceArchive::open(&self.bytes, self.model.as_deref(), &self.reading().limits).map(Some)
     }
 
     /// The program's outline, and the program if it is well formed.

@@ -22,8 +22,8 @@ pub struct ShowOptions {
     #[command(flatten)]
     pub program: ProgramFile,
     /// The format.
-    #[arg(id = "as", long = "as", value_enum, default_value_t = Form::Readable)]
-    pub form: Form,
+    #[arg(id = "as", long = "as", value_enum, default_value_t = ShowForm::Readable)]
+    pub form: ShowForm,
     /// Write strides, devices, offsets and every result too, so that the text can be read back.
     #[arg(long)]
     pub full: bool,
@@ -43,7 +43,7 @@ pub struct ShowOptions {
 
 /// The formats of a program.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum ShowForm {
     /// As torch prints an ExportedProgram: Python with shapes, signature and ranges.
     Readable,
     /// As torch prints an FX graph.
@@ -70,7 +70,7 @@ pub enum Form {
 pub fn run(options: &ShowOptions) -> Result<ExitCode> {
     let loaded = programs::Loaded::open(&options.program)?;
     let output = options.output.as_deref();
-    if options.form == Form::ModelExplorer {
+    if options.form == ShowForm::ModelExplorer {
         return explorer::show(options, &loaded);
     }
     for (given, name) in [(&options.spec, "spec"), (&options.node_data, "node-data")] {
@@ -87,21 +87,21 @@ pub fn run(options: &ShowOptions) -> Result<ExitCode> {
     let program = loaded.load()?;
     let detail = if options.full { Detail::Full } else { Detail::Short };
     let text = match options.form {
-        Form::Pt2 => {
+        ShowForm::Pt2 => {
             programs::write_archive(&program, &loaded, output)?;
             return Ok(ExitCode::SUCCESS);
         }
-        Form::Onnx => {
+        ShowForm::Onnx => {
             return write_onnx(&options.program, output, &options.onnx, &program, loaded.needed());
         }
-        Form::ModelExplorer => return Ok(ExitCode::SUCCESS),
-        Form::Shapes => return Err(Failure::usage("shapes are shown of ONNX models")),
-        Form::Readable => text::write_readable(&program, detail),
-        Form::Fx => text::write_fx(&program, detail),
-        Form::Python => text::write_python(&program),
-        Form::Functions => text::write_functions(&program),
-        Form::Dot => text::write_dot(&program),
-        Form::Json => json_text(pt2::write_json(&program).map_err(Failure::program)?),
+        ShowForm::ModelExplorer => return Ok(ExitCode::SUCCESS),
+        ShowForm::Shapes => return Err(Failure::usage("shapes are shown of ONNX models")),
+        ShowForm::Readable => text::write_readable(&program, detail),
+        ShowForm::Fx => text::write_fx(&program, detail),
+        ShowForm::Python => text::write_python(&program),
+        ShowForm::Functions => text::write_functions(&program),
+        ShowForm::Dot => text::write_dot(&program),
+        ShowForm::Json => json_text(pt2::write_json(&program).map_err(Failure::program)?),
     };
     files::write(output, &text)?;
     Ok(ExitCode::SUCCESS)

@@ -40,7 +40,7 @@ pub struct SizedOptions {
 }
 
 /// A file that was read, with what is asked of it.
-pub struct Opened {
+pub struct SizedFile {
     subject: Subject,
     operators: Operators,
     spec: Option<crate::spec::Spec>,
@@ -51,18 +51,18 @@ impl SizedOptions {
     ///
     /// # Errors
     /// When one cannot be read.
-    pub fn open(&self) -> Result<Opened> {
+    pub fn open(&self) -> Result<SizedFile> {
         let loaded = Loaded::open(&self.program)?;
         let subject = loaded.subject(self.operators.backend, FOR_MODELS)?;
         let operators = operators::load_on(&self.operators)?;
         let path = &self.program.path;
         let beside = if self.spec.is_none() && path.as_os_str() != "-" { spec_beside(path)? } else { None };
         let spec = self.spec.as_ref().or(beside.as_ref()).map(|path| spec::read(path)).transpose()?;
-        Ok(Opened { subject, operators, spec })
+        Ok(SizedFile { subject, operators, spec })
     }
 }
 
-impl Opened {
+impl SizedFile {
     /// How large values get.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Where source files are: archives record the paths of the machine that exported them.
 use super::failure::{Failure, Result};
 use super::files;
-use crate::report::{Frame, Report, Source};
+use crate::report::{FoundSource, Frame, Report};
 use std::path::{Component, Path, PathBuf};
 
 /// Gives the paths of source files in a report relative to a folder: `root`, or the current one. A path that lies
@@ -82,7 +82,7 @@ impl Sources {
     }
 
     /// The text of a file that a program records.
-    pub fn find(&self, recorded: &str) -> Option<Source> {
+    pub fn find(&self, recorded: &str) -> Option<FoundSource> {
         let (path, shown) = match self {
             Sources::File(file) => {
                 let name = recorded.rsplit(['/', '\\']).next();
@@ -100,7 +100,7 @@ impl Sources {
         };
         let about = path.metadata().ok().filter(|about| about.is_file() && about.len() <= MAX_BYTES);
         let bytes = about.and_then(|_| std::fs::read(&path).ok())?;
-        Some(Source { path: shown, text: String::from_utf8_lossy(&bytes).into_owned() })
+        Some(FoundSource { path: shown, text: String::from_utf8_lossy(&bytes).into_owned() })
     }
 }
 

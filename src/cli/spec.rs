@@ -45,7 +45,7 @@ pub enum SpecCommand {
         choice: ModelChoice,
         /// The form; by default that of the output's extension, else Python's.
         #[arg(id = "as", long = "as", value_enum)]
-        form: Option<Form>,
+        form: Option<SpecForm>,
         /// Where to write the spec; standard output by default.
         #[arg(long, short, value_name = "FILE")]
         output: Option<PathBuf>,
@@ -54,7 +54,7 @@ pub enum SpecCommand {
 
 /// The forms of a spec.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub enum SpecForm {
     /// JSON, which mirrors the inputs.
     Json,
     /// Python: dimensions that are assigned to names, and `dynamic_shapes = ...`.
@@ -78,12 +78,12 @@ pub(super) fn parse(path: &Path, text: &[u8]) -> Result<Spec> {
     Spec::parse(text).map_err(|error| files::unusable(path, format!("{error}{}", error.excerpt)))
 }
 
-impl Form {
+impl SpecForm {
     /// The form that the name of a file asks for: Python's or JSON's by the extension, else `usual`.
-    pub(super) fn of(path: Option<&Path>, usual: Form) -> Form {
+    pub(super) fn of(path: Option<&Path>, usual: SpecForm) -> SpecForm {
         match path.and_then(Path::extension).and_then(|extension| extension.to_str()) {
-            Some("py") => Form::Python,
-            Some("json") => Form::Json,
+            Some("py") => SpecForm::Python,
+            Some("json") => SpecForm::Json,
             _ => usual,
         }
     }
@@ -91,16 +91,16 @@ impl Form {
     /// torch's language for specs that the form is of.
     fn language(self) -> Language {
         match self {
-            Form::Json | Form::Python => Language::Dims,
-            Form::Shapes | Form::ShapesJson => Language::Shapes,
+            SpecForm::Json | SpecForm::Python => Language::Dims,
+            SpecForm::Shapes | SpecForm::ShapesJson => Language::Shapes,
         }
     }
 
     /// The spec in this form; containers are those of the program that it is for.
     pub(super) fn text(self, spec: &Spec, containers: &Containers) -> Result<String> {
         match self {
-            Form::Python | Form::Shapes => Ok(spec.to_python_with(containers)),
-            Form::Json | Form::ShapesJson => {
+            SpecForm::Python | SpecForm::Shapes => Ok(spec.to_python_with(containers)),
+            SpecForm::Json | SpecForm::ShapesJson => {
                 let text =
                     serde_json::to_string_pretty(&spec.inlined().to_json()).map_err(Failure::internal)?;
                 Ok(escape::json_text(format!("{text}\n")))
@@ -124,7 +124,7 @@ pub struct SpecOptions {
     /// The form of the spec; by default that of the output's extension, else JSON; in the language that the program was
     /// exported with.
     #[arg(id = "as", long = "as", value_enum)]
-    pub form: Option<Form>,
+    pub form: Option<SpecForm>,
     /// Where to write the spec; standard output by default.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -144,25 +144,30 @@ pub fn run(command: &SpecCommand) -> Result<ExitCode> {
         SpecCommand::Widen(options) => (options, widen(options)?),
         SpecCommand::Show { given, path, choice, form, output } => {
             let (spec, containers) = shown(given, path, choice, *form)?;
-            let form = form.unwrap_or_else(|| Form::of(output.as_deref(), Form::Python));
+            let form = form.unwrap_or_else(|| SpecForm::of(output.as_deref(), SpecForm::Python));
             files::write(output.as_deref(), &form.text(&spec, &containers)?)?;
             return Ok(ExitCode::SUCCESS);
         }
     };
-    let form = options.form.unwrap_or_else(|| Form::of(options.output.as_deref(), Form::Json));
+    let form = options.form.unwrap_or_else(|| SpecForm::of(options.output.as_deref(), SpecForm::Json));
     files::write(options.output.as_deref(), &form.text(&written.spec, &written.containers)?)?;
     written.note.map_or(Ok(ExitCode::SUCCESS), |note| Err(Failure::undecided(note)))
 }
 
 /// The spec that a program was exported with, or that of a file, and the containers of the program.
-fn shown(given: &Given, path: &Path, choice: &ModelChoice, form: Option<Form>) -> Result<(Spec, Containers)> {
+fn shown(
+    given: &Given,
+    path: &Path,
+    choice: &ModelChoice,
+    form: Option<SpecForm>,
+) -> Result<(Spec, Containers)> {
     let is_called_a_program =
         path.extension().is_some_and(|extension| extension == "pt2" || extension == "onnx");
     let failure = if is_called_a_program { Failure::program } else { Failure::usage };
     let bytes = files::read(path).map_err(failure)?;
     if Kind::of(&files::name(path), &bytes) == Kind::Model || is_program(&bytes) {
         let subject = Loaded::of(path, bytes, choice, given).subject(Backend::Cpu, &["as", "output"])?;
-        let spec = subject.recorded_spec(form.map(Form::language), &Operators::new());
+        let spec = subject.recorded_spec(form.map(SpecForm::language), &Operators::new());
         return Ok((spec.map_err(|error| failed(subject.name(), error))?, subject.containers()));
     }
     if is_called_a_program && Spec::parse(&bytes).is_err() {
@@ -174,7 +179,7 @@ fn shown(given: &Given, path: &Path, choice: &ModelChoice, form: Option<Form>) -
         let message = "lists example inputs, whose spec depends on a program: see `spec init --example`";
         return Err(Failure::usage(format!("{}: {message}", files::shown(path))));
     }
-    let spec = match form.map(Form::language) {
+    let spec = match form.map(SpecForm::language) {
         None => spec,
         Some(language) => spec.in_language(language).map_err(|error| files::unusable(path, error))?,
     };
@@ -186,7 +191,7 @@ fn init(options: &SpecOptions, examples: &[String]) -> Result<Written> {
     let operators = operators::load_on(&options.operators)?;
     let failed = |error| failed(subject.name(), error);
     let spec = if examples.is_empty() {
-        subject.recorded_spec(options.form.map(Form::language), &operators).map_err(failed)?
+        subject.recorded_spec(options.form.map(SpecForm::language), &operators).map_err(failed)?
     } else {
         let mut parsed = Vec::with_capacity(examples.len());
         for (i, text) in examples.iter().enumerate() {
@@ -207,7 +212,7 @@ fn widen(options: &SpecOptions) -> Result<Written> {
     let subject = options.subject(&["backend", "budget", "as", "output"])?;
     let operators = operators::load_on(&options.operators)?;
     let name = files::shown(&options.program);
-    let language = options.form.map(Form::language);
+    let language = options.form.map(SpecForm::language);
     let found = subject.widest_spec(language, &operators, &options.effort.budget());
     let found = found.map_err(|error| failed(subject.name(), error))?;
     let Some(Widest { spec, is_proved }) = found else {

@@ -67,11 +67,6 @@ impl<'p> Records<'p> {
         self.bindings
     }
 
-    /// What the program's symbol stands for, if it was bound.
-    pub fn binding(&self, symbol: Symbol) -> Option<Expr> {
-        self.symbols.get(&symbol).copied()
-    }
-
     /// An expression over what the program's symbols stand for.
     pub fn translate(&self, env: &mut ShapeEnv, e: Expr) -> Expr {
         if self.symbols.is_empty() {

@@ -7,27 +7,27 @@ use sizewise_ir::{Container, PathStep, Program, TreeKind};
 pub(super) type Pairs = Vec<(usize, usize)>;
 
 /// A place among the arguments of a call.
-struct Place<'i> {
+struct ArgumentPlace<'i> {
     /// The number of a positional argument; `None` for one that is passed by name.
     position: Option<usize>,
     /// The way to the value within the argument: `['a']`.
     within: &'i str,
 }
 
-impl Place<'_> {
+impl ArgumentPlace<'_> {
     /// The place of an input, if calls are recorded.
-    fn of(input: &Input) -> Option<Place<'_>> {
+    fn of(input: &Input) -> Option<ArgumentPlace<'_>> {
         let call = input.call.as_deref()?;
         let head = call.find(']')? + 1;
         let position =
             call[..head].strip_prefix("args[").and_then(|rest| rest.strip_suffix(']')?.parse().ok());
-        Some(Place { position, within: &call[head..] })
+        Some(ArgumentPlace { position, within: &call[head..] })
     }
 }
 
 /// Whether two inputs that differ in their names are the same for calls by position.
 pub(super) fn are_at_one_place(old: &Input, new: &Input) -> bool {
-    let is_within = match (Place::of(old), Place::of(new)) {
+    let is_within = match (ArgumentPlace::of(old), ArgumentPlace::of(new)) {
         (Some(was), Some(is)) => was.within == is.within,
         _ => true,
     };
@@ -36,9 +36,9 @@ pub(super) fn are_at_one_place(old: &Input, new: &Input) -> bool {
 
 /// Whether positional arguments that correspond are in another order. Names have none.
 pub(super) fn are_reordered(before: &[Input], after: &[Input], pairs: &Pairs) -> bool {
-    let positions = pairs
-        .iter()
-        .filter_map(|&(i, j)| Some((Place::of(&before[i])?.position?, Place::of(&after[j])?.position?)));
+    let positions = pairs.iter().filter_map(|&(i, j)| {
+        Some((ArgumentPlace::of(&before[i])?.position?, ArgumentPlace::of(&after[j])?.position?))
+    });
     let mut positions: Vec<(usize, usize)> = positions.collect();
     positions.sort_unstable();
     positions.windows(2).any(|pair| pair[0].1 > pair[1].1)
@@ -49,7 +49,7 @@ pub(super) fn changes(old: &Side, new: &Side, pairs: &Pairs) -> Vec<String> {
     let mut changes = Vec::new();
     for &(i, j) in pairs {
         let (before, after) = (&old.inputs[i], &new.inputs[j]);
-        let (Some(was), Some(is)) = (Place::of(before), Place::of(after)) else { continue };
+        let (Some(was), Some(is)) = (ArgumentPlace::of(before), ArgumentPlace::of(after)) else { continue };
         let path = &after.path;
         match (was.position, is.position) {
             (Some(_), None) => {

@@ -1,7 +1,7 @@
 //! Small sizes by themselves: a program may go another way at 0 and 1 than it was traced. It is followed again with such a
 //! size in place of its symbol, and compared there.
 use super::direction::{Answer, Direction};
-use super::form::{Case, Form, Place};
+use super::form::{Case, Form, SharedSize};
 use super::side::Side;
 use sizewise_check::check::Acceptance;
 use sizewise_expr::{Int, Pool};
@@ -18,7 +18,7 @@ pub(super) fn settle(
     lost: &Direction,
     won: &Direction,
     forms: [&Form; 2],
-    places: &[Place],
+    places: &[SharedSize],
     answers: &mut (Answer, Answer),
 ) {
     let mut chosen: Vec<usize> = forms.iter().flat_map(|form| form.choosing()).collect();
@@ -65,7 +65,7 @@ fn compared(
     lost: &Direction,
     won: &Direction,
     [before, after]: [&Acceptance; 2],
-    places: &[Place],
+    places: &[SharedSize],
     cases: &[Case],
 ) -> (Answer, Answer) {
     let mut before = Form::new(lost.from, before, places, &|place| place.inputs.0, cases);

@@ -1,7 +1,7 @@
 //! Does one program accept all that another one accepts?
 use super::calls::Pairs;
 use super::candidates::Candidates;
-use super::form::{Form, Goal, Place};
+use super::form::{Form, Goal, SharedSize};
 use super::side::{Outcome, Side};
 use sizewise_check::check::{Enforcement, Shapes};
 use sizewise_expr::{Expr, Int, Symbol};
@@ -251,7 +251,7 @@ fn without_consequences(from: &mut Form, to: &Form, broken: &[(usize, Expr)]) ->
 }
 
 /// A condition of a program as people read it, and the line that needs it.
-pub(super) fn shown(form: &mut Form, places: &[Place], at: usize) -> (String, Option<String>) {
+pub(super) fn shown(form: &mut Form, places: &[SharedSize], at: usize) -> (String, Option<String>) {
     let Goal { condition, enforced, .. } = form.goals[at].clone();
     (form.shown(places, condition), enforced.line)
 }

@@ -9,7 +9,7 @@ use sizewise_ir::Constant;
 use sizewise_solve::{Budget, Facts, implies, requirements};
 
 /// A size, or a number, that both programs have.
-pub(super) struct Place {
+pub(super) struct SharedSize {
     /// The positions among the inputs of OLD and of NEW.
     pub inputs: (usize, usize),
     /// The dimension; none for a number.
@@ -21,7 +21,7 @@ pub(super) struct Place {
 }
 
 /// The sizes and numbers of corresponding inputs; an input of other rank has none.
-pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
+pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<SharedSize> {
     // No symbol of the programs may be taken for one of a place.
     let is_taken = |name: &str| [old, new].iter().any(|side| side.pool.find_symbol(name).is_some());
     let mut places = Vec::new();
@@ -33,7 +33,7 @@ pub(super) fn places(old: &Side, new: &Side, pairs: &Pairs) -> Vec<Place> {
             while is_taken(&symbol) {
                 symbol.push('_');
             }
-            places.push(Place { inputs: (i, j), dim, symbol, name });
+            places.push(SharedSize { inputs: (i, j), dim, symbol, name });
         };
         match (&before.kind, &after.kind) {
             (Kind::Tensor { sizes, .. }, Kind::Tensor { sizes: others, .. })
@@ -93,8 +93,8 @@ impl<'s> Form<'s> {
     pub fn new(
         side: &Side,
         acceptance: &'s Acceptance,
-        places: &[Place],
-        own: &dyn Fn(&Place) -> usize,
+        places: &[SharedSize],
+        own: &dyn Fn(&SharedSize) -> usize,
         cases: &[Case],
     ) -> Form<'s> {
         let mut pool = acceptance.set.pool.clone();
@@ -127,12 +127,13 @@ impl<'s> Form<'s> {
     }
 
     /// Writes the program's symbols in terms of the places.
-    fn determine(&mut self, side: &Side, places: &[Place], own: &dyn Fn(&Place) -> usize) {
+    fn determine(&mut self, side: &Side, places: &[SharedSize], own: &dyn Fn(&SharedSize) -> usize) {
         let set = &self.acceptance.set;
         for v in &set.variables {
             let name = set.inputs.get(v.input).map(GuardedInput::name);
-            let is_here =
-                |place: &Place| place.dim == v.dim && name == Some(&*side.inputs[own(place)].placeholder);
+            let is_here = |place: &SharedSize| {
+                place.dim == v.dim && name == Some(&*side.inputs[own(place)].placeholder)
+            };
             let Some(at) = places.iter().position(is_here) else { continue };
             let size = self.pool.symbol_expr(self.symbols[at]);
             let value = if v.factor.is_one() && v.offset.is_zero() {
@@ -154,7 +155,7 @@ impl<'s> Form<'s> {
     }
 
     /// Gathers the conditions over the places: what recorded sizes say first.
-    fn demand(&mut self, places: &[Place]) {
+    fn demand(&mut self, places: &[SharedSize]) {
         for at in 0..places.len() {
             let Some(recorded) = self.sizes[at] else { continue };
             let (value, size) = (self.over_places(recorded), self.pool.symbol_expr(self.symbols[at]));
@@ -276,7 +277,7 @@ impl<'s> Form<'s> {
     }
 
     /// A condition over the places as people read it.
-    pub fn shown(&mut self, places: &[Place], condition: Expr) -> String {
+    pub fn shown(&mut self, places: &[SharedSize], condition: Expr) -> String {
         let mut facts = Facts::new();
         for (place, &symbol) in places.iter().zip(&self.symbols) {
             if place.dim.is_some() {

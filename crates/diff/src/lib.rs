@@ -19,7 +19,7 @@ mod side;
 mod spec;
 
 use direction::{Answer, Direction, Found};
-use form::{Form, Place, places};
+use form::{Form, SharedSize, places};
 use interface::Interface;
 use serde_json::{Value as Json, json};
 pub use side::{Followed, Input, Kind, Outcome, Side, Source};
@@ -224,7 +224,7 @@ fn rank(kind: &Kind) -> Option<usize> {
     }
 }
 
-fn guards(form: &mut Form, places: &[Place], at: &[usize]) -> Vec<GuardChange> {
+fn guards(form: &mut Form, places: &[SharedSize], at: &[usize]) -> Vec<GuardChange> {
     let change = |&at: &usize| {
         let (condition, line) = direction::shown(form, places, at);
         GuardChange { condition, line }

@@ -1,7 +1,7 @@
 //! Outputs whose shapes or values differ, for inputs that both programs accept.
 use super::OutputChange;
 use super::direction::{Direction, accepts_nothing};
-use super::form::{Form, Place};
+use super::form::{Form, SharedSize};
 use super::side::Outcome;
 use sizewise_check::check::Shapes;
 use sizewise_expr::Expr;
@@ -19,7 +19,12 @@ pub(super) struct Outputs {
 }
 
 /// Compares the outputs by proof; where a proof fails, at an example.
-pub(super) fn compare(direction: &Direction, old: &mut Form, new: &mut Form, places: &[Place]) -> Outputs {
+pub(super) fn compare(
+    direction: &Direction,
+    old: &mut Form,
+    new: &mut Form,
+    places: &[SharedSize],
+) -> Outputs {
     let mut outputs = Outputs::default();
     let (mut compared, mut open) = (Compared::default(), false);
     let both = [old.acceptance, new.acceptance];

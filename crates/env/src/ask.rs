@@ -12,13 +12,6 @@ impl ShapeEnv {
         print::python(&self.pool, e, &|s| self.pool.symbol_name(s))
     }
 
-    /// The unbacked symbols of an expression.
-    pub fn unbacked_in(&self, e: Expr) -> Vec<Symbol> {
-        let mut symbols = self.pool.free_symbols(&[e]);
-        symbols.retain(|s| self.symbols.unbacked.contains(s));
-        symbols
-    }
-
     /// The conditions that are settled, by the facts or by guards, with their truth value; oldest first.
     pub fn settled_conditions(&self) -> Vec<(Expr, bool)> {
         let mut settled: Vec<(Expr, bool)> =

@@ -86,11 +86,6 @@ impl ShapeEnv {
         Ok(e)
     }
 
-    /// Makes the symbol of an integer input that is no size: of any sign, and never specialised by a policy.
-    pub fn create_integer(&mut self, source: &str, hint: impl Into<Int>) -> Expr {
-        self.backed("s", source, Value::Int(hint.into()), ValueRange::all())
-    }
-
     /// Makes the symbol of a double, named `zf<n>`.
     pub fn create_float(&mut self, source: &str, hint: f64) -> Expr {
         let name = format!("zf{}", self.free_index("zf", source));

@@ -7,7 +7,6 @@ mod builder;
 mod constant;
 pub mod dtype;
 pub mod error;
-pub mod flatten;
 pub mod functions;
 pub mod graph;
 pub mod hints;
@@ -34,7 +33,6 @@ pub use builder::GraphBuilder;
 pub use constant::Constant;
 pub use dtype::{Device, Dtype, Layout, MemoryFormat};
 pub use error::{Place, ReadError, ReadErrorKind, ReadResult};
-pub use flatten::{StructureError, Tree};
 pub use functions::{Function, Functions};
 pub use graph::{
     Argument, Graph, GraphInput, Input, Node, Operand, Origin, Output, PassedAs, Subgraph, Value, ValueId,

@@ -134,11 +134,6 @@ impl Args<'_> {
         self.optional(name, |v| if let Value::Floats(e) = v { Some(e.as_slice()) } else { None })
     }
 
-    /// A truth value, literal or symbolic.
-    pub fn truth(&self, name: &str) -> Result<Expr, KernelError> {
-        self.required(name, self.optional(name, |v| if let Value::Bool(e) = v { Some(*e) } else { None }))
-    }
-
     /// A literal truth value.
     pub fn flag(&self, name: &str) -> Result<bool, KernelError> {
         self.required(name, self.opt_flag(name))

@@ -2,7 +2,7 @@
 use super::search::is_solved_by;
 use super::simplex::Number;
 use super::state::{Path, Search, State};
-use super::step::{Line, Step, prune, write_steps, written};
+use super::step::{Line, ProofStep, prune, write_steps, written};
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, ToPrimitive, Zero};
@@ -11,15 +11,6 @@ use sizewise_certificate::{
 };
 use std::collections::BTreeSet;
 use std::fmt::Write;
-
-/// A certificate as text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Certificate {
-    /// The text.
-    pub text: String,
-    /// Whether it rests on what another solver says.
-    pub is_outside: bool,
-}
 
 /// What is known of a claim that helps to prove it.
 #[derive(Clone, Debug, Default)]
@@ -94,25 +85,18 @@ fn add(all: &mut Vec<Fact>, fact: Fact) {
     }
 }
 
-/// A certificate of a claim; `None` if no proof is found.
-pub fn certify(claim: &Claim, hints: &Hints) -> Option<Certificate> {
+/// The text of a certificate of a claim; `None` if no proof is found.
+pub fn certify(claim: &Claim, hints: &Hints) -> Option<String> {
     let prepared = prepare(claim)?;
     let (mut lines, names) = prove(claim, &prepared, hints)?;
     prune(&mut lines, prepared.facts.len());
-    Some(Certificate { text: text(claim, &prepared, &lines, &names), is_outside: false })
-}
-
-/// A certificate that rests on what another solver says.
-pub fn outside(claim: &Claim, solver: &'static str) -> Option<Certificate> {
-    let prepared = prepare(claim)?;
-    let lines = [Line { fact: 0, step: Step::Outside(solver) }];
-    Some(Certificate { text: text(claim, &prepared, &lines, &prepared.names.list), is_outside: true })
+    Some(text(claim, &prepared, &lines, &names))
 }
 
 fn prove(claim: &Claim, prepared: &Prepared, hints: &Hints) -> Option<Found> {
     let one = |step| (vec![Line { fact: 0, step }], prepared.names.list.clone());
     if let Some(at) = prepared.facts.iter().position(|f| *f == Fact::FALSE) {
-        return Some(one(Step::Contradiction(at)));
+        return Some(one(ProofStep::Contradiction(at)));
     }
     if let Some(step) = enumeration(claim, prepared, FEW) {
         return Some(one(step));
@@ -250,7 +234,7 @@ fn vars_of(fact: &Fact, vars: &mut BTreeSet<Var>) {
 }
 
 /// Every assignment within the ranges of the symbols, if they are few and none contradicts the claim.
-fn enumeration(claim: &Claim, prepared: &Prepared, most: u64) -> Option<Step> {
+fn enumeration(claim: &Claim, prepared: &Prepared, most: u64) -> Option<ProofStep> {
     let mut ranges = Vec::new();
     let mut count = 1u64;
     for symbol in &claim.symbols {
@@ -265,7 +249,7 @@ fn enumeration(claim: &Claim, prepared: &Prepared, most: u64) -> Option<Step> {
         return None;
     }
     let ranges = ranges.into_iter().map(|(v, l, h, ..)| (v, l, h)).collect();
-    Some(Step::Enumerate(count, ranges))
+    Some(ProofStep::Enumerate(count, ranges))
 }
 
 type Range = (Var, usize, usize, BigInt, BigInt);

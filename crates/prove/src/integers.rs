@@ -1,7 +1,7 @@
 //! What holds of integers and not of rationals: bounds rounded to integers, equations solved, factors cancelled.
 use super::simplex::Number;
 use super::state::{Path, Search, State, constant_sum, contains, is_parallel};
-use super::step::Step;
+use super::step::ProofStep;
 use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, Zero};
@@ -63,7 +63,7 @@ fn equate<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) -> 
             let (Fact::Ge(p), Fact::Ge(q)) = (&search.facts[a], &search.facts[b]) else { continue };
             if constant_sum(p, q).is_some_and(|sum| sum.is_zero()) {
                 let fact = Fact::equal(p);
-                new.push(search.conclude(path, Step::Equal(a, b), fact));
+                new.push(search.conclude(path, ProofStep::Equal(a, b), fact));
             }
         }
     }
@@ -121,7 +121,11 @@ fn cancel<T: Number>(search: &mut Search, state: &State<T>, path: &mut Path) -> 
             let equation = matches!(&search.facts[at], Fact::Eq(_));
             let fact = if equation { Fact::equal(&quotient) } else { Fact::at_least(&quotient) };
             if !state.active.iter().any(|&other| search.facts[other] == fact) {
-                new.push(search.conclude(path, Step::Divide(at, quotient, *positive, low.clone()), fact));
+                new.push(search.conclude(
+                    path,
+                    ProofStep::Divide(at, quotient, *positive, low.clone()),
+                    fact,
+                ));
             }
             break;
         }
@@ -218,7 +222,7 @@ fn without<T: Number>(
     }
     let fact = Fact::at_least(&left);
     let Fact::Ge(q) = &fact else {
-        return Some(search.conclude(path, Step::Combine(parts), fact));
+        return Some(search.conclude(path, ProofStep::Combine(parts), fact));
     };
     let constant = q.constant_part();
     let is_known = |other: &usize| match &search.facts[*other] {
@@ -226,7 +230,7 @@ fn without<T: Number>(
         _ => false,
     };
     let is_new = !state.active.iter().any(is_known);
-    is_new.then(|| search.conclude(path, Step::Combine(parts), fact))
+    is_new.then(|| search.conclude(path, ProofStep::Combine(parts), fact))
 }
 
 /// Where a small range of values of a form, or the sign of a factor, is worth a case: the form, and the value below.

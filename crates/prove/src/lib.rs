@@ -9,4 +9,4 @@ mod state;
 mod step;
 pub mod text;
 
-pub use claim::{Certificate, Hints, certify, outside};
+pub use claim::{Hints, certify};

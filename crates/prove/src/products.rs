@@ -2,7 +2,7 @@
 use super::integers::{Bounds, bounds};
 use super::simplex::Number;
 use super::state::{Path, Search, State, is_handy, product_monomials};
-use super::step::Step;
+use super::step::ProofStep;
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 use sizewise_certificate::{Fact, Monomial, Poly, Var, times};
@@ -82,7 +82,7 @@ pub fn more<T: Number>(
             }
             state.tried.insert((a, b));
             let Some(product) = p.product(q).filter(is_handy) else { continue };
-            new.push(search.conclude(path, Step::Multiply(a, b), Fact::at_least(&product)));
+            new.push(search.conclude(path, ProofStep::Multiply(a, b), Fact::at_least(&product)));
             if new.len() >= MAX_PRODUCTS {
                 break 'all;
             }
@@ -126,7 +126,7 @@ fn squares<T: Number>(
         if state.active.iter().any(|&at| search.facts[at] == fact) {
             continue;
         }
-        new.push(search.conclude(path, Step::Square(base), fact));
+        new.push(search.conclude(path, ProofStep::Square(base), fact));
     }
 }
 
@@ -168,7 +168,7 @@ fn intervals<T: Number>(
                 let both = fact_poly(search, at_product).product(&fact_poly(search, at_low));
                 let Some(both) = both.filter(is_handy) else { continue };
                 let multiplied =
-                    search.conclude(path, Step::Multiply(at_product, at_low), Fact::at_least(&both));
+                    search.conclude(path, ProofStep::Multiply(at_product, at_low), Fact::at_least(&both));
                 // (m - k)(v - l) + l (m - k) + k (v - l) = m v - k l, and likewise for upper ends.
                 let parts = [(BigInt::from(1), multiplied), (low, at_product), (k.clone(), at_end)];
                 let parts = parts.into_iter().filter(|(c, _)| !c.is_zero());
@@ -177,7 +177,7 @@ fn intervals<T: Number>(
                 let sign = if upper == 0 { 1 } else { -1 };
                 bound.add_term(next.clone(), BigInt::from(sign));
                 bound.add_term(Vec::new(), BigInt::from(-sign) * &k * &end);
-                let at = search.conclude(path, Step::Combine(parts), Fact::at_least(&bound));
+                let at = search.conclude(path, ProofStep::Combine(parts), Fact::at_least(&bound));
                 bounds.entry(next.clone()).or_default()[upper] = Some((k * end, at));
                 new.push(at);
             }

@@ -2,7 +2,7 @@
 //! are tried.
 use super::simplex::{Number, Outcome, Simplex};
 use super::state::{MAX_TERMS, Path, Search, State, contains};
-use super::step::{Case, Line, Step};
+use super::step::{Case, Line, ProofStep};
 use super::{integers, products};
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
@@ -80,7 +80,7 @@ impl Search {
             }
             let at = match &self.facts[at] {
                 Fact::Any(parts) if parts.is_empty() => {
-                    path.lines.push(Line { fact: at, step: Step::Contradiction(at) });
+                    path.lines.push(Line { fact: at, step: ProofStep::Contradiction(at) });
                     path.closed = true;
                     return;
                 }
@@ -149,7 +149,7 @@ impl Search {
         self.spend(10 * (parts.len() * reduced.terms.len()) as u64);
         parts.push((Poly::constant(1), at));
         let fact = if equation { Fact::equal(&reduced) } else { Fact::at_least(&reduced) };
-        self.conclude(path, Step::Combine(parts), fact)
+        self.conclude(path, ProofStep::Combine(parts), fact)
     }
 
     /// A polynomial with the monomials of equations replaced, and the multiples of equations that were added.
@@ -202,7 +202,7 @@ impl Search {
             Outcome::Conflict(parts) => {
                 let parts: Vec<(Poly, usize)> =
                     parts.into_iter().map(|(c, f)| (Poly::constant(c), f)).collect();
-                self.conclude(path, Step::Combine(parts), Fact::FALSE);
+                self.conclude(path, ProofStep::Combine(parts), Fact::FALSE);
                 true
             }
             Outcome::Stopped => {
@@ -272,7 +272,7 @@ impl Search {
         for part in parts {
             cases.push(self.case(&inner, part, depth)?);
         }
-        path.lines.push(Line { fact: self.facts.len(), step: Step::Split(at, cases) });
+        path.lines.push(Line { fact: self.facts.len(), step: ProofStep::Split(at, cases) });
         Some(path.lines)
     }
 
@@ -294,7 +294,8 @@ impl Search {
         state.rounds = 0;
         let below = self.case(&state, Fact::at_least(&below), depth)?;
         let above = self.case(&state, Fact::at_least(&above), depth)?;
-        path.lines.push(Line { fact: self.facts.len(), step: Step::Cut(p, k, Box::new([below, above])) });
+        path.lines
+            .push(Line { fact: self.facts.len(), step: ProofStep::Cut(p, k, Box::new([below, above])) });
         Some(path.lines)
     }
 
@@ -312,7 +313,7 @@ impl Search {
                     return false;
                 }
                 if has_no_root(&p, m, &open) {
-                    path.lines.push(Line { fact: self.facts.len(), step: Step::Modulo(m, vec![at]) });
+                    path.lines.push(Line { fact: self.facts.len(), step: ProofStep::Modulo(m, vec![at]) });
                     return true;
                 }
             }

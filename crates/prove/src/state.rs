@@ -1,6 +1,6 @@
 //! What is known where the search is, and the steps that led there.
 use super::simplex::{Number, Simplex};
-use super::step::{Line, Step};
+use super::step::{Line, ProofStep};
 use num_bigint::BigInt;
 use num_traits::Zero;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -80,7 +80,7 @@ pub struct Path {
 
 impl Search {
     /// Adds a fact that a step concludes.
-    pub fn conclude(&mut self, path: &mut Path, step: Step, fact: Fact) -> usize {
+    pub fn conclude(&mut self, path: &mut Path, step: ProofStep, fact: Fact) -> usize {
         let number = self.facts.len();
         if path.closed {
             return number;
@@ -97,7 +97,7 @@ impl Search {
         let fresh = (name..).map(|n| format!("t{n}")).find(|t| !self.names.contains(t));
         self.names.push(fresh.unwrap_or_default());
         let fact = Fact::equal(&Poly::var(name).minus(&p));
-        self.conclude(path, Step::Let(name, p), fact)
+        self.conclude(path, ProofStep::Let(name, p), fact)
     }
 
     /// Takes work from what may be done; whether some is left.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 /// A step.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ProofStep {
     /// A sum of multiples of facts.
     Combine(Vec<(Poly, usize)>),
     /// A product of two facts.
@@ -29,8 +29,6 @@ pub enum Step {
     Modulo(u64, Vec<usize>),
     /// Every assignment in a box.
     Enumerate(u64, Vec<(Var, usize, usize)>),
-    /// What another solver says.
-    Outside(&'static str),
     /// A fact is false.
     Contradiction(usize),
 }
@@ -41,7 +39,7 @@ pub struct Line {
     /// The number.
     pub fact: usize,
     /// The step.
-    pub step: Step,
+    pub step: ProofStep,
 }
 
 /// Steps under further facts.
@@ -55,43 +53,45 @@ pub struct Case {
     pub lines: Vec<Line>,
 }
 
-impl Step {
+impl ProofStep {
     fn references(&self) -> Vec<usize> {
         match self {
-            Step::Combine(parts) => parts.iter().map(|(_, f)| *f).collect(),
-            Step::Multiply(a, b) | Step::Equal(a, b) | Step::Divide(a, _, b, _) => vec![*a, *b],
-            Step::Split(f, _) | Step::Contradiction(f) => vec![*f],
-            Step::Modulo(_, facts) => facts.clone(),
-            Step::Enumerate(_, ranges) => ranges.iter().flat_map(|(_, l, h)| [*l, *h]).collect(),
-            Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => Vec::new(),
+            ProofStep::Combine(parts) => parts.iter().map(|(_, f)| *f).collect(),
+            ProofStep::Multiply(a, b) | ProofStep::Equal(a, b) | ProofStep::Divide(a, _, b, _) => {
+                vec![*a, *b]
+            }
+            ProofStep::Split(f, _) | ProofStep::Contradiction(f) => vec![*f],
+            ProofStep::Modulo(_, facts) => facts.clone(),
+            ProofStep::Enumerate(_, ranges) => ranges.iter().flat_map(|(_, l, h)| [*l, *h]).collect(),
+            ProofStep::Square(_) | ProofStep::Let(..) | ProofStep::Cut(..) => Vec::new(),
         }
     }
 
     fn cases(&mut self) -> &mut [Case] {
         match self {
-            Step::Split(_, cases) => cases,
-            Step::Cut(_, _, cases) => &mut cases[..],
+            ProofStep::Split(_, cases) => cases,
+            ProofStep::Cut(_, _, cases) => &mut cases[..],
             _ => &mut [],
         }
     }
 
     fn adds_fact(&self) -> bool {
-        use Step::*;
+        use ProofStep::*;
         matches!(self, Combine(_) | Multiply(..) | Square(_) | Let(..) | Equal(..) | Divide(..))
     }
 
     fn renumber(&mut self, new: &dyn Fn(usize) -> usize) {
         match self {
-            Step::Combine(parts) => parts.iter_mut().for_each(|(_, f)| *f = new(*f)),
-            Step::Multiply(a, b) | Step::Equal(a, b) | Step::Divide(a, _, b, _) => {
+            ProofStep::Combine(parts) => parts.iter_mut().for_each(|(_, f)| *f = new(*f)),
+            ProofStep::Multiply(a, b) | ProofStep::Equal(a, b) | ProofStep::Divide(a, _, b, _) => {
                 (*a, *b) = (new(*a), new(*b))
             }
-            Step::Split(f, _) | Step::Contradiction(f) => *f = new(*f),
-            Step::Modulo(_, facts) => facts.iter_mut().for_each(|f| *f = new(*f)),
-            Step::Enumerate(_, ranges) => {
+            ProofStep::Split(f, _) | ProofStep::Contradiction(f) => *f = new(*f),
+            ProofStep::Modulo(_, facts) => facts.iter_mut().for_each(|f| *f = new(*f)),
+            ProofStep::Enumerate(_, ranges) => {
                 ranges.iter_mut().for_each(|(_, l, h)| (*l, *h) = (new(*l), new(*h)))
             }
-            Step::Square(_) | Step::Let(..) | Step::Cut(..) | Step::Outside(_) => {}
+            ProofStep::Square(_) | ProofStep::Let(..) | ProofStep::Cut(..) => {}
         }
     }
 }
@@ -168,34 +168,33 @@ pub fn write_steps(out: &mut String, lines: &[Line], names: &[String], depth: us
     for Line { step, .. } in lines {
         let _ = write!(out, "\n{:1$}", "", 2 * depth.min(40) + 2);
         let _ = match step {
-            Step::Combine(parts) => {
+            ProofStep::Combine(parts) => {
                 let part = |(m, f): &(Poly, usize)| format!(" ({} {f})", written(m, names));
                 write!(out, "(combine{})", parts.iter().map(part).collect::<String>())
             }
-            Step::Multiply(a, b) => write!(out, "(multiply {a} {b})"),
-            Step::Square(p) => write!(out, "(square {})", written(p, names)),
-            Step::Let(v, p) => write!(out, "(let {} {})", names[*v as usize], written(p, names)),
-            Step::Equal(a, b) => write!(out, "(equal {a} {b})"),
-            Step::Divide(a, p, b, k) => write!(out, "(divide {a} {} {b} {k})", written(p, names)),
-            Step::Split(f, cases) => {
+            ProofStep::Multiply(a, b) => write!(out, "(multiply {a} {b})"),
+            ProofStep::Square(p) => write!(out, "(square {})", written(p, names)),
+            ProofStep::Let(v, p) => write!(out, "(let {} {})", names[*v as usize], written(p, names)),
+            ProofStep::Equal(a, b) => write!(out, "(equal {a} {b})"),
+            ProofStep::Divide(a, p, b, k) => write!(out, "(divide {a} {} {b} {k})", written(p, names)),
+            ProofStep::Split(f, cases) => {
                 let _ = write!(out, "(split {f}");
                 cases.iter().for_each(|case| write_case(out, case, names, depth));
                 write!(out, ")")
             }
-            Step::Cut(p, k, cases) => {
+            ProofStep::Cut(p, k, cases) => {
                 let _ = write!(out, "(cut {} {k}", written(p, names));
                 cases.iter().for_each(|case| write_case(out, case, names, depth));
                 write!(out, ")")
             }
-            Step::Modulo(m, facts) => {
+            ProofStep::Modulo(m, facts) => {
                 write!(out, "(modulo {m}{})", facts.iter().map(|f| format!(" {f}")).collect::<String>())
             }
-            Step::Enumerate(count, ranges) => {
+            ProofStep::Enumerate(count, ranges) => {
                 let range = |(v, l, h): &(Var, usize, usize)| format!(" ({} {l} {h})", names[*v as usize]);
                 write!(out, "(enumerate {count}{})", ranges.iter().map(range).collect::<String>())
             }
-            Step::Outside(name) => write!(out, "(outside {name})"),
-            Step::Contradiction(f) => write!(out, "(contradiction {f})"),
+            ProofStep::Contradiction(f) => write!(out, "(contradiction {f})"),
         };
     }
 }

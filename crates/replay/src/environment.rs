@@ -38,7 +38,7 @@ pub(super) struct Answered {
 }
 
 /// The facts of one environment.
-pub(super) struct Environment {
+pub(super) struct ReplayEnv {
     pool: Pool,
     /// The facts; conditions as torch wrote them, with the lines that they come from.
     premises: Premises,
@@ -47,13 +47,13 @@ pub(super) struct Environment {
     known: FxHashMap<String, Option<Expr>>,
 }
 
-impl Environment {
-    pub fn new(settings: &Settings) -> Environment {
+impl ReplayEnv {
+    pub fn new(settings: &Settings) -> ReplayEnv {
         let mut facts = Facts::for_verdicts();
         if settings.ranges_only {
             facts.use_ranges_only();
         }
-        Environment {
+        ReplayEnv {
             pool: Pool::new(),
             premises: Premises::new(facts),
             budget: settings.budget.clone(),

@@ -12,7 +12,7 @@ pub use event::TraceError;
 pub use sizewise_solve::Means;
 pub use summary::Summary;
 
-use environment::Environment;
+use environment::ReplayEnv;
 use event::{Event, Events, Question};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
@@ -76,7 +76,7 @@ pub fn replay(
     answer: &mut dyn FnMut(&Json) -> ControlFlow<()>,
 ) -> Result<Summary, TraceError> {
     let mut events = Events::open(input)?;
-    let mut environments: IndexMap<u64, Environment> = IndexMap::new();
+    let mut environments: IndexMap<u64, ReplayEnv> = IndexMap::new();
     let mut summary = Summary::new(events.program());
     while let Some((number, event)) = events.next()? {
         if let Event::Ended { error } = event {
@@ -86,7 +86,7 @@ pub fn replay(
         if !environments.contains_key(&number.env) && environments.len() >= MAX_ENVIRONMENTS {
             return Err(events.wrong(&format!("more than {MAX_ENVIRONMENTS} environments")));
         }
-        let environment = environments.entry(number.env).or_insert_with(|| Environment::new(settings));
+        let environment = environments.entry(number.env).or_insert_with(|| ReplayEnv::new(settings));
         let reply = match event {
             Event::Ended { .. } => continue,
             Event::Fact(fact) => {

@@ -1,5 +1,5 @@
 //! What a replay came to, for a person to read.
-use super::environment::{Answered, Environment};
+use super::environment::{Answered, ReplayEnv};
 use super::event::Question;
 use indexmap::IndexMap;
 use sizewise_solve::Means;
@@ -96,12 +96,7 @@ impl Summary {
     }
 
     /// Notes why torch need not have recorded a guard, or stopped.
-    pub(super) fn explain(
-        &mut self,
-        question: &Question,
-        answered: &Answered,
-        environment: &mut Environment,
-    ) {
+    pub(super) fn explain(&mut self, question: &Question, answered: &Answered, environment: &mut ReplayEnv) {
         let list = match question {
             q if q.is_guard() => &mut self.needless,
             q if q.is_error() => &mut self.avoided,

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 /// An environment; `None` after an internal error.
 pub type Slot = Arc<tokio::sync::Mutex<Option<Environment>>>;
 
-struct Env {
+struct HeldEnv {
     slot: Slot,
     owner: Option<Holder>,
     used: Instant,
@@ -20,7 +20,7 @@ struct Env {
 
 /// All environments of this process.
 pub struct Envs {
-    known: Mutex<HashMap<String, Env>>,
+    known: Mutex<HashMap<String, HeldEnv>>,
     most: usize,
     /// The most environments with one token.
     share: usize,
@@ -36,7 +36,7 @@ impl Envs {
         Envs { known: Mutex::default(), most, share, idle, room, refused }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<String, Env>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, HeldEnv>> {
         // Nothing that can panic runs under the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,7 +70,7 @@ impl Envs {
             return Err(self.refuse("all", &format!("there are {} environments", known.len())));
         }
         let slot = Arc::new(tokio::sync::Mutex::new(Some(standing)));
-        known.insert(id.clone(), Env { slot, owner, used: Instant::now() });
+        known.insert(id.clone(), HeldEnv { slot, owner, used: Instant::now() });
         Ok(id)
     }
 

@@ -17,7 +17,7 @@ pub fn certificate(pool: &mut Pool, facts: &Facts, goal: Expr, verdict: &Verdict
         Verdict::Refuted { .. } | Verdict::Unknown { .. } => return None,
     };
     let mut claim = stated(pool, facts, goal)?;
-    let mut writer = Writer { pool, left: MAX_OPERATIONS };
+    let mut writer = ClaimWriter { pool, left: MAX_OPERATIONS };
     for &condition in facts.conditions() {
         claim.premises.push(writer.formula(condition)?);
     }
@@ -49,7 +49,7 @@ pub fn certificate_as_asked(
 /// A certificate that the checker accepts.
 fn proved(claim: &Claim, because: Option<Vec<usize>>) -> Option<String> {
     let certificate = certify(claim, &Hints { because })?;
-    check_text(&certificate.text).is_ok().then_some(certificate.text)
+    check_text(&certificate).is_ok().then_some(certificate)
 }
 
 /// The symbols with their ranges, and the divisors that are not zero.
@@ -74,7 +74,7 @@ fn stated(pool: &mut Pool, facts: &Facts, goal: Option<Expr>) -> Option<Claim> {
             claim.symbols.push(name);
         }
     }
-    let mut writer = Writer { pool, left: MAX_OPERATIONS };
+    let mut writer = ClaimWriter { pool, left: MAX_OPERATIONS };
     for divisor in divisors {
         // That this has a value says that the divisor is not zero.
         claim.defined.push(Term::Call(Op::FloorDiv, vec![Term::int(1), writer.term(divisor)?]));
@@ -109,12 +109,12 @@ fn name(pool: &Pool, symbol: Symbol) -> Option<String> {
     (!odd && !number).then(|| name.to_owned())
 }
 
-struct Writer<'a> {
+struct ClaimWriter<'a> {
     pool: &'a Pool,
     left: usize,
 }
 
-impl Writer<'_> {
+impl ClaimWriter<'_> {
     fn formula(&mut self, e: Expr) -> Option<Term> {
         let term = self.term(e)?;
         (term.sort() == Ok(sizewise_certificate::Sort::Bool)).then_some(term)

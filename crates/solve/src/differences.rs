@@ -31,7 +31,7 @@ struct Edge {
     condition: usize,
 }
 
-struct Graph {
+struct DifferenceGraph {
     /// What the nodes stand for; the first one for 0.
     atoms: Vec<Option<Expr>>,
     nodes: FxHashMap<Expr, usize>,
@@ -42,7 +42,7 @@ struct Graph {
 /// Solves the difference constraints among the conditions; the others are left out.
 pub(super) fn solve(pool: &Pool, conditions: &[Expr]) -> Solved {
     let mut graph =
-        Graph { atoms: vec![None], nodes: FxHashMap::default(), edges: vec![Vec::new()], count: 0 };
+        DifferenceGraph { atoms: vec![None], nodes: FxHashMap::default(), edges: vec![Vec::new()], count: 0 };
     for (i, &condition) in conditions.iter().enumerate() {
         match pool.as_call(condition) {
             Some((Func::NotPositive, &[p])) => graph.at_most_zero(pool, p, i, false),
@@ -56,7 +56,7 @@ pub(super) fn solve(pool: &Pool, conditions: &[Expr]) -> Solved {
     graph.solve(pool)
 }
 
-impl Graph {
+impl DifferenceGraph {
     fn node(&mut self, atom: Expr) -> usize {
         *self.nodes.entry(atom).or_insert_with(|| {
             self.atoms.push(Some(atom));

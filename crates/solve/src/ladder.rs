@@ -24,28 +24,28 @@ const MAX_REASONED: usize = 400;
 const MAX_NEARBY: usize = 32;
 
 /// The steps that try to refute or satisfy a conjunction, cheapest first.
-const STEPS: &[Step] = &[
-    Step::Differences,
-    Step::Relaxation,
-    Step::Search { points: 100 },
-    Step::Exhaust,
-    Step::Linear { share: 16 },
-    Step::Cases { share: 8 },
-    Step::EGraph,
-    Step::Search { points: 1_500 },
-    Step::Linear { share: 1 },
-    Step::Cases { share: 1 },
-    Step::Search { points: u32::MAX },
-    Step::Wide,
+const STEPS: &[LadderStep] = &[
+    LadderStep::Differences,
+    LadderStep::Relaxation,
+    LadderStep::Search { points: 100 },
+    LadderStep::Exhaust,
+    LadderStep::Linear { share: 16 },
+    LadderStep::Cases { share: 8 },
+    LadderStep::EGraph,
+    LadderStep::Search { points: 1_500 },
+    LadderStep::Linear { share: 1 },
+    LadderStep::Cases { share: 1 },
+    LadderStep::Search { points: u32::MAX },
+    LadderStep::Wide,
     #[cfg(feature = "smt")]
-    Step::Smt { share: 16 },
+    LadderStep::Smt { share: 16 },
     #[cfg(feature = "smt")]
-    Step::Smt { share: 1 },
+    LadderStep::Smt { share: 1 },
 ];
 
 /// One way of settling a conjunction.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum LadderStep {
     /// Chains of inequalities, where there are many.
     Differences,
     /// One look at the linear relaxation.
@@ -347,18 +347,18 @@ impl Ladder<'_> {
                 return Settled::Open("cancelled".to_string(), last);
             }
             let (rung, finding) = match step {
-                Step::Differences if self.facts.parts().len() <= MAX_RELAXED => continue,
-                Step::Differences => (Rung::Linear, self.differences(extra)),
-                Step::Relaxation => (Rung::Linear, self.relaxation(extra)),
-                Step::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
-                Step::Exhaust if !self.is_beyond_code(goal) => continue,
-                Step::Wide if !self.is_wide(goal) => continue,
-                Step::Exhaust | Step::Wide => (Rung::Search, self.exhaust(goal)),
-                Step::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
-                Step::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
-                Step::EGraph => (Rung::EGraph, self.saturation(extra)),
+                LadderStep::Differences if self.facts.parts().len() <= MAX_RELAXED => continue,
+                LadderStep::Differences => (Rung::Linear, self.differences(extra)),
+                LadderStep::Relaxation => (Rung::Linear, self.relaxation(extra)),
+                LadderStep::Search { points } => (Rung::Search, self.search(extra, points, &mut spent)),
+                LadderStep::Exhaust if !self.is_beyond_code(goal) => continue,
+                LadderStep::Wide if !self.is_wide(goal) => continue,
+                LadderStep::Exhaust | LadderStep::Wide => (Rung::Search, self.exhaust(goal)),
+                LadderStep::Linear { share } => (Rung::Linear, self.linear(&mut problem, extra, share)),
+                LadderStep::Cases { share } => (Rung::Linear, self.cases(&mut problem, goal, share)),
+                LadderStep::EGraph => (Rung::EGraph, self.saturation(extra)),
                 #[cfg(feature = "smt")]
-                Step::Smt { share } => (Rung::Smt, self.ask(extra, share)),
+                LadderStep::Smt { share } => (Rung::Smt, self.ask(extra, share)),
             };
             match finding {
                 Finding::Closed => return Settled::Closed(rung),

@@ -3,7 +3,7 @@ use super::facts::{Consistency, Facts};
 use super::judge::{Judge, Judgement, Required};
 use super::ladder::{attested, decide, prepare};
 use super::premises::narrow_one_of;
-use super::simplify::{Limits, simplify_within};
+use super::simplify::{SimplifyLimits, simplify_within};
 use super::verdict::{Budget, Premise, Trace, Verdict, Witness};
 use super::work::{Allowance, Work};
 use crate::egraph::Reading;
@@ -360,7 +360,8 @@ impl<'a, 't> Minimizer<'a, 't> {
         let mut facts = self.facts(pool, guards, &budget, |j| j != i && alive[j]);
         let simple = match defined(pool, &mut facts, guards[i], &budget) {
             true => {
-                let limits = Limits { budget: &budget, most: self.allowance.left(pool, facts.work()) };
+                let limits =
+                    SimplifyLimits { budget: &budget, most: self.allowance.left(pool, facts.work()) };
                 simplify_within(pool, &mut facts, guards[i], &limits, self.trace)
             }
             false => guards[i],

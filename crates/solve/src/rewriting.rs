@@ -27,9 +27,7 @@ pub(super) fn contradicts(pool: &mut Pool, conditions: &[Expr], goal: Option<Exp
         assumed.push(pool.ne(d, Expr::ZERO));
     }
     let mut graph = Graph::new();
-    for (i, &c) in assumed.iter().enumerate() {
-        graph.assume(pool, c, i as u32);
-    }
+    assumed.iter().for_each(|&c| graph.assume(pool, c));
     graph.saturate(pool, RuleSet::builtin(), &limits(ROUNDS), None);
     graph.contradiction().is_some()
 }

@@ -41,11 +41,17 @@ pub fn simplify_traced(
     budget: &Budget,
     trace: &mut Trace,
 ) -> Expr {
-    simplify_within(pool, facts, e, &Limits { budget, most: u64::from(budget.work) * QUESTIONS }, trace)
+    simplify_within(
+        pool,
+        facts,
+        e,
+        &SimplifyLimits { budget, most: u64::from(budget.work) * QUESTIONS },
+        trace,
+    )
 }
 
 /// The limits of a simplification.
-pub(super) struct Limits<'b> {
+pub(super) struct SimplifyLimits<'b> {
     /// Of each question.
     pub budget: &'b Budget,
     /// Of all questions together, in units of [`Work::effort`].
@@ -57,7 +63,7 @@ pub(super) fn simplify_within(
     pool: &mut Pool,
     facts: &mut Facts,
     e: Expr,
-    limits: &Limits<'_>,
+    limits: &SimplifyLimits<'_>,
     trace: &mut Trace,
 ) -> Expr {
     let budget = limits.budget;
@@ -109,7 +115,7 @@ fn with_copy(
     pool: &mut Pool,
     (facts, own): (&mut Facts, &mut Facts),
     e: Expr,
-    limits: &Limits<'_>,
+    limits: &SimplifyLimits<'_>,
     trace: &mut Trace,
 ) -> Expr {
     let before = own.work();

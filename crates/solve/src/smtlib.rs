@@ -14,7 +14,7 @@ pub fn obligation(pool: &mut Pool, facts: &Facts, goal: Expr, status: &str) -> O
     let goal = pool.truth(goal);
     let negation = pool.not(goal);
     let mut writer =
-        Writer { text: String::new(), names: FxHashMap::default(), quotients: FxHashMap::default() };
+        SmtWriter { text: String::new(), names: FxHashMap::default(), quotients: FxHashMap::default() };
     let _ = writeln!(writer.text, "; expected: {status}\n(set-info :status {status})");
     let nonlinear = {
         let mut roots = facts.conditions().to_vec();
@@ -108,14 +108,14 @@ fn quoted(name: &str, i: usize) -> String {
     format!("|{name}!s{i}|")
 }
 
-struct Writer {
+struct SmtWriter {
     text: String,
     names: FxHashMap<Expr, String>,
     /// The names of quotient and remainder.
     quotients: FxHashMap<(Expr, Expr), (String, String)>,
 }
 
-impl Writer {
+impl SmtWriter {
     /// The name of an expression, which is defined together with all it is built of.
     fn term(&mut self, pool: &Pool, root: Expr) -> Option<String> {
         for e in pool.reachable(&[root]) {

@@ -9,7 +9,7 @@ use super::verdict::{Budget, FactId};
 use super::worklist::Worklist;
 use crate::egraph::{Graph, Join, Why};
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{Domain, DomainTable, Subject};
+use sizewise_expr::range::{Domain, DomainTable, FactSubject};
 use sizewise_expr::{Expr, Func, Moved, Pool, Sort};
 
 /// How often the conditions are assumed again so that they learn from each other.
@@ -69,7 +69,7 @@ pub(super) struct Store {
     /// Whether the table may still learn from assuming conditions.
     unsettled: bool,
     /// The subjects of which the table has learned something since.
-    dirty: Vec<Subject>,
+    dirty: Vec<FactSubject>,
     /// The conditions that are to be assumed again.
     worklist: Worklist,
     /// Whether classes and earlier answers are left out, to see what they are worth.
@@ -81,7 +81,7 @@ impl Store {
     pub fn declare(&mut self, pool: &Pool, e: Expr, domain: Domain) {
         // An empty domain is remembered by the table as its contradiction.
         self.empty |= self.graph.table.set(pool, e, domain).is_err();
-        self.dirty.push(Subject::of(pool, e));
+        self.dirty.push(FactSubject::of(pool, e));
         self.open.clear();
         self.unsettled = true;
     }

@@ -1,7 +1,7 @@
 //! A worklist of conditions: when the table of domains learns something from one of them, those about the
 //! same expressions are queued to be assumed again.
 use rustc_hash::FxHashMap;
-use sizewise_expr::range::{Subject, is_learned_at_once};
+use sizewise_expr::range::{FactSubject, is_learned_at_once};
 use sizewise_expr::{Expr, Pool};
 use smallvec::SmallVec;
 use std::collections::VecDeque;
@@ -15,7 +15,7 @@ pub(super) struct Worklist {
     /// The conditions, each with whether assuming it a second time may tighten more although nothing else has changed.
     conditions: Vec<(Expr, bool)>,
     /// The conditions that depend on a subject.
-    dependents: FxHashMap<Subject, SmallVec<[u32; 4]>>,
+    dependents: FxHashMap<FactSubject, SmallVec<[u32; 4]>>,
     queue: VecDeque<u32>,
     /// Whether a condition is in the queue.
     queued: Vec<bool>,
@@ -33,16 +33,16 @@ impl Worklist {
         &mut self,
         pool: &Pool,
         all: impl Iterator<Item = Expr>,
-        dirty: impl Iterator<Item = Subject>,
+        dirty: impl Iterator<Item = FactSubject>,
         rounds: usize,
-        mut learn: impl FnMut(&Pool, Expr, &mut Vec<Subject>) -> Result<(), E>,
+        mut learn: impl FnMut(&Pool, Expr, &mut Vec<FactSubject>) -> Result<(), E>,
     ) -> Result<(), E> {
         for condition in all.skip(self.conditions.len()) {
             let number = self.conditions.len() as u32;
             for part in pool.reachable(&[condition]) {
                 // If only the condition itself has become true, assuming it again tightens nothing.
                 if part != condition {
-                    self.dependents.entry(Subject::of(pool, part)).or_default().push(number);
+                    self.dependents.entry(FactSubject::of(pool, part)).or_default().push(number);
                 }
             }
             self.conditions.push((condition, !is_learned_at_once(pool, condition)));
@@ -66,7 +66,7 @@ impl Worklist {
     }
 
     /// Queues the conditions that depend on a subject, except one.
-    fn enqueue(&mut self, subject: Subject, except: Option<u32>) {
+    fn enqueue(&mut self, subject: FactSubject, except: Option<u32>) {
         let Some(numbers) = self.dependents.get(&subject) else { return };
         for &number in numbers {
             if except != Some(number) && !std::mem::replace(&mut self.queued[number as usize], true) {
@@ -105,14 +105,14 @@ mod tests {
             let mut asked: Vec<&str> = Vec::new();
             for dirty in [None, Some(dirty)] {
                 asked.clear();
-                let learn = |pool: &Pool, condition: Expr, told: &mut Vec<Subject>| {
+                let learn = |pool: &Pool, condition: Expr, told: &mut Vec<FactSubject>| {
                     let number = conditions.iter().position(|c| *c == condition).expect("a condition");
                     asked.push(texts[number]);
                     let says = learned.filter(|_| dirty.is_some() && number == 0);
-                    told.extend(says.map(|e| Subject::of(pool, e)));
+                    told.extend(says.map(|e| FactSubject::of(pool, e)));
                     Ok::<(), ()>(())
                 };
-                let dirty = dirty.map(|e| Subject::of(&pool, e));
+                let dirty = dirty.map(|e| FactSubject::of(&pool, e));
                 let all = conditions.iter().copied();
                 assert_eq!(worklist.run(&pool, all, dirty.into_iter(), 4, learn), Ok(()));
                 if dirty.is_none() {

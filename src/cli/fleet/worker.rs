@@ -133,13 +133,13 @@ fn said(panic: &(dyn Any + Send)) -> String {
 }
 
 /// A file, the programs in it, and its spec.
-struct Opened {
+struct OpenedFile {
     bytes: Bytes,
     models: Vec<Option<String>>,
     spec: Option<Spec>,
 }
 
-fn open(job: &Job, program: &Program) -> Result<Opened> {
+fn open(job: &Job, program: &Program) -> Result<OpenedFile> {
     if let Some(problem) = &program.problem {
         return Err(Failure::program(problem));
     }
@@ -154,7 +154,7 @@ fn open(job: &Job, program: &Program) -> Result<Opened> {
     let bytes: Bytes = files::read(&program.path).map_err(Failure::program)?.into();
     let found = models(&bytes, &Limits::default()).unwrap_or_default();
     let models = if found.len() < 2 { vec![None] } else { found.into_iter().map(Some).collect::<Vec<_>>() };
-    Ok(Opened { bytes, models, spec })
+    Ok(OpenedFile { bytes, models, spec })
 }
 
 /// Prints the warnings about a program.

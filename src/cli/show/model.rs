@@ -1,7 +1,7 @@
 //! `sizewise show` for ONNX models: text, a graph for Graphviz, the shapes of all values, and the model with these shapes.
 use super::super::failure::{Failure, Result};
 use super::super::files;
-use super::Form;
+use super::ShowForm;
 use crate::escape::{self, json_text};
 use crate::onnx::check::{ShownSize, check, guarded_shapes, shapes};
 use crate::onnx::subject::ModelFile;
@@ -13,17 +13,17 @@ use serde_json::json;
 use std::path::Path;
 
 /// Writes a model in a form.
-pub fn show(file: &ModelFile, form: Form, output: Option<&Path>) -> Result<()> {
+pub fn show(file: &ModelFile, form: ShowForm, output: Option<&Path>) -> Result<()> {
     let unread = |error| Failure::program(format!("{}: {error}", escape::visible(&file.name)));
     let model = &file.model;
     match form {
-        Form::Shapes => files::write(output, &shapes_text(model)),
-        Form::Readable => {
+        ShowForm::Shapes => files::write(output, &shapes_text(model)),
+        ShowForm::Readable => {
             let message = message(file.bytes.clone()).map_err(unread)?;
             files::write(output, &text::print(&message))
         }
-        Form::Dot => files::write(output, &dot::dot(&model.graph, &shapes(model))),
-        Form::Onnx => {
+        ShowForm::Dot => files::write(output, &dot::dot(&model.graph, &shapes(model))),
+        ShowForm::Onnx => {
             let filled = fill::fill(&file.bytes, &shapes(model), &check(model)).map_err(unread)?;
             files::write_bytes(output, &filled)
         }

@@ -27,7 +27,7 @@ const MAX_CANDIDATES: usize = 24;
 const MAX_EARLIER: usize = 6;
 
 /// What the steps need of the sizes that the spec allows.
-struct Needs<'p> {
+struct StepNeeds<'p> {
     guards: Vec<Guard>,
     steps: Arc<Vec<Step<'p>>>,
     /// The steps at which expressions first occur in a size.
@@ -35,7 +35,7 @@ struct Needs<'p> {
     values: Values,
 }
 
-impl<'p> Needs<'p> {
+impl<'p> StepNeeds<'p> {
     fn step(&self, guard: &Guard) -> Option<&Step<'p>> {
         self.steps.get(guard.origin.0 as usize)
     }
@@ -109,7 +109,7 @@ impl<'p> Examination<'_, 'p> {
     }
 
     /// Propagates once more with the allowed sizes, every step saying what it needs.
-    fn needs(&self) -> Option<Needs<'p>> {
+    fn needs(&self) -> Option<StepNeeds<'p>> {
         let mut env = self.assumptions.env.clone();
         env.keep_asking();
         let mut records = self.assumptions.records.clone();
@@ -165,14 +165,14 @@ impl<'p> Examination<'_, 'p> {
             guards.push(Guard { condition, kind: GuardKind::Precondition, origin, clause });
         }
         let steps = run_again.steps.clone();
-        Some(Needs { guards, steps, first: first.0, values: Values::new(&given, &made) })
+        Some(StepNeeds { guards, steps, first: first.0, values: Values::new(&given, &made) })
     }
 
     /// The operators' conditions that force a violated one, or are broken with it.
     fn forcing(
         &self,
         run: &mut Run<'p>,
-        needs: &Needs<'p>,
+        needs: &StepNeeds<'p>,
         at: usize,
         condition: Expr,
     ) -> (Traced, Vec<Guard>) {
@@ -258,7 +258,7 @@ fn together(pool: &mut Pool, assumed: &Facts, conditions: &[&Guard], implied: Ex
 }
 
 /// The steps that need this very condition.
-fn same(needs: &Needs, condition: Expr) -> Vec<Guard> {
+fn same(needs: &StepNeeds, condition: Expr) -> Vec<Guard> {
     needs.guards.iter().filter(|guard| guard.condition == condition).cloned().collect()
 }
 
@@ -302,7 +302,7 @@ impl First {
 }
 
 /// The step at which the sizes that a condition speaks of first exist, of those with a line.
-fn first_use<'n, 'p>(pool: &Pool, needs: &'n Needs<'p>, condition: Expr) -> Option<&'n Step<'p>> {
+fn first_use<'n, 'p>(pool: &Pool, needs: &'n StepNeeds<'p>, condition: Expr) -> Option<&'n Step<'p>> {
     let parts = pool.reachable(&[condition]);
     let parts = parts.into_iter().filter(|&e| pool.sort(e) == Sort::Int && !pool.is_constant(e));
     let at = parts.filter_map(|e| needs.first.get(&e).copied()).max()?;

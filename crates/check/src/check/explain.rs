@@ -39,7 +39,7 @@ pub struct Dimension {
 }
 
 /// The result of a run with the freed dimension.
-struct Needs<'p> {
+struct FreedRun<'p> {
     pool: Pool,
     /// Everything that operators, guards and ranges need, each condition once.
     conditions: Vec<Needed>,
@@ -121,7 +121,7 @@ impl Checker {
         };
         let assumptions = contract.unconstrained();
         let needs = self.needs(&contract, &assumptions, operators)?;
-        let Needs { mut pool, conditions: needed, steps, stopped_at } = needs;
+        let FreedRun { mut pool, conditions: needed, steps, stopped_at } = needs;
         let ranges = declared_ranges(assumptions.env.known_facts());
         let recorded = only_size(&contract, &mut pool, (free, recorded), &needed, &ranges);
         let is_static = pool.is_constant(recorded);
@@ -234,7 +234,7 @@ impl Checker {
         contract: &Contract<'s>,
         assumptions: &Assumptions<'s>,
         operators: &'s Operators,
-    ) -> Result<Needs<'s>, CheckError> {
+    ) -> Result<FreedRun<'s>, CheckError> {
         let (mut env, mut records) = (assumptions.env.clone(), assumptions.records.clone());
         env.keep_asking();
         let program = self.program();
@@ -291,7 +291,7 @@ impl Checker {
                 pool.as_bool(item.condition).is_none() && !pool.free_symbols(&[item.condition]).is_empty()
             })
             .collect();
-        Ok(Needs { pool, conditions, steps: run.steps, stopped_at })
+        Ok(FreedRun { pool, conditions, steps: run.steps, stopped_at })
     }
 }
 

@@ -1,5 +1,5 @@
 //! A program's graph with recorded shapes, for HTML pages.
-use crate::report::{GraphView, InnerGraph, NodeView, Place, ValueView};
+use crate::report::{CodeLine, GraphView, InnerGraph, NodeView, ValueView};
 use serde_json::Value as Json;
 use sizewise_expr::{Pool, print, read};
 use sizewise_ir::{Argument, ExprTable, Graph, GraphInput, Meta, Program, Size, Sym, ValueId};
@@ -9,7 +9,7 @@ const MAX_DEPTH: usize = 16;
 
 /// The graph of a program.
 pub fn outline(program: &Program) -> GraphView {
-    let mut writer = Writer { exprs: &program.exprs, pool: Pool::new() };
+    let mut writer = OutlineWriter { exprs: &program.exprs, pool: Pool::new() };
     let mut view = GraphView::default();
     for (spec, input) in program.signature.inputs.iter().zip(program.graph.inputs()) {
         let GraphInput::Value(id) = input else { continue };
@@ -30,12 +30,12 @@ fn is_module(path: &str) -> bool {
     !path.is_empty() && path != "_empty_nn_module_stack_from_metadata_hook"
 }
 
-struct Writer<'p> {
+struct OutlineWriter<'p> {
     exprs: &'p ExprTable,
     pool: Pool,
 }
 
-impl Writer<'_> {
+impl OutlineWriter<'_> {
     fn nodes(&mut self, graph: &Graph, depth: usize, view: &mut GraphView) {
         for node in graph.nodes() {
             let mut uses = Vec::new();
@@ -57,7 +57,7 @@ impl Writer<'_> {
                 location: location.map(|l| l.to_string()),
                 code: location.map(|l| l.code.to_string()).filter(|code| !code.is_empty()),
                 module: node.provenance.module().filter(|path| is_module(path)).map(str::to_string),
-                place: location.as_ref().map(Place::of),
+                place: location.as_ref().map(CodeLine::of),
             });
             let caller = view.nodes.len() - 1;
             for input in node.inputs.iter().filter(|_| depth < MAX_DEPTH) {

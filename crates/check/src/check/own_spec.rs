@@ -92,7 +92,7 @@ impl Checker {
     }
 }
 
-type Check<'c> = dyn Fn(Option<&Spec>) -> Result<Report, CheckError> + 'c;
+type CheckSpec<'c> = dyn Fn(Option<&Spec>) -> Result<Report, CheckError> + 'c;
 
 fn parsed(spec: &Json) -> Option<Spec> {
     Spec::parse(spec.to_string().as_bytes()).ok()
@@ -103,7 +103,7 @@ fn is_of(spec: &Spec, language: Language) -> bool {
 }
 
 /// A spec in a form that torch takes, if that is as good.
-fn taken(spec: Spec, contract: &Contract, check: &Check) -> Result<Spec, CheckError> {
+fn taken(spec: Spec, contract: &Contract, check: &CheckSpec) -> Result<Spec, CheckError> {
     let spec = spec.for_torch();
     let Some(left) = spec.left_to_torch(contract) else { return Ok(spec) };
     let left = left.for_torch();
@@ -113,7 +113,7 @@ fn taken(spec: Spec, contract: &Contract, check: &Check) -> Result<Spec, CheckEr
 
 /// A repaired spec, or the one that the program was exported with where that is right and allows more: with the entries
 /// of the repaired one that are wider, if that is right, too.
-fn wider(fixed: Spec, contract: &Contract, check: &Check) -> Result<Spec, CheckError> {
+fn wider(fixed: Spec, contract: &Contract, check: &CheckSpec) -> Result<Spec, CheckError> {
     let recorded = Spec::initial(contract, Width::Recorded);
     let Some(both) = fixed.at_least_as_wide_as(&recorded).ok().flatten() else { return Ok(fixed) };
     if check(Some(&recorded))?.verdict != Outcome::Ok {

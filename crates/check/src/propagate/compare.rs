@@ -2,7 +2,7 @@
 use super::interpreter::{Interpreter, Mode};
 use super::recorded;
 use super::results::distribute;
-use super::step::{Comparison, Derived, Mismatch, Named};
+use super::step::{Comparison, Derived, Mismatch, RecordedSymbol};
 use crate::records::Records;
 use rustc_hash::FxHashMap;
 use sizewise_env::ShapeEnv;
@@ -169,7 +169,7 @@ impl Interpreter<'_> {
             } else {
                 let range = self.run.env.carry_facts(d, r);
                 let symbol = self.run.env.pool.as_symbol(r);
-                self.run.named.extend(symbol.map(|symbol| Named { symbol, derived: r, range }));
+                self.run.named.extend(symbol.map(|symbol| RecordedSymbol { symbol, derived: r, range }));
             }
             renamed.insert(d, r);
         } else if let (&[bit], true) = (made.as_slice(), new.is_empty() && self.run.env.pool.is_constant(r))
@@ -183,14 +183,14 @@ impl Interpreter<'_> {
         } else if let ([symbol], true) = (new.as_slice(), self.run.env.pool.as_symbol(r).is_some()) {
             let d = self.run.env.pool.substitute(d, |e| renamed.get(&e).copied());
             self.records.bind(*symbol, d);
-            self.run.named.push(Named { symbol: *symbol, derived: d, range: None });
+            self.run.named.push(RecordedSymbol { symbol: *symbol, derived: d, range: None });
         } else if let ([m], &[symbol]) = (made.as_slice(), new.as_slice())
             && unnamed(m)
         {
             self.records.declare_made(&mut self.run.env, symbol);
             let n = self.run.env.pool.symbol_expr(symbol);
             let range = self.run.env.carry_facts(*m, n);
-            self.run.named.push(Named { symbol, derived: n, range });
+            self.run.named.push(RecordedSymbol { symbol, derived: n, range });
             renamed.insert(*m, n);
         } else {
             for &symbol in &new {

@@ -34,7 +34,7 @@ pub use interpreter::{Interpreter, Mode, Stop};
 pub use results::flat;
 pub use run::Run;
 use sizewise_env::OpClause;
-pub use step::{Comparison, Derived, Entry, Failure, FailureKind, Mismatch, Named, Step};
+pub use step::{Comparison, Derived, Entry, Failure, FailureKind, Mismatch, RecordedSymbol, Step};
 
 /// The conditions of operators that take graphs, and of autocast.
 pub fn conditions() -> impl Iterator<Item = &'static OpClause> {

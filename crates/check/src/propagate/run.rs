@@ -1,5 +1,5 @@
 //! What running a program has found, apart from the program itself.
-use super::step::{Comparison, Failure, Mismatch, Named, Step};
+use super::step::{Comparison, Failure, Mismatch, RecordedSymbol, Step};
 use crate::spec::Assumptions;
 use sizewise_env::{Guard, GuardKind, Origin, RuntimeAssert, ShapeEnv};
 use sizewise_expr::{Expr, Symbol};
@@ -27,7 +27,7 @@ pub struct Run<'p> {
     /// The element counts of results, each once, that are symbolic or do not fit in 64 bits.
     pub element_counts: Vec<(Origin, Expr)>,
     /// Unbacked symbols that only the record names, with what was derived for each.
-    pub named: Vec<Named>,
+    pub named: Vec<RecordedSymbol>,
     /// Conditions on the inputs' sizes, when the run is finished.
     pub guards: Vec<Guard>,
     /// Conditions on data-dependent sizes, when the run is finished.

@@ -139,7 +139,7 @@ pub struct Comparison {
 
 /// A symbol of the program that only the record names.
 #[derive(Clone, Debug)]
-pub struct Named {
+pub struct RecordedSymbol {
     /// The symbol.
     pub symbol: Symbol,
     /// What was derived for it: itself, where the step's own symbol took its name.

@@ -59,12 +59,12 @@ pub struct NodeView {
     pub module: Option<String>,
     /// Where that line is.
     #[serde(skip)]
-    pub place: Option<Place>,
+    pub place: Option<CodeLine>,
 }
 
 /// A line of the user's code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct CodeLine {
     /// The file, as the program records it.
     pub file: String,
     /// The line, from 1.
@@ -73,10 +73,10 @@ pub struct Place {
     pub function: String,
 }
 
-impl Place {
+impl CodeLine {
     /// The place of a frame.
-    pub fn of(frame: &SourceLocation<'_>) -> Place {
-        Place { file: frame.file.to_owned(), line: frame.line, function: frame.function.to_owned() }
+    pub fn of(frame: &SourceLocation<'_>) -> CodeLine {
+        CodeLine { file: frame.file.to_owned(), line: frame.line, function: frame.function.to_owned() }
     }
 }
 

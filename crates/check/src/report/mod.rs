@@ -33,7 +33,7 @@ mod text;
 mod torch;
 mod words;
 
-pub use annotations::{AnnotatedFile, AnnotatedLine, Annotations, Made, Source};
+pub use annotations::{AnnotatedFile, AnnotatedLine, Annotations, FoundSource, Made};
 pub use change::{Changed, DimensionReport, Fix};
 pub use codes::CODES;
 pub use costs::{CostReport, Figure, ValueCost};
@@ -42,7 +42,7 @@ pub use dimensions::dimensions;
 pub use explanation::{Condition, Explanation};
 pub use form::ReportForm;
 pub use github::{to_github, to_github_of};
-pub use graph::{GraphView, InnerGraph, NodeView, Place, ValueView};
+pub use graph::{CodeLine, GraphView, InnerGraph, NodeView, ValueView};
 pub use html::{PAGE_SCRIPT, PAGE_STYLE, to_html, to_html_frame, to_html_part, to_html_row, to_view_json};
 pub use json::{int_json, to_json, to_jsonl};
 pub use junit::{to_junit, to_junit_case, to_junit_of};

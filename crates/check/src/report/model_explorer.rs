@@ -18,12 +18,12 @@ const STATE: &str = "Parameters";
 /// The graph as a collection of graphs. Beside what Model Explorer reads, `nodeData` has data of nodes by name, each of
 /// which is a file of its own there.
 pub fn model_explorer(report: &Report, graph: &GraphView) -> Json {
-    let mut writer = Writer::new(report, graph);
-    let mut graphs = vec![writer.graph(MAIN, &Scope::main(graph))];
+    let mut writer = ExplorerWriter::new(report, graph);
+    let mut graphs = vec![writer.graph(MAIN, &DrawnGraph::main(graph))];
     let mut ids = vec![String::new(); graph.inner.len()];
     for at in 0..graph.inner.len() {
         ids[at] = writer.inner_id(at, &ids);
-        graphs.push(writer.graph(&ids[at].clone(), &Scope::inner(graph, at)));
+        graphs.push(writer.graph(&ids[at].clone(), &DrawnGraph::inner(graph, at)));
     }
     let names = ["bytes", "shapes", "conditions", "findings"];
     let data: Map<String, Json> =
@@ -49,7 +49,7 @@ fn level_colour(level: &str) -> &'static str {
 }
 
 /// A graph: what it is given, its nodes and what it gives.
-struct Scope<'g> {
+struct DrawnGraph<'g> {
     inputs: &'g [ValueView],
     state: &'g [ValueView],
     /// Its own nodes, by their places in the view.
@@ -57,14 +57,24 @@ struct Scope<'g> {
     outputs: &'g [String],
 }
 
-impl<'g> Scope<'g> {
-    fn main(graph: &'g GraphView) -> Scope<'g> {
-        Scope { inputs: &graph.inputs, state: &graph.state, nodes: own(graph, None), outputs: &graph.outputs }
+impl<'g> DrawnGraph<'g> {
+    fn main(graph: &'g GraphView) -> DrawnGraph<'g> {
+        DrawnGraph {
+            inputs: &graph.inputs,
+            state: &graph.state,
+            nodes: own(graph, None),
+            outputs: &graph.outputs,
+        }
     }
 
-    fn inner(graph: &'g GraphView, at: usize) -> Scope<'g> {
+    fn inner(graph: &'g GraphView, at: usize) -> DrawnGraph<'g> {
         let inner = &graph.inner[at];
-        Scope { inputs: &inner.inputs, state: &[], nodes: own(graph, Some(inner)), outputs: &inner.outputs }
+        DrawnGraph {
+            inputs: &inner.inputs,
+            state: &[],
+            nodes: own(graph, Some(inner)),
+            outputs: &inner.outputs,
+        }
     }
 }
 
@@ -102,7 +112,7 @@ impl<'g> Places<'g> {
     }
 }
 
-struct Writer<'g> {
+struct ExplorerWriter<'g> {
     graph: &'g GraphView,
     shown: Shown,
     /// What is needed at a node: the texts, and the worst verdict.
@@ -113,8 +123,8 @@ struct Writer<'g> {
     data: [Map<String, Json>; 4],
 }
 
-impl<'g> Writer<'g> {
-    fn new(report: &Report, graph: &'g GraphView) -> Writer<'g> {
+impl<'g> ExplorerWriter<'g> {
+    fn new(report: &Report, graph: &'g GraphView) -> ExplorerWriter<'g> {
         let places = Places::of(graph);
         let mut conditions: FxHashMap<usize, (Vec<String>, GuardVerdict)> = FxHashMap::default();
         for guard in &report.guards {
@@ -140,7 +150,7 @@ impl<'g> Writer<'g> {
             }
         }
         let data = std::array::from_fn(|_| Map::new());
-        Writer { graph, shown: Shown::new(report, graph), conditions, findings: found, data }
+        ExplorerWriter { graph, shown: Shown::new(report, graph), conditions, findings: found, data }
     }
 
     /// The id of a graph within a node: the way to it.
@@ -151,7 +161,7 @@ impl<'g> Writer<'g> {
         format!("{start}/{}/{}", self.graph.nodes[inner.caller].name, inner.name)
     }
 
-    fn graph(&mut self, id: &str, scope: &Scope<'g>) -> Json {
+    fn graph(&mut self, id: &str, scope: &DrawnGraph<'g>) -> Json {
         let mut ids = Ids::default();
         let mut nodes: Vec<Json> = Vec::new();
         let mut data: [Map<String, Json>; 4] = std::array::from_fn(|_| Map::new());

@@ -5,7 +5,7 @@ use super::contract::{Contract, UNCHECKED_MINIMUM, bound_conditions, solve_linea
 use super::dim::{DimSpec, Entry, Hint, computed};
 use super::error::SpecError;
 use super::inputs::InputKind;
-use super::locate::{Place, places};
+use super::locate::{InputPlace, places};
 use super::parse::Spec;
 use crate::records::{Records, range};
 use indexmap::IndexMap;
@@ -59,7 +59,7 @@ pub fn bind<'p>(contract: &Contract<'p>, spec: &Spec) -> Result<Assumptions<'p>,
 }
 
 /// A named dimension of the spec, or a variable.
-pub(super) struct Named {
+pub(super) struct SpecDim {
     /// The least value, if there is one.
     pub min: Option<Int>,
     /// The greatest value, if there is one.
@@ -76,7 +76,7 @@ pub(super) struct Binder<'c, 'p> {
     pub contract: &'c Contract<'p>,
     pub env: ShapeEnv,
     pub records: Records<'p>,
-    pub dims: IndexMap<String, Named>,
+    pub dims: IndexMap<String, SpecDim>,
     /// Program symbols that the spec determines.
     pub bound: FxHashSet<Symbol>,
     /// Those of them that the spec leaves to the program, and that the program's guards hold to sizes of the spec.
@@ -88,7 +88,7 @@ pub(super) struct Binder<'c, 'p> {
 
 impl<'p> Binder<'_, 'p> {
     /// Gathers the named dimensions, their ranges and their sizes at the example.
-    fn collect_dims(&mut self, places: &[Place]) -> Result<(), SpecError> {
+    fn collect_dims(&mut self, places: &[InputPlace]) -> Result<(), SpecError> {
         for place in places {
             match &place.entry {
                 Entry::Dim(dim) => {
@@ -137,7 +137,7 @@ impl<'p> Binder<'_, 'p> {
         match self.dims.get(&dim.name) {
             None => {
                 let (min, max) = (Some(dim.min.clone()), dim.max.clone());
-                let named = Named { min, max, example: None, variable: None, path: None };
+                let named = SpecDim { min, max, example: None, variable: None, path: None };
                 self.dims.insert(dim.name.clone(), named);
                 Ok(())
             }
@@ -176,7 +176,7 @@ impl<'p> Binder<'_, 'p> {
     }
 
     /// Lets a program's symbol stand for a named dimension where it is recorded as the size of that dimension.
-    fn claim_symbols(&mut self, places: &[Place]) {
+    fn claim_symbols(&mut self, places: &[InputPlace]) {
         for place in places {
             let (name, symbol) = match &place.entry {
                 Entry::Dim(dim) => (dim.name.clone(), self.env.pool.as_symbol(place.recorded)),
@@ -241,7 +241,7 @@ impl<'p> Binder<'_, 'p> {
     }
 
     /// The size that the spec allows for a place.
-    fn allowed(&mut self, place: &Place) -> Result<Expr, SpecError> {
+    fn allowed(&mut self, place: &InputPlace) -> Result<Expr, SpecError> {
         let recorded_is_static = self.env.pool.is_constant(place.recorded);
         Ok(match &place.entry {
             Entry::Static | Entry::Size(_) => match (&place.example, &place.entry) {
@@ -295,7 +295,7 @@ impl<'p> Binder<'_, 'p> {
     }
 
     /// Binds program symbols to what the spec makes of the sizes that determine them.
-    fn bind_symbols(&mut self, places: &[Place], allowed: &[Expr]) {
+    fn bind_symbols(&mut self, places: &[InputPlace], allowed: &[Expr]) {
         // Plain symbols first, then those to be solved for.
         for plain in [true, false] {
             for (place, &size) in places.iter().zip(allowed) {
@@ -350,7 +350,7 @@ impl<'p> Binder<'_, 'p> {
     }
 
     /// Demands that each recorded size is the allowed one.
-    fn demand_sizes(&mut self, places: &[Place], allowed: &[Expr]) {
+    fn demand_sizes(&mut self, places: &[InputPlace], allowed: &[Expr]) {
         for (place, &size) in places.iter().zip(allowed) {
             // Its range is demanded in place of this.
             if self.env.pool.as_symbol(place.recorded).is_some_and(|symbol| self.computed.contains(&symbol))
@@ -398,7 +398,7 @@ impl<'p> Binder<'_, 'p> {
         }
     }
 
-    fn finish(self, places: &[Place], allowed: &[Expr]) -> Assumptions<'p> {
+    fn finish(self, places: &[InputPlace], allowed: &[Expr]) -> Assumptions<'p> {
         let mut sizes = places.iter().zip(allowed).peekable();
         let mut inputs = Vec::with_capacity(self.contract.inputs.len());
         for (at, input) in self.contract.inputs.iter().enumerate() {

@@ -10,7 +10,7 @@ use super::assumptions::DemandKind;
 use super::bind::Binder;
 use super::contract::{ContractGuard, UNCHECKED_MINIMUM};
 use super::dim::Entry;
-use super::locate::Place;
+use super::locate::InputPlace;
 use crate::records::range;
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
@@ -66,7 +66,7 @@ impl Binder<'_, '_> {
     }
 
     /// Replaces free symbols that guards hold to one value, if their ranges exclude that value for some sizes of the spec.
-    pub(super) fn bind_computed(&mut self, places: &[Place], allowed: &mut [Expr]) {
+    pub(super) fn bind_computed(&mut self, places: &[InputPlace], allowed: &mut [Expr]) {
         for (symbol, own) in self.compared() {
             let Some(&value) = own.lower.iter().find(|low| own.upper.contains(low)) else { continue };
             let Some(e) = self.env.pool.known_symbol_expr(symbol) else { continue };

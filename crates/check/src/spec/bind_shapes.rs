@@ -1,10 +1,10 @@
 //! Binding a ShapesSpec: its variables, what is assumed of them, and the sizes that are computed from them.
-use super::bind::{Binder, Named};
+use super::bind::{Binder, SpecDim};
 use super::contract::Contract;
 use super::dim::Entry;
 use super::error::SpecError;
 use super::inputs::{InputKind, ProgramInput};
-use super::locate::Place;
+use super::locate::InputPlace;
 use super::parse::Spec;
 use super::shapes::Shapes;
 use rustc_hash::FxHashSet;
@@ -55,14 +55,14 @@ impl Spec {
 
 impl Binder<'_, '_> {
     /// Takes up the variables of a spec, and their values in the example.
-    pub(super) fn add_variables(&mut self, shapes: &Shapes, places: &[Place]) -> Result<(), SpecError> {
+    pub(super) fn add_variables(&mut self, shapes: &Shapes, places: &[InputPlace]) -> Result<(), SpecError> {
         for (key, variable) in &shapes.variables {
-            let bare = |place: &&Place| matches!(&place.entry, Entry::Formula(text) if text == key);
+            let bare = |place: &&InputPlace| matches!(&place.entry, Entry::Formula(text) if text == key);
             let bares = || places.iter().filter(bare);
             let is_size = bares().any(|place| self.is_size(place));
             let path = bares().next().map(|place| place.path.clone());
             let min = variable.min.clone().or_else(|| is_size.then_some(Int::ZERO));
-            let named = Named { min, max: variable.max.clone(), example: None, variable: None, path };
+            let named = SpecDim { min, max: variable.max.clone(), example: None, variable: None, path };
             self.dims.insert(key.clone(), named);
             for place in bares() {
                 self.set_example(key, place.example.clone(), &place.path)?;
@@ -93,7 +93,7 @@ impl Binder<'_, '_> {
     }
 
     /// torch takes a variable only if it is the whole size of some dimension, or the value of some number.
-    fn refuse_unbound(&mut self, shapes: &Shapes, places: &[Place]) -> Result<(), SpecError> {
+    fn refuse_unbound(&mut self, shapes: &Shapes, places: &[InputPlace]) -> Result<(), SpecError> {
         let bare: FxHashSet<&str> = places
             .iter()
             .filter_map(|place| match &place.entry {
@@ -123,7 +123,7 @@ impl Binder<'_, '_> {
         Ok(())
     }
 
-    fn is_size(&self, place: &Place) -> bool {
+    fn is_size(&self, place: &InputPlace) -> bool {
         matches!(self.contract.inputs[place.input].kind, InputKind::Tensor { .. })
     }
 
@@ -176,7 +176,7 @@ impl Binder<'_, '_> {
     pub(super) fn assume_spec(
         &mut self,
         shapes: &Shapes,
-        places: &[Place],
+        places: &[InputPlace],
         allowed: &[Expr],
     ) -> Result<(), SpecError> {
         for (place, &size) in places.iter().zip(allowed) {

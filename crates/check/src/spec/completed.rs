@@ -3,7 +3,7 @@
 use super::Contract;
 use super::change::linear_entry;
 use super::dim::{DimSpec, Entry, Hint};
-use super::locate::{Place, dims_of, places, set_entry};
+use super::locate::{InputPlace, dims_of, places, set_entry};
 use super::parse::Spec;
 use rustc_hash::FxHashMap;
 use serde_json::{Value as Json, json};
@@ -89,7 +89,7 @@ impl Spec {
 fn same_size<'k>(
     contract: &Contract,
     symbol: Symbol,
-    place: &Place,
+    place: &InputPlace,
     known: &'k FxHashMap<Symbol, Known>,
 ) -> Option<(&'k Known, bool)> {
     let mut alike: Vec<(&Symbol, &Known)> =
@@ -117,7 +117,7 @@ fn same_size<'k>(
 }
 
 /// The symbols of the program that are sizes which the spec varies.
-fn known(pool: &mut Pool, places: &[Place]) -> FxHashMap<Symbol, Known> {
+fn known(pool: &mut Pool, places: &[InputPlace]) -> FxHashMap<Symbol, Known> {
     let mut known = FxHashMap::default();
     for (place, dim) in places.iter().zip(dims_of(places)) {
         let Some(size) = place.example.clone() else { continue };

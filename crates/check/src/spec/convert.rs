@@ -39,10 +39,10 @@ impl Spec {
                 "it gives inputs by position, a ShapesSpec by the names of parameters: give the program",
             ));
         };
-        let mut found = Found { spec: self, variables: IndexMap::new(), roots: Vec::new() };
+        let mut found = ShapesParts { spec: self, variables: IndexMap::new(), roots: Vec::new() };
         let params = inputs.iter().map(|(name, json)| Ok((name.clone(), found.node(json, name)?)));
         let params = params.collect::<Result<IndexMap<String, Node>, SpecError>>()?;
-        let Found { variables, roots, .. } = found;
+        let ShapesParts { variables, roots, .. } = found;
         if let Some((root, path)) = roots.iter().find(|(root, _)| !variables.contains_key(root)) {
             let message = format!(
                 "it is computed from `{root}`, which is the size of no dimension: a ShapesSpec has no such variable"
@@ -55,14 +55,14 @@ impl Spec {
 }
 
 /// What a ShapesSpec is made of, found in a spec of `Dim`s.
-struct Found<'s> {
+struct ShapesParts<'s> {
     spec: &'s Spec,
     variables: IndexMap<String, Variable>,
     /// The names that sizes are computed from, with the places.
     roots: Vec<(String, String)>,
 }
 
-impl Found<'_> {
+impl ShapesParts<'_> {
     /// The part that mirrors an entry; serde_json bounds how deep it nests.
     fn node(&mut self, json: &Json, path: &str) -> Result<Node, SpecError> {
         match json {

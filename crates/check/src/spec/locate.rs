@@ -12,7 +12,7 @@ use sizewise_ir::keys;
 use sizewise_ir::{Constant, PathStep};
 
 /// One dimension of an input, or a scalar input.
-pub(super) struct Place {
+pub(super) struct InputPlace {
     /// Which of the program's inputs.
     pub input: usize,
     /// As messages write it: `x.shape[0]`, `n`.
@@ -25,7 +25,7 @@ pub(super) struct Place {
     pub entry: Entry,
 }
 
-impl Place {
+impl InputPlace {
     /// A name for a symbol that stands for the place.
     pub fn symbol_name(&self) -> String {
         let mut name: String = self.path.chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
@@ -37,13 +37,13 @@ impl Place {
 }
 
 /// Which dimension of its input each place is.
-pub(super) fn dims_of(places: &[Place]) -> impl Iterator<Item = usize> {
+pub(super) fn dims_of(places: &[InputPlace]) -> impl Iterator<Item = usize> {
     let first = |at: usize| places.iter().position(|other| other.input == places[at].input).unwrap_or(at);
     (0..places.len()).map(move |at| at - first(at))
 }
 
 /// The dimensions and scalars of all inputs, in order, with their entries.
-pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, SpecError> {
+pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<InputPlace>, SpecError> {
     check_names(contract, spec)?;
     check_parts(contract, spec)?;
     let mut places = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn places(contract: &Contract, spec: &Spec) -> Result<Vec<Place>, Spe
                     return Err(SpecError::new(&path, NUMBER_ENTRIES));
                 }
                 let example = contract.example_int(*e);
-                places.push(Place { input: at, path, recorded: *e, example, entry });
+                places.push(InputPlace { input: at, path, recorded: *e, example, entry });
             }
             InputKind::Constant(value) => places.extend(constant(spec, at, input, value, json)?),
             InputKind::Other => {
@@ -94,7 +94,7 @@ fn constant(
     input: &ProgramInput,
     value: &Constant,
     json: &Json,
-) -> Result<Option<Place>, SpecError> {
+) -> Result<Option<InputPlace>, SpecError> {
     if is_nothing(json) {
         return Ok(None);
     }
@@ -106,7 +106,7 @@ fn constant(
             if matches!(entry, Entry::Dim(_) | Entry::Derived { .. } | Entry::Sum { .. }) {
                 return refuse(NUMBER_ENTRIES.to_string());
             }
-            Ok(Some(Place { input: at, path, recorded, example: Some(Int::from(*value)), entry }))
+            Ok(Some(InputPlace { input: at, path, recorded, example: Some(Int::from(*value)), entry }))
         }
         (Constant::Bool(_), _) if *json == "STATIC" => Ok(None),
         (Constant::Bool(_), _) => refuse(format!(
@@ -139,7 +139,7 @@ fn tensor(
     input: &ProgramInput,
     sizes: &[Expr],
     json: &Json,
-    places: &mut Vec<Place>,
+    places: &mut Vec<InputPlace>,
 ) -> Result<(), SpecError> {
     let whole = input.path();
     let null = Json::Null;
@@ -187,7 +187,7 @@ fn tensor(
         let path = format!("{whole}.shape[{dim}]");
         let entry = spec.entry(entry_of(dim)?, &path)?;
         let example = contract.example_int(recorded);
-        places.push(Place { input: at, path, recorded, example, entry });
+        places.push(InputPlace { input: at, path, recorded, example, entry });
     }
     Ok(())
 }

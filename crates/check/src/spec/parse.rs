@@ -57,8 +57,8 @@ impl Spec {
             Err(error) => {
                 let wrong = |other| if python::looks_like_python(text) { other } else { error };
                 match python::read(text).map_err(wrong)? {
-                    python::Found::Dims(tree) => tree,
-                    python::Found::Shapes(shapes) => return shapes.checked().map(Spec::of_shapes),
+                    python::PythonSpec::Dims(tree) => tree,
+                    python::PythonSpec::Shapes(shapes) => return shapes.checked().map(Spec::of_shapes),
                 }
             }
         };

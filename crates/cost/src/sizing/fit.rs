@@ -25,7 +25,7 @@ pub struct Fit {
 
 /// A size of the dimension, with the bytes that it takes.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct SizeStep {
     /// The size.
     pub size: Int,
     /// The bytes of parameters and inputs, and the most of what is made that are live together.
@@ -40,9 +40,9 @@ pub struct Fitted {
     /// The dimension.
     pub maximize: String,
     /// The largest size that fits; `None` if none does.
-    pub fits: Option<Step>,
+    pub fits: Option<SizeStep>,
     /// The next allowed size, which does not fit; `None` where there is none.
-    pub breaks: Option<Step>,
+    pub breaks: Option<SizeStep>,
     /// Whether all larger sizes fit, and there is no largest.
     pub is_unlimited: bool,
     /// Why the answer may be wrong.
@@ -97,10 +97,10 @@ impl Sizing<'_> {
         Ok(Fitted { maximize, fits, breaks, is_unlimited: false, reasons })
     }
 
-    fn step(&self, asked: &Asked, size: Int, witness: &Witness) -> Result<Step, SizingError> {
+    fn step(&self, asked: &Asked, size: Int, witness: &Witness) -> Result<SizeStep, SizingError> {
         let at = self.inputs_at(witness);
         match (at, asked.bytes(witness)) {
-            (Some(at), Some(bytes)) => Ok(Step { size, bytes, at }),
+            (Some(at), Some(bytes)) => Ok(SizeStep { size, bytes, at }),
             _ => Err(SizingError::Unanswered("the bytes cannot be computed".to_owned())),
         }
     }
@@ -300,8 +300,8 @@ impl Asked {
 impl Fitted {
     /// As JSON.
     pub fn json(&self) -> Json {
-        let step = |step: &Option<Step>| match step {
-            Some(Step { size, bytes, at }) => {
+        let step = |step: &Option<SizeStep>| match step {
+            Some(SizeStep { size, bytes, at }) => {
                 json!({"size": int_json(size), "bytes": int_json(bytes), "at": at_json(at)})
             }
             None => Json::Null,
@@ -319,8 +319,9 @@ impl Fitted {
     /// For people.
     pub fn text(&self) -> String {
         let (mut out, name) = (String::new(), &self.maximize);
-        let line =
-            |step: &Step| format!("{name} = {} takes {} bytes: {}", step.size, step.bytes, at_text(&step.at));
+        let line = |step: &SizeStep| {
+            format!("{name} = {} takes {} bytes: {}", step.size, step.bytes, at_text(&step.at))
+        };
         match &self.fits {
             _ if self.is_unlimited => _ = writeln!(out, "  every allowed {name} fits"),
             Some(step) => _ = writeln!(out, "  fits       {}", line(step)),

@@ -26,7 +26,7 @@ pub use at::{At, at_json, at_text};
 pub use buckets::{Bucket, Buckets, Serving};
 pub use error::SizingError;
 pub use extremes::{End, Ends};
-pub use fit::{Fit, Fitted, Step, memory};
+pub use fit::{Fit, Fitted, SizeStep, memory};
 pub use frontier::Frontier;
 pub use plan::{Plan, Planned};
 pub use profile::Profile;

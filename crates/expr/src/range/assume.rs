@@ -1,7 +1,7 @@
 //! Conditions run backwards: the domains of subexpressions from a condition that is known to be true.
 use super::backward;
 use super::domain::{Contradiction, Domain, truth};
-use super::table::{DomainTable, Subject};
+use super::table::{DomainTable, FactSubject};
 use super::transfer::{self, Abstract};
 use super::value_range::ValueRange;
 use crate::{Expr, Func, Int, Node, Pool};
@@ -41,10 +41,10 @@ impl DomainTable {
         &mut self,
         pool: &Pool,
         condition: Expr,
-        learned: &mut Vec<Subject>,
+        learned: &mut Vec<FactSubject>,
     ) -> Result<(), Contradiction> {
         let told = self.restrict_at_depth(pool, condition, Domain::of_truth(Some(true)), 0)?;
-        learned.extend(told.iter().map(|&e| Subject::of(pool, e)));
+        learned.extend(told.iter().map(|&e| FactSubject::of(pool, e)));
         Ok(())
     }
 

@@ -106,15 +106,6 @@ impl Congruence {
         Congruence::new(self.modulus.gcd(&other.modulus), &self.residue + &other.residue)
     }
 
-    /// `a + c`.
-    pub fn add_int(&self, constant: &Int) -> Congruence {
-        if self.is_any() {
-            Congruence::any()
-        } else {
-            Congruence::new(self.modulus.clone(), &self.residue + constant)
-        }
-    }
-
     /// `c * a`: `c r` modulo `c m`.
     pub fn scale(&self, factor: &Int) -> Congruence {
         if factor.is_one() {

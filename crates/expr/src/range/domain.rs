@@ -123,11 +123,6 @@ impl Domain {
         Domain { range: self.range.join(&other.range), congruence }
     }
 
-    /// `-a`.
-    pub fn neg(&self) -> Domain {
-        Domain { range: self.range.neg(), congruence: self.congruence.neg() }
-    }
-
     /// The domain without `value` where that is an end, or `None` when nothing else is in it.
     pub fn without(&self, value: &Int) -> Option<Domain> {
         if self.as_point() == Some(value) {

@@ -37,7 +37,7 @@ pub use bounds::Bounds;
 pub use congruence::Congruence;
 pub use domain::{Contradiction, Domain, truth};
 pub use float_range::FloatRange;
-pub use table::{DomainTable, Mark, Subject};
+pub use table::{DomainTable, FactSubject, Mark};
 pub use transfer::Abstract;
 pub use value_range::ValueRange;
 

@@ -17,7 +17,7 @@ const MAX_VARIABLES: usize = 8;
 
 /// `coefficient · Π variable^power`, variables by position.
 #[derive(Clone)]
-struct Term {
+struct PowerTerm {
     coefficient: Int,
     factors: SmallVec<[(usize, u32); 3]>,
 }
@@ -28,7 +28,7 @@ pub(super) fn monotone(pool: &Pool, poly: &Poly, domain: &impl Fn(Expr) -> Domai
         return None;
     }
     let mut variables: SmallVec<[Expr; 8]> = SmallVec::new();
-    let mut terms: SmallVec<[Term; 8]> = SmallVec::new();
+    let mut terms: SmallVec<[PowerTerm; 8]> = SmallVec::new();
     let mut shared = false;
     for (monomial, coefficient) in &poly.terms {
         let mut factors = SmallVec::new();
@@ -40,7 +40,7 @@ pub(super) fn monotone(pool: &Pool, poly: &Poly, domain: &impl Fn(Expr) -> Domai
                 variables.push(atom);
             }
         }
-        terms.push(Term { coefficient: coefficient.clone(), factors });
+        terms.push(PowerTerm { coefficient: coefficient.clone(), factors });
     }
     if !shared || variables.len() > MAX_VARIABLES {
         return None;
@@ -52,7 +52,12 @@ pub(super) fn monotone(pool: &Pool, poly: &Poly, domain: &impl Fn(Expr) -> Domai
 }
 
 /// The least or greatest value that monotonicity leaves, or `None` for no bound.
-fn extreme(constant: &Int, terms: SmallVec<[Term; 8]>, boxes: &[ValueRange], least: bool) -> Option<Bound> {
+fn extreme(
+    constant: &Int,
+    terms: SmallVec<[PowerTerm; 8]>,
+    boxes: &[ValueRange],
+    least: bool,
+) -> Option<Bound> {
     let (mut constant, mut terms) = (constant.clone(), terms);
     loop {
         let found = (0..boxes.len()).find_map(|v| {
@@ -80,9 +85,9 @@ fn extreme(constant: &Int, terms: SmallVec<[Term; 8]>, boxes: &[ValueRange], lea
 }
 
 /// Equal monomials added up, zeros dropped.
-fn collected(constant: Int, terms: SmallVec<[Term; 8]>) -> (Int, SmallVec<[Term; 8]>) {
+fn collected(constant: Int, terms: SmallVec<[PowerTerm; 8]>) -> (Int, SmallVec<[PowerTerm; 8]>) {
     let mut constant = constant;
-    let mut kept: SmallVec<[Term; 8]> = SmallVec::new();
+    let mut kept: SmallVec<[PowerTerm; 8]> = SmallVec::new();
     for mut term in terms {
         term.factors.sort_unstable();
         if term.factors.is_empty() {
@@ -103,7 +108,7 @@ fn monomial_range(factors: &[(usize, u32)], boxes: &[ValueRange]) -> ValueRange 
 
 /// Whether the polynomial rises (`true`) or falls with `v` everywhere in the box, if it does either: the sign of
 /// `Σ coefficient · ((v + 1)^k - v^k) · others`.
-fn direction(terms: &[Term], boxes: &[ValueRange], v: usize) -> Option<bool> {
+fn direction(terms: &[PowerTerm], boxes: &[ValueRange], v: usize) -> Option<bool> {
     let mut step = ValueRange::point(0);
     for term in terms {
         let Some(i) = term.factors.iter().position(|(w, _)| *w == v) else { continue };

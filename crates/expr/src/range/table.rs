@@ -51,15 +51,15 @@ pub struct Mark {
 /// What a fact is about. The domain of an expression depends only on facts about the subjects of its
 /// subexpressions, itself included.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Subject(u64);
+pub struct FactSubject(u64);
 
-impl Subject {
+impl FactSubject {
     /// The subject of facts about `e`. Sums whose terms are proportional to each other share a subject,
     /// because they share their facts.
-    pub fn of(pool: &Pool, e: Expr) -> Subject {
+    pub fn of(pool: &Pool, e: Expr) -> FactSubject {
         match pool.node(e) {
-            Some(Node::Sum { terms, .. }) if terms.len() > 1 => Subject(form_key(terms)),
-            _ => Subject(e.id()),
+            Some(Node::Sum { terms, .. }) if terms.len() > 1 => FactSubject(form_key(terms)),
+            _ => FactSubject(e.id()),
         }
     }
 }
@@ -68,14 +68,6 @@ impl DomainTable {
     /// A table without facts.
     pub fn new() -> DomainTable {
         DomainTable::default()
-    }
-
-    /// Forgets everything, facts and marks included, and keeps the memory for reuse.
-    pub fn clear(&mut self) {
-        self.memo.clear();
-        self.forms.clear();
-        self.trail.clear();
-        (self.version, self.marks, self.contradiction) = (0, 0, None);
     }
 
     /// The domain of an integer or truth value; of a double, the integers between its bounds rounded outwards.

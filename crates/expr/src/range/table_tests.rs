@@ -1,6 +1,6 @@
 //! The domains that a table derives from facts, as statements about expressions.
 use super::{
-    Bound, Bounds, Congruence, Domain, DomainTable, FloatRange, Subject, ValueRange, is_idempotent,
+    Bound, Bounds, Congruence, Domain, DomainTable, FactSubject, FloatRange, ValueRange, is_idempotent,
     is_learned_at_once, truth,
 };
 use crate::text::read;
@@ -203,8 +203,6 @@ fn undoing_restores_what_was_known() {
         table.domain(&pool, twice),
         Domain::new(ValueRange::at_least(Int::from(4)), Congruence::new(2, 0)).expect("not empty")
     );
-    table.clear();
-    assert!(table.domain(&pool, s0).is_all());
 }
 
 #[test]
@@ -307,11 +305,11 @@ fn what_is_learned_is_told_by_what_it_is_about() {
         table.assume_recording(&pool, e, &mut learned).expect("the facts are consistent");
         for part in told {
             let part = parse(&mut pool, part);
-            assert!(learned.contains(&Subject::of(&pool, part)), "{condition} is about {part:?}");
+            assert!(learned.contains(&FactSubject::of(&pool, part)), "{condition} is about {part:?}");
         }
         for other in ["s0", "s1", "s0 - s1"].iter().filter(|other| !told.contains(other)) {
             let part = parse(&mut pool, other);
-            assert!(!learned.contains(&Subject::of(&pool, part)), "{condition} says nothing of {other}");
+            assert!(!learned.contains(&FactSubject::of(&pool, part)), "{condition} says nothing of {other}");
         }
     }
 }
@@ -321,7 +319,7 @@ fn sums_share_their_subject_with_their_multiples_alone() {
     let mut pool = Pool::new();
     let mut subject = |text: &str| {
         let e = parse(&mut pool, text);
-        Subject::of(&pool, e)
+        FactSubject::of(&pool, e)
     };
     assert_eq!(subject("s0 - s1"), subject("2*s1 - 2*s0 + 7"));
     for (a, b) in [("s0", "s1"), ("s0", "2*s0"), ("s0 + s1", "s0 + s2"), ("s0*s1", "s0"), ("s0", "s0 <= 3")] {

@@ -7,7 +7,6 @@ use super::printer::{Printer, Style};
 use crate::node::{Func, Node};
 use crate::{Expr, Pool, Symbol};
 use smallvec::SmallVec;
-use std::fmt;
 
 /// The texts of all subexpressions of one expression together take at most this many bytes.
 const MAX_BYTES: usize = 1 << 24;
@@ -39,20 +38,6 @@ pub fn try_expression(pool: &Pool, e: Expr) -> Result<String, TooLong> {
 /// tightly (`x.shape[0]`). Of an expression too large for that, a remark in angle brackets.
 pub fn python<N: AsRef<str>>(pool: &Pool, e: Expr, names: &dyn Fn(Symbol) -> N) -> String {
     render(pool, e, Style::Python, names).unwrap_or_else(|error| format!("<{error}>"))
-}
-
-/// As [`expression`], with symbols named by `names`.
-pub fn renamed<N: AsRef<str>>(pool: &Pool, e: Expr, names: &dyn Fn(Symbol) -> N) -> String {
-    render(pool, e, Style::Sympy, names).unwrap_or_else(|error| format!("<{error}>"))
-}
-
-/// Shows an expression in sympy's manner.
-pub struct Shown<'a>(pub &'a Pool, pub Expr);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&expression(self.0, self.1))
-    }
 }
 
 fn render<N: AsRef<str>>(

@@ -1,6 +1,6 @@
 //! The text of a comparison: positive terms on both sides, the constant on the right.
 use super::print_order::reading_order;
-use super::print_parts::{Term, Terms, is_unit};
+use super::print_parts::{PrintedTerm, Terms, is_unit};
 use super::printer::{Binding, Piece, Printer, Style};
 use crate::node::Node;
 use crate::{Expr, Func, Int, Pool};
@@ -134,12 +134,12 @@ impl Printer<'_> {
     fn better_swapped(
         &mut self,
         p: &Compared<'_>,
-        positive: &[Term<'_>],
-        negative: &[Term<'_>],
+        positive: &[PrintedTerm<'_>],
+        negative: &[PrintedTerm<'_>],
         solved: bool,
     ) -> bool {
         let pool = self.pool;
-        let rank = |left: &[Term<'_>], negative: bool| {
+        let rank = |left: &[PrintedTerm<'_>], negative: bool| {
             let plain = match left {
                 [only] => is_unit(only.coefficient) && pool.as_symbol(only.monomial).is_some(),
                 _ => false,
@@ -188,7 +188,7 @@ impl<'a> Compared<'a> {
     /// The magnitudes of the terms whose coefficients are negative, or of those whose are positive.
     fn side(&self, negative: bool) -> Terms<'_> {
         let side = self.terms.iter().filter(|(_, c)| c.is_negative() == negative);
-        side.map(|(monomial, coefficient)| Term { monomial: *monomial, coefficient, negative: false })
+        side.map(|(monomial, coefficient)| PrintedTerm { monomial: *monomial, coefficient, negative: false })
             .collect()
     }
 }

@@ -10,17 +10,17 @@ use std::cmp::Reverse;
 
 /// The magnitude of `coefficient` times `monomial`, negated or not.
 #[derive(Clone, Copy)]
-pub(super) struct Term<'a> {
+pub(super) struct PrintedTerm<'a> {
     pub(super) monomial: Expr,
     pub(super) coefficient: &'a Int,
     pub(super) negative: bool,
 }
 
 /// A term with what it is sorted by: its degree, the class of its text ([`reading_class`]), and its text.
-type Ranked<'a> = (Reverse<u64>, u8, Piece, Term<'a>);
+type Ranked<'a> = (Reverse<u64>, u8, Piece, PrintedTerm<'a>);
 
 /// The terms of a sum, or of one side of a comparison.
-pub(super) type Terms<'a> = SmallVec<[Term<'a>; 4]>;
+pub(super) type Terms<'a> = SmallVec<[PrintedTerm<'a>; 4]>;
 
 impl<'a> Printer<'a> {
     /// The text of a node whose operands have been written.
@@ -37,7 +37,7 @@ impl<'a> Printer<'a> {
                 Binding::Atom
             }),
             Some(Node::Sum { constant, terms }) => {
-                let signed = terms.iter().map(|(monomial, coefficient)| Term {
+                let signed = terms.iter().map(|(monomial, coefficient)| PrintedTerm {
                     monomial: *monomial,
                     coefficient,
                     negative: coefficient.is_negative(),
@@ -124,7 +124,7 @@ impl<'a> Printer<'a> {
 
     /// Appends a sum: by degree, then by name, a positive term first if there is one, and the constant last.
     /// The constant's magnitude is written, with a minus sign if it is `negative`.
-    pub(super) fn linear(&mut self, terms: &[Term<'_>], constant: &Int, negative: bool) -> Binding {
+    pub(super) fn linear(&mut self, terms: &[PrintedTerm<'_>], constant: &Int, negative: bool) -> Binding {
         if terms.is_empty() {
             return self.integer(constant, negative);
         }
@@ -163,7 +163,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Appends a term to a sum.
-    fn push_term(&mut self, piece: Piece, term: &Term<'_>, first: bool) {
+    fn push_term(&mut self, piece: Piece, term: &PrintedTerm<'_>, first: bool) {
         self.text.push_str(match (first, term.negative) {
             (true, true) => "-",
             (true, false) => "",

@@ -12,7 +12,7 @@ mod weights;
 mod write;
 
 pub use weights::{Weight, Weights, read_weights};
-pub use write::{Source, WriteError, write, write_json, write_stream, write_to};
+pub use write::{SourceArchive, WriteError, write, write_json, write_stream, write_to};
 
 use std::borrow::Cow;
 
@@ -63,7 +63,7 @@ pub fn models(bytes: &[u8], limits: &Limits) -> ReadResult<Vec<String>> {
 /// When the bytes are neither, break off, exceed the limits, are of another version, or hold a
 /// program that is not well formed. The error says where.
 pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Program> {
-    let model = Model::find(bytes, options)?;
+    let model = ModelJson::find(bytes, options)?;
     let dialect = |document: &json::ExportedProgram<'_>| {
         version::check_schema(document.schema_version).ok()?;
         version::dialect(document, options).ok()
@@ -77,7 +77,7 @@ pub fn read(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Program> {
 }
 
 /// Reads a document as a whole, then builds the program, or says what is wrong.
-fn read_whole(model: &Model<'_>, options: &ReadOptions<'_>) -> ReadResult<Program> {
+fn read_whole(model: &ModelJson<'_>, options: &ReadOptions<'_>) -> ReadResult<Program> {
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
     let dialect = version::dialect(&document, options).map_err(place)?;
@@ -97,7 +97,7 @@ pub fn outline(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<Outline> {
 /// # Errors
 /// As [`outline()`].
 pub fn read_both(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<(Outline, ReadResult<Program>)> {
-    let model = Model::find(bytes, options)?;
+    let model = ModelJson::find(bytes, options)?;
     let place = |error: ReadError| model.place(error);
     let document = parse_model(&model.bytes).map_err(place)?;
     let dialect = version::dialect(&document, options).map_err(place)?;
@@ -110,15 +110,15 @@ pub fn read_both(bytes: &[u8], options: &ReadOptions<'_>) -> ReadResult<(Outline
 }
 
 /// A program's JSON text, and the entry of the archive it is from.
-struct Model<'b> {
+struct ModelJson<'b> {
     bytes: Cow<'b, [u8]>,
     entry: Option<String>,
     /// The version of the schema that it was written in, where that is an older one.
     written: Option<(i64, i64)>,
 }
 
-impl<'b> Model<'b> {
-    fn find(bytes: &'b [u8], options: &ReadOptions<'_>) -> ReadResult<Model<'b>> {
+impl<'b> ModelJson<'b> {
+    fn find(bytes: &'b [u8], options: &ReadOptions<'_>) -> ReadResult<ModelJson<'b>> {
         match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
             Some(b'{') if options.model.is_some() => {
                 let message = "programs are named in archives only; this is the JSON of one program";
@@ -134,11 +134,15 @@ impl<'b> Model<'b> {
                         format!("{} bytes; at most {} are allowed", bytes.len(), options.limits.model_bytes);
                     return Err(ReadError::new(ReadErrorKind::LimitExceeded, message));
                 }
-                Ok(Model { bytes: Cow::Borrowed(bytes), entry: None, written: None })
+                Ok(ModelJson { bytes: Cow::Borrowed(bytes), entry: None, written: None })
             }
             Some(_) if bytes.starts_with(b"PK") => {
                 let model = archive::read_model(bytes, &options.limits, options.model)?;
-                Ok(Model { bytes: Cow::Owned(model.bytes), entry: Some(model.name), written: model.written })
+                Ok(ModelJson {
+                    bytes: Cow::Owned(model.bytes),
+                    entry: Some(model.name),
+                    written: model.written,
+                })
             }
             Some(_) => {
                 let message = other_file(bytes).unwrap_or(

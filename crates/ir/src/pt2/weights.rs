@@ -45,11 +45,6 @@ impl Weights {
     pub fn total_bytes(&self) -> usize {
         self.values.values().map(|weight| weight.bytes.len()).sum()
     }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
 }
 
 #[derive(Deserialize)]
@@ -213,7 +208,7 @@ mod tests {
     #[test]
     fn what_is_no_archive_holds_no_values() {
         let options = ReadOptions::default();
-        assert!(read_weights(b"{}", &options).is_ok_and(|weights| weights.is_empty()));
+        assert!(read_weights(b"{}", &options).is_ok_and(|weights| weights.values.is_empty()));
         assert!(read_weights(b"PK\x03\x04", &options).is_err());
     }
 }

@@ -1,5 +1,5 @@
 //! What can be wrong with the text of a schema.
-use super::limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
+use super::limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST};
 use thiserror::Error;
 
 /// The text is not a schema.
@@ -10,16 +10,6 @@ pub struct SchemaError {
     pub column: usize,
     /// What is wrong there.
     pub kind: SchemaErrorKind,
-}
-
-/// One line of a text of schemas is not a schema.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("line {line}, {error}")]
-pub struct SchemaLineError {
-    /// The line, from 1.
-    pub line: usize,
-    /// What is wrong in it.
-    pub error: SchemaError,
 }
 
 /// The ways in which text is not a schema.
@@ -63,14 +53,6 @@ pub enum SchemaErrorKind {
     /// An escape that strings do not have.
     #[error("unknown escape in a string")]
     Escape,
-    /// The operator already has a schema in this text.
-    #[error("`{name}` is declared on line {first} already")]
-    DuplicateOperator {
-        /// The operator overload.
-        name: String,
-        /// The line of its first schema, from 1.
-        first: usize,
-    },
     /// A schema longer than the limit.
     #[error("longer than {MAX_LENGTH} bytes")]
     TooLong,
@@ -83,7 +65,4 @@ pub enum SchemaErrorKind {
     /// A list, or the fixed length of one, beyond the limit.
     #[error("a list of more than {MAX_LIST} elements")]
     ListTooLong,
-    /// A text of schemas longer than the limit.
-    #[error("a text of more than {MAX_TEXT} bytes")]
-    TextTooLong,
 }

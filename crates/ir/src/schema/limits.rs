@@ -1,4 +1,4 @@
-//! How large a schema may be, and a text of schemas.
+//! How large a schema may be.
 
 /// The longest schema, in bytes.
 pub const MAX_LENGTH: usize = 16 * 1024;
@@ -8,5 +8,3 @@ pub const MAX_DEPTH: usize = 16;
 pub const MAX_ARGUMENTS: usize = 256;
 /// The longest default list and the longest fixed length of a list.
 pub const MAX_LIST: usize = 32;
-/// The longest text of schemas, in bytes.
-pub const MAX_TEXT: usize = 1024 * 1024;

@@ -3,7 +3,7 @@
 //! A schema such as `aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor` names the arguments of
 //! one overload, their types and defaults, which of them are keyword-only, and which results share memory with an
 //! argument or are an argument that was written. Schemas of ATen and prims come with the crate ([`SchemaTable`]);
-//! those of custom operators are parsed from text ([`Schema::parse`], [`parse_schemas`]).
+//! those of custom operators are parsed from text ([`Schema::parse_custom`]).
 mod display;
 mod error;
 mod limits;
@@ -13,11 +13,10 @@ mod scan;
 mod table;
 mod types;
 
-pub use error::{SchemaError, SchemaErrorKind, SchemaLineError};
-pub use limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
+pub use error::{SchemaError, SchemaErrorKind};
+pub use limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST};
 pub use name::OperatorName;
-pub use parse::parse_schemas;
-pub use table::{Overload, SchemaTable, TORCH_VERSION, Tags};
+pub use table::{Overload, SchemaTable, Tags};
 pub use types::{Alias, ArgSpec, DefaultValue, RetSpec, Schema, Type};
 
 #[cfg(test)]

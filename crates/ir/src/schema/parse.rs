@@ -10,11 +10,10 @@
 //! set     = name {"|" name} | "*"
 //! ```
 //! Everything after `*` is keyword-only. Spaces are free between tokens.
-use super::error::{SchemaError, SchemaErrorKind, SchemaLineError};
-use super::limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST, MAX_TEXT};
+use super::error::{SchemaError, SchemaErrorKind};
+use super::limits::{MAX_ARGUMENTS, MAX_DEPTH, MAX_LENGTH, MAX_LIST};
 use super::scan::Scanner;
 use super::{Alias, ArgSpec, DefaultValue, RetSpec, Schema, Type};
-use rustc_hash::FxHashMap;
 
 /// Types that nothing binds to, kept by name.
 const OTHER_TYPES: &[&str] = &[
@@ -55,35 +54,6 @@ impl Schema {
         }
         Parser { scan: Scanner::new(text) }.schema(true)
     }
-}
-
-/// Parses the schemas of custom operators, one a line; empty lines and lines that begin with `#` are passed over.
-///
-/// # Errors
-/// The first line that is not a schema with a namespace, or declares an operator overload a second time.
-pub fn parse_schemas(text: &str) -> Result<Vec<Schema>, SchemaLineError> {
-    if text.len() > MAX_TEXT {
-        let error = SchemaError { column: 1, kind: SchemaErrorKind::TextTooLong };
-        return Err(SchemaLineError { line: 1, error });
-    }
-    let mut schemas: Vec<Schema> = Vec::new();
-    let mut first_lines: FxHashMap<String, usize> = FxHashMap::default();
-    for (index, text) in text.lines().enumerate() {
-        let line = index + 1;
-        let in_line = |error| SchemaLineError { line, error };
-        let whole_line = |kind| in_line(SchemaError { column: 1, kind });
-        if text.trim().is_empty() || text.trim_start().starts_with('#') {
-            continue;
-        }
-        let schema = Schema::parse_custom(text).map_err(in_line)?;
-        let name = schema.qualified().to_string();
-        if let Some(&first) = first_lines.get(&name) {
-            return Err(whole_line(SchemaErrorKind::DuplicateOperator { name, first }));
-        }
-        first_lines.insert(name, line);
-        schemas.push(schema);
-    }
-    Ok(schemas)
 }
 
 struct Parser<'a> {

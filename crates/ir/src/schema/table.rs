@@ -6,9 +6,6 @@ use super::{OperatorName, Schema, SchemaError};
 use memchr::{memchr, memchr_iter};
 use std::sync::OnceLock;
 
-/// The version of torch whose operators the table holds.
-pub const TORCH_VERSION: &str = "2.15.0";
-
 /// Written by `scripts/generate_schemas.py`, which describes the lines.
 static TEXT: &str = include_str!("../../data/schemas.txt");
 

@@ -14,7 +14,7 @@ use super::scan::is_name;
 
 /// What reads the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reader {
+pub(super) enum TextReader {
     /// People, and this crate.
     Text,
     /// Python, which runs it.
@@ -95,10 +95,10 @@ fn python_target(target: &Target) -> bool {
 }
 
 /// Whether a parameter's name may stand before an argument.
-pub(super) fn is_parameter(name: &str, reader: Reader) -> bool {
+pub(super) fn is_parameter(name: &str, reader: TextReader) -> bool {
     match reader {
-        Reader::Text => text_name(name),
-        Reader::Python => is_identifier(name) && !is_python_keyword(name),
+        TextReader::Text => text_name(name),
+        TextReader::Python => is_identifier(name) && !is_python_keyword(name),
     }
 }
 
@@ -161,14 +161,14 @@ fn gather<'g>(graph: &'g Graph, names: &mut Vec<&'g str>, targets: &mut Vec<Targ
 }
 
 /// The program itself where its names can be written, else a copy with others in their place.
-pub(super) fn checked(program: &Program, reader: Reader) -> Checked<'_> {
+pub(super) fn checked(program: &Program, reader: TextReader) -> Checked<'_> {
     let name_fits: fn(&str) -> bool = match reader {
-        Reader::Text => text_name,
-        Reader::Python => python_name,
+        TextReader::Text => text_name,
+        TextReader::Python => python_name,
     };
     let target_fits: fn(&Target) -> bool = match reader {
-        Reader::Text => text_target,
-        Reader::Python => python_target,
+        TextReader::Text => text_target,
+        TextReader::Python => python_target,
     };
     let (mut names, mut targets) = (Vec::new(), Vec::new());
     gather(&program.graph, &mut names, &mut targets);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::checked::{Reader, checked, parameter_text};
+use super::checked::{TextReader, checked, parameter_text};
 use super::flow::{Statement, statements, uses};
 use super::input_names::input_names;
 use super::readable::{returned, target_text};
@@ -12,7 +12,7 @@ use crate::{Graph, GraphInput, Input, Node, PassedAs, Program, ValueId};
 
 /// Writes the program's graph, and the graphs within behind it.
 pub fn write_fx(program: &Program, detail: Detail) -> String {
-    let checked = checked(program, Reader::Text);
+    let checked = checked(program, TextReader::Text);
     let mut text = format!("graph():\n{}", checked.comments("    "));
     write(&checked.program, &checked.program.graph, "", detail, &mut text);
     text

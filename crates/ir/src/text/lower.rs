@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::annotation::{Annotated, parse};
 use super::names::parameters;
 use super::raw::{Document, Raw, RawGraph, RawKind, RawNode, RawValue, Spot};
-use super::scan::{Source, Values};
+use super::scan::{SourceText, Values};
 use crate::error::{ReadError, ReadErrorKind, ReadResult};
 use crate::schema::{Schema, SchemaTable, Type};
 use crate::{
@@ -28,7 +28,7 @@ enum Known {
 /// Builds the program.
 pub(super) fn program(document: &Document, text: &str) -> ReadResult<Program> {
     let mut lowering = Lowering {
-        source: Source::new(text),
+        source: SourceText::new(text),
         exprs: ExprTable::default(),
         fx: document.fx,
         wrapped: false,
@@ -62,7 +62,7 @@ pub(super) fn program(document: &Document, text: &str) -> ReadResult<Program> {
 }
 
 struct Lowering<'t> {
-    source: Source<'t>,
+    source: SourceText<'t>,
     exprs: ExprTable,
     fx: bool,
     wrapped: bool,
@@ -71,7 +71,7 @@ struct Lowering<'t> {
 }
 
 /// A graph under construction.
-struct Scope<'d> {
+struct LoweredGraph<'d> {
     builder: GraphBuilder,
     names: FxHashMap<&'d str, Known>,
     /// The elements that are taken of each call or list: index and node.
@@ -114,8 +114,8 @@ pub(super) fn references<'d>(raw: &'d Raw, names: &mut FxHashSet<&'d str>) {
     }
 }
 
-impl<'d> Scope<'d> {
-    fn new(raw: &'d RawGraph) -> Scope<'d> {
+impl<'d> LoweredGraph<'d> {
+    fn new(raw: &'d RawGraph) -> LoweredGraph<'d> {
         // What may be taken apart: calls without an annotation, as only single values have one.
         let mut several: FxHashSet<&str> = FxHashSet::default();
         let mut items: FxHashMap<&str, Vec<(usize, &RawNode)>> = FxHashMap::default();
@@ -138,7 +138,7 @@ impl<'d> Scope<'d> {
         }
         let annotated = raw.nodes.iter().any(|node| node.annotation.is_some());
         let builder = GraphBuilder::with_capacity(raw.nodes.len());
-        Scope { builder, names: FxHashMap::default(), items, used, annotated }
+        LoweredGraph { builder, names: FxHashMap::default(), items, used, annotated }
     }
 }
 
@@ -170,7 +170,7 @@ impl Lowering<'_> {
     }
 
     fn graph(&mut self, raw: &RawGraph) -> ReadResult<Graph> {
-        let mut scope = Scope::new(raw);
+        let mut scope = LoweredGraph::new(raw);
         let fx = self.fx;
         let mut calls = false;
         for (at, node) in raw.nodes.iter().enumerate() {
@@ -236,7 +236,7 @@ impl Lowering<'_> {
         }
     }
 
-    fn input<'d>(&mut self, scope: &mut Scope<'d>, node: &'d RawNode) -> ReadResult<()> {
+    fn input<'d>(&mut self, scope: &mut LoweredGraph<'d>, node: &'d RawNode) -> ReadResult<()> {
         match self.meta(node)? {
             Annotated::Value(meta) => {
                 let value = scope.builder.input(node.name.as_str().into(), meta);
@@ -261,7 +261,7 @@ impl Lowering<'_> {
 
     fn call<'d>(
         &mut self,
-        scope: &mut Scope<'d>,
+        scope: &mut LoweredGraph<'d>,
         node: &'d RawNode,
         target: &str,
         args: &[Raw],
@@ -307,7 +307,7 @@ impl Lowering<'_> {
         scope.builder.node(lowered).map_err(|error| self.place(node, error))
     }
 
-    fn make<'d>(&mut self, scope: &mut Scope<'d>, node: &'d RawNode) -> ReadResult<ValueId> {
+    fn make<'d>(&mut self, scope: &mut LoweredGraph<'d>, node: &'d RawNode) -> ReadResult<ValueId> {
         let meta = match self.meta(node)? {
             Annotated::Value(meta) => meta,
             Annotated::Constant(_) => return self.error(node.spot, "only inputs are constants"),
@@ -321,7 +321,7 @@ impl Lowering<'_> {
     /// The values of a list, from the elements that are taken of it.
     fn list<'d>(
         &mut self,
-        scope: &mut Scope<'d>,
+        scope: &mut LoweredGraph<'d>,
         items: &[(usize, &'d RawNode)],
     ) -> ReadResult<Vec<Option<ValueId>>> {
         let length = items.iter().map(|(index, _)| index + 1).max().unwrap_or(0);
@@ -334,7 +334,7 @@ impl Lowering<'_> {
 
     fn outputs<'d>(
         &mut self,
-        scope: &mut Scope<'d>,
+        scope: &mut LoweredGraph<'d>,
         node: &'d RawNode,
         target: &Target,
         schema: Option<&Schema>,

@@ -1,13 +1,13 @@
 //! Writes the graph module's `forward` as Python.
 
 use super::Detail;
-use super::checked::{Reader, checked};
+use super::checked::{TextReader, checked};
 use super::readable::Class;
 use crate::{Functions, Program};
 
 /// Writes classes whose `forward` is the program's graph and the graphs within: text that Python parses.
 pub fn write_python(program: &Program) -> String {
-    let checked = checked(program, Reader::Python);
+    let checked = checked(program, TextReader::Python);
     let program = &*checked.program;
     let mut text = String::from(
         "import math\nimport operator\n\nimport torch\nfrom torch import device, inf, nan\n\n\n",
@@ -20,7 +20,7 @@ pub fn write_python(program: &Program) -> String {
 
 /// Writes the program's graphs as functions, inner ones first; what calls them names them.
 pub fn write_functions(program: &Program) -> String {
-    let checked = checked(program, Reader::Text);
+    let checked = checked(program, TextReader::Text);
     let program = &*checked.program;
     let functions = Functions::new(program);
     let class = Class { program, detail: Detail::Short, annotate: true, functions: Some(&functions) };

@@ -1,7 +1,7 @@
 //! Reads graphs as `str(graph)` writes them, older spellings too.
 
 use super::raw::{Document, Raw, RawGraph, RawKind, RawNode, RawValue, Spot};
-use super::scan::{Source, Values, is_name, split_top};
+use super::scan::{SourceText, Values, is_name, split_top};
 use crate::ReadResult;
 
 const VALUES: Values = Values { fx: true };
@@ -10,7 +10,7 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads the graph, and those of submodules behind it.
 pub(super) fn read(text: &str) -> ReadResult<Document> {
-    let source = Source::new(text);
+    let source = SourceText::new(text);
     let mut graphs: Vec<(String, RawGraph)> = Vec::new();
     for line in 0..source.lines() {
         let written = source.line(line);
@@ -60,7 +60,7 @@ fn place(graph: &mut RawGraph, scope: &str, mut inner: RawGraph) {
 }
 
 /// Reads what follows `graph`: `():`, `(x, y):`, ` true_graph_0():`.
-fn heading(source: &Source<'_>, line: usize, rest: &str) -> ReadResult<(String, RawGraph)> {
+fn heading(source: &SourceText<'_>, line: usize, rest: &str) -> ReadResult<(String, RawGraph)> {
     let wrong = || source.error(line, 5, "expected `graph():`".to_owned());
     let (scope, rest) = rest.split_once('(').ok_or_else(wrong)?;
     let inputs = rest.trim_end().strip_suffix("):").ok_or_else(wrong)?;
@@ -79,7 +79,7 @@ fn heading(source: &Source<'_>, line: usize, rest: &str) -> ReadResult<(String, 
     Ok((scope.trim().to_owned(), graph))
 }
 
-fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
+fn node(source: &SourceText<'_>, line: usize) -> ReadResult<RawNode> {
     let text = source.line(line);
     let indent = text.len() - text.trim_start().len();
     let spot = Spot { line, column: indent };
@@ -159,7 +159,7 @@ fn node(source: &Source<'_>, line: usize) -> ReadResult<RawNode> {
 
 /// Reads what an `output` returns, somewhere behind `from`: `output[target=output](args = ((%x,),), kwargs = {})`, or
 /// as the export IR specification writes it, `output[](args = (%x, %y))`.
-fn output(source: &Source<'_>, line: usize, from: usize) -> ReadResult<RawKind> {
+fn output(source: &SourceText<'_>, line: usize, from: usize) -> ReadResult<RawKind> {
     let text = source.line(line);
     let error = |column: usize, message: &str| Err(source.error(line, column, message.to_owned()));
     let Some(column) = text[from..].find("(args = ").map(|at| from + at + "(args = ".len()) else {
@@ -188,7 +188,7 @@ fn annotation(text: &str) -> Option<String> {
 
 /// Reads `T](args = (..), kwargs = {..})`, from the target on. Strings stand there without quotes and may hold
 /// anything but a new line, so the keyword arguments are sought from the end.
-fn call_function(source: &Source<'_>, line: usize, at: usize) -> ReadResult<RawKind> {
+fn call_function(source: &SourceText<'_>, line: usize, at: usize) -> ReadResult<RawKind> {
     let text = source.line(line);
     let error = |column: usize, message: &str| Err(source.error(line, column, message.to_owned()));
     let Some((target, _)) = text[at..].split_once("](args = (") else {

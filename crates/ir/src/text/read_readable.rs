@@ -2,7 +2,7 @@
 
 use super::names::{infix, prefix};
 use super::raw::{Document, Raw, RawGraph, RawKind, RawNode, Spot};
-use super::scan::{Source, Values, is_dotted_name, is_name, split_top, string_literal};
+use super::scan::{SourceText, Values, is_dotted_name, is_name, split_top, string_literal};
 use super::sections;
 use crate::{ReadError, ReadResult};
 
@@ -12,8 +12,8 @@ const MAX_DEPTH: usize = 64;
 
 /// Reads the program.
 pub(super) fn read(text: &str) -> ReadResult<Document> {
-    let source = Source::new(text);
-    let mut reader = Reader { source: &source, line: 0 };
+    let source = SourceText::new(text);
+    let mut reader = ReadableReader { source: &source, line: 0 };
     reader.skip_blank();
     if reader.text().trim() == "ExportedProgram:" {
         reader.line += 1;
@@ -25,8 +25,8 @@ pub(super) fn read(text: &str) -> ReadResult<Document> {
     Ok(document)
 }
 
-struct Reader<'s, 't> {
-    source: &'s Source<'t>,
+struct ReadableReader<'s, 't> {
+    source: &'s SourceText<'t>,
     line: usize,
 }
 
@@ -34,7 +34,7 @@ fn indent(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-impl<'t> Reader<'_, 't> {
+impl<'t> ReadableReader<'_, 't> {
     fn text(&self) -> &'t str {
         self.source.line(self.line)
     }

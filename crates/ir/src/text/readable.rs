@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::checked::{Reader, checked, is_parameter};
+use super::checked::{TextReader, checked, is_parameter};
 use super::flow::{Statement, Uses, statements, uses};
 use super::input_names::input_names;
 use super::names::{Notation, notation};
@@ -13,7 +13,7 @@ use sizewise_expr::escape::{python_string, visible};
 
 /// Writes the whole program: its graph, the graphs within, the signature and the ranges.
 pub fn write_readable(program: &Program, detail: Detail) -> String {
-    let checked = checked(program, Reader::Text);
+    let checked = checked(program, TextReader::Text);
     let program = &*checked.program;
     let mut text = format!("ExportedProgram:\n{}", checked.comments("    "));
     let class = Class { program, detail, annotate: true, functions: None };
@@ -50,7 +50,7 @@ pub(super) fn returned(graph: &Graph) -> String {
 }
 
 /// A call's target and arguments in Python.
-fn call_text(node: &Node, graph: &Graph, functions: Option<&Functions<'_>>, reader: Reader) -> String {
+fn call_text(node: &Node, graph: &Graph, functions: Option<&Functions<'_>>, reader: TextReader) -> String {
     let shower = Shower { graph, style: Style::Python, functions };
     if let TargetKind::Python { module, function } = node.target.kind()
         && &**module == "_operator"
@@ -88,8 +88,8 @@ pub(super) fn target_text(node: &Node) -> String {
 
 impl Class<'_> {
     /// What reads the text: Python, where it is without annotations.
-    fn reader(&self) -> Reader {
-        if self.annotate { Reader::Text } else { Reader::Python }
+    fn reader(&self) -> TextReader {
+        if self.annotate { TextReader::Text } else { TextReader::Python }
     }
 
     fn annotation(&self, graph: &Graph, value: Option<ValueId>) -> String {

@@ -10,13 +10,13 @@ const MAX_DEPTH: usize = 64;
 const SHOWN: usize = 100;
 
 /// A text by lines.
-pub(super) struct Source<'t> {
+pub(super) struct SourceText<'t> {
     lines: Vec<&'t str>,
 }
 
-impl<'t> Source<'t> {
-    pub fn new(text: &'t str) -> Source<'t> {
-        Source { lines: text.lines().collect() }
+impl<'t> SourceText<'t> {
+    pub fn new(text: &'t str) -> SourceText<'t> {
+        SourceText { lines: text.lines().collect() }
     }
 
     /// How many lines there are.

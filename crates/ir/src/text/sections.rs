@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::input_names::input_names;
 use super::raw::{Document, InputLine, OutputLine, Range};
 
-use super::scan::{Source, split_top};
+use super::scan::{SourceText, split_top};
 use super::show::expr_text;
 use crate::{Bounds, InputSpec, OutputSpec, Program, ReadResult};
 use sizewise_expr::escape::{python_string, visible};
@@ -66,7 +66,7 @@ pub(super) fn write(program: &Program) -> String {
 }
 
 /// Reads the sections from the lines behind the graph.
-pub(super) fn read(source: &Source<'_>, from: usize, document: &mut Document) -> ReadResult<()> {
+pub(super) fn read(source: &SourceText<'_>, from: usize, document: &mut Document) -> ReadResult<()> {
     let mut outputs = false;
     for line in from..source.lines() {
         let text = source.line(line).trim();
@@ -108,7 +108,7 @@ pub(super) fn read(source: &Source<'_>, from: usize, document: &mut Document) ->
     Ok(())
 }
 
-fn read_ranges(source: &Source<'_>, line: usize, text: &str, document: &mut Document) -> ReadResult<()> {
+fn read_ranges(source: &SourceText<'_>, line: usize, text: &str, document: &mut Document) -> ReadResult<()> {
     let wrong = |part: &str| {
         let column = source.line(line).find(part).unwrap_or(0);
         source.error(line, column, "expected ranges such as {u0: VR[0, 200], s86: VR[0, int_oo]}".to_owned())

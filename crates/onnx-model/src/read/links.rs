@@ -1,6 +1,6 @@
 //! The values of a graph by number, and which nodes use them.
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
-use super::scope::{Scope, captured, names_before, place};
+use super::scope::{NameScope, captured, names_before, place};
 use super::{ReadError, domain_of, graphs_of, wrong};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
@@ -67,7 +67,7 @@ impl Links {
     /// When a value is made more than once, or an input or a result by nothing.
     pub(super) fn of(
         list: &[NodeProto],
-        known: &Scope,
+        known: &NameScope,
         results: &[ValueInfoProto],
     ) -> Result<(Links, Option<Vec<Use>>), ReadError> {
         let mut links = Links { count: known.count(), before: known.numbers(), ..Links::default() };

@@ -226,7 +226,7 @@ impl Model {
         for mut message in model.functions {
             let name = format!("function {}", message.name);
             let inputs = message.input.iter().map(String::as_str);
-            order::nodes(&mut message.node, &scope::Scope::new(inputs, None), &[], &name, false)?;
+            order::nodes(&mut message.node, &scope::NameScope::new(inputs, None), &[], &name, false)?;
             let own = self::imports(&message.opset_import);
             message.domain = domain(&message.domain).to_owned();
             functions.push(Function { message, imports: own });

@@ -1,7 +1,7 @@
 //! The order of nodes: each value is made once, before it is used; functions do not call themselves.
 use super::links::Links;
 use super::message::{GraphProto, NodeProto, ValueInfoProto};
-use super::scope::{Scope, names_before, place};
+use super::scope::{NameScope, names_before, place};
 use super::tensor::misplaced;
 use super::{Model, ReadError, domain_of, graphs_of, wrong};
 use rustc_hash::FxHashSet;
@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 /// Orders the nodes of a graph.
-pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Links, ReadError> {
+pub(super) fn graph(graph: &mut GraphProto, outer: Option<&NameScope>) -> Result<Links, ReadError> {
     if outer.is_some()
         && let Some((sparse, why)) =
             graph.sparse_initializer.iter().find_map(|own| Some((own, misplaced(own)?)))
@@ -18,7 +18,7 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Lin
         return Err(wrong(format!("sparse initializer `{name}`"), why));
     }
     let mut nodes = std::mem::take(&mut graph.node);
-    let scope = Scope::new(names_before(graph), outer);
+    let scope = NameScope::new(names_before(graph), outer);
     let mut seen = FxHashSet::default();
     if let Some(twice) = graph.input.iter().find(|input| !seen.insert(input.name.as_str())) {
         return Err(wrong(format!("input `{}`", twice.name), "two inputs have this name"));
@@ -34,7 +34,7 @@ pub(super) fn graph(graph: &mut GraphProto, outer: Option<&Scope>) -> Result<Lin
 /// sorted topologically, as the specification says.
 pub(super) fn nodes(
     list: &mut [NodeProto],
-    known: &Scope,
+    known: &NameScope,
     results: &[ValueInfoProto],
     graph_name: &str,
     is_main: bool,
@@ -108,13 +108,13 @@ fn order(list: &[NodeProto], uses: &[(usize, usize)], graph_name: &str) -> Resul
 fn within(
     list: &mut [NodeProto],
     with_graphs: impl Iterator<Item = usize>,
-    known: &Scope,
+    known: &NameScope,
 ) -> Result<(), ReadError> {
     let mut taken: Vec<_> = with_graphs.map(|at| (at, std::mem::take(&mut list[at].attribute))).collect();
     if taken.is_empty() {
         return Ok(());
     }
-    let mut scope = Scope::new(std::iter::empty(), Some(known));
+    let mut scope = NameScope::new(std::iter::empty(), Some(known));
     let mut before = 0;
     for (at, attributes) in &mut taken {
         // What comes later may have the name of a value within.

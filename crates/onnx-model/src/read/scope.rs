@@ -5,17 +5,20 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The values that a graph sees: its own, and those of the graphs around it.
 #[derive(Default)]
-pub(super) struct Scope<'s> {
+pub(super) struct NameScope<'s> {
     /// The number of each name, and the numbers of all names that were given.
     names: FxHashMap<&'s str, u32>,
     numbers: Vec<u32>,
-    outer: Option<&'s Scope<'s>>,
+    outer: Option<&'s NameScope<'s>>,
 }
 
-impl<'s> Scope<'s> {
+impl<'s> NameScope<'s> {
     /// The values of these names, within the scope of another graph.
-    pub(super) fn new(names: impl Iterator<Item = &'s str>, outer: Option<&'s Scope<'s>>) -> Scope<'s> {
-        let mut scope = Scope { outer, ..Scope::default() };
+    pub(super) fn new(
+        names: impl Iterator<Item = &'s str>,
+        outer: Option<&'s NameScope<'s>>,
+    ) -> NameScope<'s> {
+        let mut scope = NameScope { outer, ..NameScope::default() };
         scope.add(names);
         scope
     }

@@ -1,7 +1,7 @@
 //! Control flow: `If`, and what it shares with loops.
 use super::clauses::If;
 use super::untracked::{are_sizes, mark};
-use super::{Ended, Frame, Scope, Walk};
+use super::{Ended, Frame, Walk, WalkScope};
 use crate::read::message::{AttributeProto, GraphProto, NodeProto};
 use crate::read::names_before;
 use crate::shape::schema::signature;
@@ -53,7 +53,7 @@ impl<'m> Walk<'m> {
         &mut self,
         node: &'m NodeProto,
         inputs: &[Option<&Value>],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let step = self.steps.len() - 1;
@@ -69,7 +69,7 @@ impl<'m> Walk<'m> {
         &mut self,
         node: &'m NodeProto,
         inputs: &[Option<&Value>],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         if self.model.backend == Backend::Cpu && node.output.iter().any(String::is_empty) {
@@ -99,7 +99,7 @@ impl<'m> Walk<'m> {
         &mut self,
         node: &'m NodeProto,
         inputs: &[Option<&Value>],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let (Some(then), Some(other)) = (body(node, "then_branch"), body(node, "else_branch")) else {
@@ -172,7 +172,7 @@ impl<'m> Walk<'m> {
         &mut self,
         (node, value): (&'m NodeProto, bool),
         [then, other]: [&'m GraphProto; 2],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let (graph, idle) = if value { (then, other) } else { (other, then) };
@@ -242,7 +242,7 @@ impl<'m> Walk<'m> {
         &mut self,
         condition: Option<Expr>,
         graph: &'m GraphProto,
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let step = self.steps.len() - 1;

@@ -1,7 +1,7 @@
 //! What onnxruntime finds when it loads a model: it infers shapes in all graphs, also in those that never run.
 use super::control::{Results, place};
 use super::load::has_known_rank;
-use super::{Ended, Failure, Frame, Given, Scope, Walk, declared, inputs, value};
+use super::{Ended, Failure, Frame, Given, Walk, WalkScope, declared, inputs, value};
 use crate::read::message::{GraphProto, NodeProto, ValueInfoProto};
 use crate::read::{Loaded, Model};
 use crate::shape::schema::signature;
@@ -138,7 +138,7 @@ impl<'m> Walk<'m> {
         &mut self,
         graph: &'m GraphProto,
         inputs: Vec<Value>,
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let (outside, failures) = (self.env.clone(), self.failures.len());
@@ -165,7 +165,7 @@ impl<'m> Walk<'m> {
         &mut self,
         node: &'m NodeProto,
         [then, other]: [&'m GraphProto; 2],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let first = self.inferred(then, Vec::new(), scope, frame)?;

@@ -4,7 +4,7 @@ use super::control::Results;
 use super::load::has_known_rank;
 use super::stated::stated_row;
 use super::untracked::{are_sizes, mark, marked, without_elements};
-use super::{Ended, Frame, Scope, Walk};
+use super::{Ended, Frame, Walk, WalkScope};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{AtLoad, Dtype, Element, Origin, Tensor, Value, stacked as stacked_elements};
 use sizewise_env::ShapeEnv;
@@ -72,7 +72,7 @@ impl<'m> Walk<'m> {
         &mut self,
         (node, graph): (&'m NodeProto, &'m GraphProto),
         inputs: &[Option<&Value>],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         if node.input.len() < 2 {
@@ -188,7 +188,7 @@ impl<'m> Walk<'m> {
         graph: &'m GraphProto,
         trips: Option<i64>,
         mut carried: Vec<Value>,
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Option<Vec<Value>>, Ended> {
         // The loop's own step is the last one before its rounds.
@@ -292,7 +292,7 @@ impl<'m> Walk<'m> {
         node: &'m NodeProto,
         graph: &'m GraphProto,
         carried: Vec<Value>,
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         self.expect_loaded(graph)?;
@@ -332,7 +332,7 @@ impl<'m> Walk<'m> {
         graph: &'m GraphProto,
         counts: &Rounds,
         mut carried: Vec<Value>,
-        (scope, frame): (&Scope<'_>, &Frame<'m>),
+        (scope, frame): (&WalkScope<'_>, &Frame<'m>),
     ) -> Results {
         // What a round makes of elements is not followed, but perhaps that sizes decide them.
         let mut known_of = Followed { number: counts.of_sizes, ends_early: false, carried: Vec::new() };
@@ -405,7 +405,7 @@ impl<'m> Walk<'m> {
         graph: &'m GraphProto,
         counts: &Rounds,
         inputs: Vec<Value>,
-        (scope, frame): (&Scope<'_>, &Frame<'m>),
+        (scope, frame): (&WalkScope<'_>, &Frame<'m>),
     ) -> Results {
         let is_sure = match counts.first {
             Some(first) => self.env.statically(first) == Some(true),

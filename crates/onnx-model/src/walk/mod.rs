@@ -28,7 +28,7 @@ use control::is_control;
 use large::Degrees;
 use load::{mark_controlled, mark_declared};
 use repeats::{Asked, Repeats};
-use scope::{Frame, Scope};
+use scope::{Frame, WalkScope};
 
 use rustc_hash::FxHashMap;
 use sizewise_env::{Clause, OpClause, Origin, ShapeEnv};
@@ -45,9 +45,9 @@ const MAX_DEPTH: usize = 64;
 
 /// A node that was visited.
 #[derive(Debug, Clone, Copy)]
-pub struct Step<'m>(&'m NodeProto);
+pub struct WalkStep<'m>(&'m NodeProto);
 
-impl Step<'_> {
+impl WalkStep<'_> {
     /// Its name, or that of its first output.
     pub fn node(&self) -> &str {
         match (self.0.name.as_str(), self.0.output.first()) {
@@ -108,7 +108,7 @@ pub struct Walk<'m> {
     /// The environment that keeps conditions.
     pub env: ShapeEnv,
     /// The nodes visited; the origin of a guard is an index here.
-    pub steps: Vec<Step<'m>>,
+    pub steps: Vec<WalkStep<'m>>,
     /// Nodes that refuse their inputs. When evaluating, the first ends the walk.
     pub failures: Vec<Failure>,
     /// Nodes whose results are not known, with the reason.
@@ -214,9 +214,9 @@ impl<'m> Walk<'m> {
                 values[number] = Some(value);
             }
         }
-        let mut scope = Scope::Main(model, values);
+        let mut scope = WalkScope::Main(model, values);
         let done = self.nodes(&model.graph.node, &mut scope, &frame).is_ok();
-        let Scope::Main(_, values) = scope else { return None };
+        let WalkScope::Main(_, values) = scope else { return None };
         let found = |number: Option<usize>| values.get(number?)?.clone();
         let results = model.links.results().map(|number| found(number).unwrap_or(Value::Unknown));
         let results = done.then(|| results.collect());
@@ -232,7 +232,7 @@ impl<'m> Walk<'m> {
         &mut self,
         graph: &'m GraphProto,
         inputs: Vec<Value>,
-        outer: &Scope<'_>,
+        outer: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
         let mut values: FxHashMap<&str, Value> = FxHashMap::default();
@@ -250,7 +250,7 @@ impl<'m> Walk<'m> {
             values.insert(&input.name, value);
         }
         let step = self.controls.last().copied().unwrap_or_default();
-        let mut scope = Scope::Within(values, Some(outer));
+        let mut scope = WalkScope::Within(values, Some(outer));
         self.nodes(&graph.node, &mut scope, &frame.within())?;
         let found = |name: &str| scope.get(name).cloned().unwrap_or(Value::Unknown);
         let results: Vec<Value> = graph.output.iter().map(|output| found(&output.name)).collect();
@@ -261,7 +261,7 @@ impl<'m> Walk<'m> {
     fn nodes<'s>(
         &mut self,
         nodes: &'m [NodeProto],
-        scope: &mut Scope<'s>,
+        scope: &mut WalkScope<'s>,
         frame: &Frame<'m>,
     ) -> Result<(), Ended>
     where
@@ -300,12 +300,12 @@ impl<'m> Walk<'m> {
         &mut self,
         (at, node): (usize, &'m NodeProto),
         is_needed: bool,
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Result<Vec<Value>, Ended> {
         let (domain, op) = scope.operator(at, node);
         let step = self.steps.len();
-        self.steps.push(Step(node));
+        self.steps.push(WalkStep(node));
         self.env.set_origin(Origin(u32::try_from(step).unwrap_or(u32::MAX)));
         let unknown = || vec![Value::Unknown; node.output.len()];
         self.visits += 1;
@@ -417,7 +417,7 @@ impl<'m> Walk<'m> {
         let function = &self.model.functions[at];
         let given = function.message.input.iter().zip(inputs);
         let values = given.filter_map(|(name, value)| Some((name.as_str(), value.cloned()?)));
-        let mut scope = Scope::Within(values.collect(), None);
+        let mut scope = WalkScope::Within(values.collect(), None);
         // Attributes of the call may stand for those of an outer one; what it does not give, the function may.
         let own = node.attribute.iter().filter_map(|own| match own.ref_attr_name.as_str() {
             "" => Some((own.name.as_str(), own)),

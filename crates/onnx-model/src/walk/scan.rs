@@ -3,7 +3,7 @@ use super::clauses::Scan;
 use super::control::{Results, attribute};
 use super::load::has_ranked_outputs;
 use super::untracked::{are_sizes, marked, without_elements};
-use super::{Ended, Frame, Scope, Walk};
+use super::{Ended, Frame, Walk, WalkScope};
 use crate::read::message::{GraphProto, NodeProto};
 use crate::shape::{Origin, Sequence, Tensor, Value};
 use rustc_hash::FxHashMap;
@@ -16,7 +16,7 @@ impl<'m> Walk<'m> {
         &mut self,
         (node, graph): (&'m NodeProto, &'m GraphProto),
         inputs: &[Option<&Value>],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         if self.version("", frame).is_some_and(|version| version < 9) {
@@ -158,7 +158,7 @@ impl<'m> Walk<'m> {
         graph: &'m GraphProto,
         values: Vec<Value>,
         states: usize,
-        (scope, frame): (&Scope<'_>, &Frame<'m>),
+        (scope, frame): (&WalkScope<'_>, &Frame<'m>),
     ) -> Results {
         let mut from_sizes: Vec<bool> = values[..states].iter().map(are_sizes).collect();
         loop {
@@ -208,7 +208,7 @@ impl<'m> Walk<'m> {
         &mut self,
         (node, graph): (&'m NodeProto, &'m GraphProto),
         inputs: &[Option<&Value>],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let Some(Some(Value::Sequence(first))) = inputs.first() else {

@@ -6,18 +6,18 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 /// The values of a graph.
-pub(super) enum Scope<'s> {
+pub(super) enum WalkScope<'s> {
     /// Those of the main graph by number.
     Main(&'s Model, Vec<Option<Value>>),
     /// Those of a graph or a function by name, with those of the graphs around.
-    Within(FxHashMap<&'s str, Value>, Option<&'s Scope<'s>>),
+    Within(FxHashMap<&'s str, Value>, Option<&'s WalkScope<'s>>),
 }
 
-impl<'s> Scope<'s> {
+impl<'s> WalkScope<'s> {
     pub(super) fn get(&self, name: &str) -> Option<&Value> {
         match self {
-            Scope::Main(model, values) => values.get(model.number(name)?)?.as_ref(),
-            Scope::Within(values, outer) => {
+            WalkScope::Main(model, values) => values.get(model.number(name)?)?.as_ref(),
+            WalkScope::Within(values, outer) => {
                 values.get(name).or_else(|| outer.and_then(|outer| outer.get(name)))
             }
         }
@@ -26,12 +26,12 @@ impl<'s> Scope<'s> {
     /// The inputs of a node of the graph; `at` is its position.
     pub(super) fn inputs(&self, at: usize, node: &NodeProto) -> SmallVec<[Option<&Value>; 4]> {
         match self {
-            Scope::Main(model, values) => {
+            WalkScope::Main(model, values) => {
                 let numbers = model.links.inputs(at, node.input.len());
                 numbers.map(|number| values.get(number?)?.as_ref()).collect()
             }
             // A parameter of a function that the call leaves out is as if it were left out here.
-            Scope::Within(..) => {
+            WalkScope::Within(..) => {
                 node.input.iter().map(|name| if name.is_empty() { None } else { self.get(name) }).collect()
             }
         }
@@ -44,18 +44,18 @@ impl<'s> Scope<'s> {
         's: 'n,
     {
         match self {
-            Scope::Main(model, _) => {
+            WalkScope::Main(model, _) => {
                 let operator = &model.links.operators()[model.links.operator(at)];
                 (&operator.domain, &operator.name)
             }
-            Scope::Within(..) => (domain_of(node), &node.op_type),
+            WalkScope::Within(..) => (domain_of(node), &node.op_type),
         }
     }
 
     /// For each output of a node of the graph whether it is asked for; `at` is its position.
     pub(super) fn asked_outputs(&self, at: usize, node: &NodeProto) -> SmallVec<[bool; 4]> {
         match self {
-            Scope::Main(model, _) if model.links.asks_for_all(at) => {
+            WalkScope::Main(model, _) if model.links.asks_for_all(at) => {
                 SmallVec::from_elem(true, node.output.len())
             }
             _ => node.output.iter().map(|name| !name.is_empty()).collect(),
@@ -65,11 +65,11 @@ impl<'s> Scope<'s> {
     /// Keeps the results of a node of the graph; `at` is its position.
     pub(super) fn keep(&mut self, at: usize, node: &'s NodeProto, results: impl Iterator<Item = Value>) {
         match self {
-            Scope::Main(model, values) => {
+            WalkScope::Main(model, values) => {
                 let slots = values.iter_mut().skip(model.links.outputs(at)).take(node.output.len());
                 slots.zip(results).for_each(|(slot, value)| *slot = Some(value));
             }
-            Scope::Within(values, _) => {
+            WalkScope::Within(values, _) => {
                 let named = node.output.iter().zip(results).filter(|(name, _)| !name.is_empty());
                 values.extend(named.map(|(name, value)| (name.as_str(), value)));
             }

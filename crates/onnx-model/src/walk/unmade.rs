@@ -3,7 +3,7 @@ use super::control::Results;
 use super::loading::address;
 use super::stated::{declared_and_made, stated_row};
 use super::untracked::without_elements;
-use super::{Frame, Scope, Walk};
+use super::{Frame, Walk, WalkScope};
 use crate::read::message::GraphProto;
 use crate::shape::{Element, Elements, Origin, Tensor, Value};
 use sizewise_expr::Expr;
@@ -43,7 +43,7 @@ impl<'m> Walk<'m> {
         &mut self,
         graph: &'m GraphProto,
         carried: &[Value],
-        scope: &Scope<'_>,
+        scope: &WalkScope<'_>,
         frame: &Frame<'m>,
     ) -> Results {
         let mut of_any_size = Vec::with_capacity(carried.len());

@@ -4,7 +4,7 @@
 //! is its input under other sizes. Weights and what `Constant` nodes hold are given.
 use super::examples::{Walked, walked_for_shapes};
 use super::outline::{module, origin};
-use super::symbolic::{Named, Symbolic, hint_in};
+use super::symbolic::{SizeSymbol, Symbolic, hint_in};
 use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_cost::sizing::Buffer;
 use sizewise_cost::{Cost, Given, Limits, Place, Share, StorageId, Tally};

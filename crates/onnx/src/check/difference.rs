@@ -222,7 +222,7 @@ fn hints(symbolic: &Symbolic) -> SymbolHints {
 }
 
 fn ranges(symbolic: &Symbolic) -> Vec<Bounds> {
-    let range = |(_, named): &(Symbol, super::Named)| Bounds { min: Some(named.min), max: named.max };
+    let range = |(_, named): &(Symbol, super::SizeSymbol)| Bounds { min: Some(named.min), max: named.max };
     symbolic.symbols.iter().map(range).collect()
 }
 

@@ -120,7 +120,7 @@ fn left_open(walk: &Walk) -> Vec<String> {
 }
 
 /// What decides the sizes that a node is given, where the elements of no input do.
-fn decides<'m>(sources: &Sources<'m>, at: Step<'m>) -> Option<&'static str> {
+fn decides<'m>(sources: &Sources<'m>, at: WalkStep<'m>) -> Option<&'static str> {
     let mut reason = SIZES_DECIDE;
     for input in 0..at.count() {
         match sources.of_input(at, input) {
@@ -364,7 +364,7 @@ fn reason(walk: &Walk) -> Refused {
     let node = step.map(|step| step.node().to_owned());
     match &failure.error {
         KernelError::Invalid { clause, message, condition } => {
-            let op = step.map(Step::op).unwrap_or_default();
+            let op = step.map(WalkStep::op).unwrap_or_default();
             // Of sizes that are given, a condition says no more than that it is false.
             let condition = condition.filter(|e| e.as_literal_bool().is_none());
             let expr =

@@ -149,7 +149,7 @@ struct Required {
 fn required(walked: &Walked) -> Vec<Required> {
     let Walked { symbolic, walk, .. } = walked;
     let known = |symbol: &Symbol| symbolic.position(*symbol).is_some();
-    let certain = walk.steps.iter().position(Step::has_graphs).unwrap_or(walk.steps.len());
+    let certain = walk.steps.iter().position(WalkStep::has_graphs).unwrap_or(walk.steps.len());
     let of = |failure: &Failure| match &failure.error {
         // The condition of a broadcast is that of the size which is 1 in the example: another one may be as well.
         KernelError::Invalid { clause, condition: Some(condition), .. }

@@ -11,14 +11,14 @@ use sizewise_expr::{Expr, Symbol};
 use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::RunTime;
-use sizewise_onnx_model::walk::{Given, Step, Walk, inputs};
+use sizewise_onnx_model::walk::{Given, Walk, WalkStep, inputs};
 use std::collections::HashSet;
 
 /// A dimension of an input.
-pub type Place = (String, usize);
+pub type DeclaredDim = (String, usize);
 
 /// The dimensions of inputs that the model does not declare as numbers.
-pub fn dynamic_dimensions(model: &Model) -> Vec<Place> {
+pub fn dynamic_dimensions(model: &Model) -> Vec<DeclaredDim> {
     let mut found = Vec::new();
     for input in inputs(model) {
         let sizes = input.shape.iter().flatten().enumerate();
@@ -29,7 +29,7 @@ pub fn dynamic_dimensions(model: &Model) -> Vec<Place> {
 }
 
 /// The dimension of a text, `x.shape[0]` or `x.0`.
-pub fn dimension(model: &Model, text: &str) -> Option<Place> {
+pub fn dimension(model: &Model, text: &str) -> Option<DeclaredDim> {
     inputs(model).into_iter().find_map(|input| {
         let rest = text.strip_prefix(input.name.as_str())?;
         let at = rest.strip_prefix(".shape[").and_then(|rest| rest.strip_suffix(']'));
@@ -39,7 +39,7 @@ pub fn dimension(model: &Model, text: &str) -> Option<Place> {
 }
 
 /// What the model declares of dimensions, and the conditions on them.
-pub fn explanations(model: &Model, places: &[Place]) -> Vec<Explanation> {
+pub fn explanations(model: &Model, places: &[DeclaredDim]) -> Vec<Explanation> {
     let Walked { symbolic, walk, .. } = walked(model, None);
     let pool = &walk.env.pool;
     let shown = |e| symbolic.shown(pool, readable(pool, symbolic.env.known_facts(), e));
@@ -124,7 +124,7 @@ fn not_followed(model: &Model, walk: &Walk, shown: &dyn Fn(Expr) -> String) -> V
 }
 
 /// A condition of a node.
-fn condition(shown: String, at: &Step, clause: &str) -> Condition {
+fn condition(shown: String, at: &WalkStep, clause: &str) -> Condition {
     Condition {
         shown,
         node: Some(at.node().to_owned()),

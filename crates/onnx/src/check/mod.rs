@@ -67,7 +67,7 @@ pub(crate) use declaration::written_size;
 pub use declaration::{Declaration, Declared};
 pub use difference::{side, side_of_spec};
 pub use evaluate::{Evaluated, Filled, Refused, evaluate, evaluate_fully};
-pub use explain::{Place, dimension, dynamic_dimensions, explanations};
+pub use explain::{DeclaredDim, dimension, dynamic_dimensions, explanations};
 pub use guards::{NoGuards, guard_set};
 pub use outline::outline;
 pub use shapes::{Shapes, ShownValue, guarded_shapes, shapes};
@@ -75,7 +75,7 @@ pub use size::ShownSize;
 #[cfg(test)]
 pub(crate) use sizewise_check::report::Outcome as Verdict;
 pub use sizing::sizing;
-pub use symbolic::Named;
+pub use symbolic::SizeSymbol;
 
 /// The sizes of inputs, in the model's order.
 pub type Sizes = indexmap::IndexMap<String, Vec<i64>>;

@@ -33,7 +33,8 @@ fn names_that_are_made_are_none_of_the_model() {
         assert_eq!(symbol.source.as_ref().map(|(input, dim)| (input.as_str(), *dim)), Some(place));
     }
     let made = |input: &str| {
-        let of = |named: &&super::Named| named.source.as_ref().is_some_and(|(i, d)| i == input && *d == 0);
+        let of =
+            |named: &&super::SizeSymbol| named.source.as_ref().is_some_and(|(i, d)| i == input && *d == 0);
         shown.symbols.iter().find(of).map(|named| named.name.clone()).expect("a symbol")
     };
     let (x, v) = (made("x"), made("v"));

@@ -1,6 +1,6 @@
 //! The main graph of a model, for pages: its nodes with the shapes of their results, and where they come from.
 use super::shapes::{Shapes, info};
-use sizewise_check::report::{GraphView, NodeView, Place, ValueView};
+use sizewise_check::report::{CodeLine, GraphView, NodeView, ValueView};
 use sizewise_ir::Provenance;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::read::message::NodeProto;
@@ -28,7 +28,7 @@ pub fn outline(model: &Model, shapes: &Shapes) -> GraphView {
             location: location.map(|line| line.to_string()),
             code: location.map(|line| line.code.to_owned()).filter(|code| !code.is_empty()),
             module: module(node),
-            place: location.as_ref().map(Place::of),
+            place: location.as_ref().map(CodeLine::of),
         }
     };
     GraphView {

@@ -3,7 +3,7 @@ use super::declaration::full_name;
 use super::examples::{Walked, walked_for_shapes};
 use super::plain::plain;
 use super::size::ShownSize;
-use super::symbolic::{Named, Symbolic, hint_in};
+use super::symbolic::{SizeSymbol, Symbolic, hint_in};
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use sizewise_check::report::TensorInfo;
@@ -20,7 +20,7 @@ use sizewise_solve::Budget;
 #[derive(Debug, Clone, Default)]
 pub struct Shapes {
     /// The symbols, and where their sizes stand.
-    pub symbols: Vec<Named>,
+    pub symbols: Vec<SizeSymbol>,
     /// For each value its element type and its sizes as texts, numbers being numbers; and least upper bounds of sizes
     /// that data decide.
     pub values: IndexMap<String, ShownValue, FxBuildHasher>,
@@ -82,7 +82,8 @@ pub(super) fn shapes_of(model: &Model, symbolic: &Symbolic, walk: &mut Walk) -> 
         };
         values.insert(name.clone(), shown);
     }
-    let named = |(symbol, named): &(Symbol, Named)| Named { hint: hint_in(env, *symbol), ..named.clone() };
+    let named =
+        |(symbol, named): &(Symbol, SizeSymbol)| SizeSymbol { hint: hint_in(env, *symbol), ..named.clone() };
     Shapes { symbols: symbolic.symbols.iter().map(named).collect(), values }
 }
 

@@ -3,7 +3,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_onnx_model::read::message::NodeProto;
 use sizewise_onnx_model::read::{Model, domain_of, graphs_of};
 use sizewise_onnx_model::shape::{Counts, RunTime, operator};
-use sizewise_onnx_model::walk::{Step, inputs};
+use sizewise_onnx_model::walk::{WalkStep, inputs};
 
 /// Why a condition stays open that speaks of numbers which are computed from sizes and not followed.
 pub const SIZES_DECIDE: &str = "sizes decide it, through numbers that are not followed";

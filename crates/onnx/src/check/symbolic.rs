@@ -13,7 +13,7 @@ use sizewise_onnx_model::walk::{Given, Input, inputs, value};
 
 /// A symbol that stands for sizes of inputs.
 #[derive(Debug, Clone)]
-pub struct Named {
+pub struct SizeSymbol {
     /// Its name in expressions.
     pub name: String,
     /// An input and a dimension that has the size; none for a name that stands within expressions alone.
@@ -41,7 +41,7 @@ pub(super) struct Demand {
 #[derive(Clone)]
 pub(super) struct Symbolic {
     pub env: ShapeEnv,
-    pub symbols: Vec<(Symbol, Named)>,
+    pub symbols: Vec<(Symbol, SizeSymbol)>,
     /// The sizes of each input, as the walk sees them.
     pub sizes: Vec<(Input, Vec<Expr>)>,
     /// What the names that the model gives sizes stand for.
@@ -339,7 +339,8 @@ impl Symbolic {
         let e = self.env.declare(&name, range.unwrap_or_else(|| ValueRange::at_least(min.clone())), info);
         if let Some(symbol) = self.env.pool.as_symbol(e) {
             let declared = declared.map(str::to_owned);
-            self.symbols.push((symbol, Named { name, source, declared, hint: None, min: least, max: most }));
+            self.symbols
+                .push((symbol, SizeSymbol { name, source, declared, hint: None, min: least, max: most }));
         }
         e
     }
@@ -404,7 +405,7 @@ impl Symbolic {
     /// The ranges of the symbols, as conditions of a pool.
     pub fn ranges(&self, pool: &mut Pool) -> Vec<Expr> {
         let mut conditions = Vec::new();
-        for (symbol, Named { min, max, .. }) in &self.symbols {
+        for (symbol, SizeSymbol { min, max, .. }) in &self.symbols {
             let (size, least) = (pool.symbol_expr(*symbol), pool.int(*min));
             conditions.push(pool.ge(size, least));
             if let Some(max) = max {
@@ -449,7 +450,7 @@ impl Symbolic {
     /// What a symbol of a pool is called in texts for people: by the name that the model gives it, or by a place.
     pub fn shown_name(&self, pool: &Pool, symbol: Symbol) -> String {
         match self.named(symbol) {
-            Some(Named { name, declared, source: Some((input, dim)), .. })
+            Some(SizeSymbol { name, declared, source: Some((input, dim)), .. })
                 if declared.as_ref() != Some(name) || names::is_numbered(name) =>
             {
                 format!("{input}.shape[{dim}]")
@@ -465,7 +466,7 @@ impl Symbolic {
     }
 
     /// What is known of a symbol.
-    pub fn named(&self, symbol: Symbol) -> Option<&Named> {
+    pub fn named(&self, symbol: Symbol) -> Option<&SizeSymbol> {
         self.position(symbol).map(|at| &self.symbols[at].1)
     }
 

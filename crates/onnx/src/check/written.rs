@@ -1,6 +1,6 @@
 //! The sizes of a model's inputs as a spec.
 use super::names::has_operator;
-use super::symbolic::{Named, Symbolic};
+use super::symbolic::{SizeSymbol, Symbolic};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Map, Value as Json, json};
 use sizewise_check::spec::{Spec, dimension_name, linear_text};
@@ -58,7 +58,7 @@ fn entry(symbolic: &Symbolic, names: &FxHashMap<Symbol, String>, size: Expr, is_
 /// The names of dimensions: those that the model or the spec gives, where they are names in Python, or ones made of
 /// the places.
 pub(super) fn dimension_names(symbolic: &Symbolic) -> FxHashMap<Symbol, String> {
-    let is_kept = |named: &Named| named.declared.as_deref().is_some_and(is_identifier);
+    let is_kept = |named: &SizeSymbol| named.declared.as_deref().is_some_and(is_identifier);
     let (kept, made): (Vec<_>, Vec<_>) = symbolic.symbols.iter().partition(|(_, named)| is_kept(named));
     let mut taken: FxHashSet<String> = FxHashSet::default();
     let mut names = FxHashMap::default();

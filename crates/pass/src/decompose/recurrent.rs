@@ -25,7 +25,7 @@ const MAX_STEPS: i64 = 1024;
 type State = Vec<Proxy>;
 
 /// A step, of what the weights make of the input and of the hidden state, taken into gates, and of the state before.
-type Step = fn(&mut Builder<'_, '_>, Gates<'_>, &[Proxy]) -> Result<State, TraceError>;
+type CellStep = fn(&mut Builder<'_, '_>, Gates<'_>, &[Proxy]) -> Result<State, TraceError>;
 
 /// The parts of one gate each that weights make of an input and of a hidden state.
 struct Gates<'g> {
@@ -56,7 +56,7 @@ impl Weights<'_> {
         b: &mut Builder<'_, '_>,
         input: Proxy,
         state: &[Proxy],
-        step: Step,
+        step: CellStep,
     ) -> Result<State, TraceError> {
         let hidden = self.applied(b, state[0], 1)?;
         let (input, hidden) = (self.parted(b, input)?, self.parted(b, hidden)?);
@@ -111,7 +111,7 @@ fn rnn_step(b: &mut Builder<'_, '_>, gates: Gates<'_>, op: &str) -> Result<State
 }
 
 /// A single step of a layer.
-fn cell(b: &mut Builder<'_, '_>, call: &Call<'_>, step: Step, gates: usize) -> Made {
+fn cell(b: &mut Builder<'_, '_>, call: &Call<'_>, step: CellStep, gates: usize) -> Made {
     let state = call.tensor_list("hx").or_else(|_| call.tensor("hx").map(|hidden| vec![hidden]))?;
     let names = ["w_ih", "w_hh", "b_ih", "b_hh"];
     let params: Vec<Proxy> = names.iter().filter_map(|name| call.optional_tensor(name)).collect();
@@ -124,7 +124,7 @@ fn cell(b: &mut Builder<'_, '_>, call: &Call<'_>, step: Step, gates: usize) -> M
 }
 
 /// All layers: the output of the last one, and the last states of all.
-fn layers(b: &mut Builder<'_, '_>, call: &Call<'_>, step: Step, gates: usize) -> Made {
+fn layers(b: &mut Builder<'_, '_>, call: &Call<'_>, step: CellStep, gates: usize) -> Made {
     let (layers, directions) = (call.int("num_layers")?, 1 + i64::from(call.truth("bidirectional")?));
     if call.truth("train")? && call.float("dropout")? != 0.0 && layers > 1 {
         return Err(refused("it drops values at random"));
@@ -178,7 +178,7 @@ fn over(
     weights: &Weights<'_>,
     x: Proxy,
     (mut state, order): (State, &[i64]),
-    step: Step,
+    step: CellStep,
 ) -> Result<(Proxy, State), TraceError> {
     let made = weights.of_input(b, x)?;
     let mut hidden = Vec::with_capacity(order.len());

@@ -1,5 +1,5 @@
 //! The core of the e-graph: classes of equal expressions, closed under congruence.
-use super::language::{MemberAnalysis, Members, Operations, Term};
+use super::language::{ENode, MemberAnalysis, Members, Operations};
 use egg::{EGraph, Id};
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -35,7 +35,7 @@ const MAX_SCANNED: usize = 16;
 /// Classes of equal expressions.
 #[derive(Clone, Debug)]
 pub(super) struct Classes {
-    egg: EGraph<Term, MemberAnalysis>,
+    egg: EGraph<ENode, MemberAnalysis>,
     operations: Operations,
     ids: IndexMap<Expr, Id, FxBuildHasher>,
     by_func: FxHashMap<Func, Vec<Expr>>,

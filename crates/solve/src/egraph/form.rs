@@ -25,12 +25,12 @@ pub(super) enum Form {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Linear {
     pub constant: Int,
-    pub terms: Vec<Term>,
+    pub terms: Vec<LawTerm>,
 }
 
 /// `coefficient · Π variable · Π call`.
 #[derive(Clone, Debug)]
-pub(super) struct Term {
+pub(super) struct LawTerm {
     pub coefficient: Int,
     /// With repetition.
     pub variables: Vec<usize>,
@@ -123,7 +123,7 @@ impl Linear {
     fn of(pattern: &Pattern) -> Linear {
         let single = |variables, calls| Linear {
             constant: Int::ZERO,
-            terms: vec![Term { coefficient: Int::ONE, variables, calls }],
+            terms: vec![LawTerm { coefficient: Int::ONE, variables, calls }],
         };
         match pattern {
             Pattern::Int(value) => Linear::constant(value.clone()),
@@ -164,7 +164,7 @@ impl Linear {
             terms: linear
                 .terms
                 .iter()
-                .map(|t| Term { coefficient: &t.coefficient * factor, ..t.clone() })
+                .map(|t| LawTerm { coefficient: &t.coefficient * factor, ..t.clone() })
                 .collect(),
         };
         product = product.plus(scaled(&self, &other.constant)).plus(scaled(other, &self.constant));
@@ -173,7 +173,7 @@ impl Linear {
                 let mut variables = [a.variables.as_slice(), &b.variables].concat();
                 variables.sort_unstable();
                 let calls = [a.calls.as_slice(), &b.calls].concat();
-                let term = Term { coefficient: &a.coefficient * &b.coefficient, variables, calls };
+                let term = LawTerm { coefficient: &a.coefficient * &b.coefficient, variables, calls };
                 product = product.plus(Linear { constant: Int::ZERO, terms: vec![term] });
             }
         }
@@ -181,8 +181,8 @@ impl Linear {
     }
 }
 
-impl Term {
-    fn same_monomial(&self, other: &Term) -> bool {
+impl LawTerm {
+    fn same_monomial(&self, other: &LawTerm) -> bool {
         self.variables == other.variables
             && self.calls.len() == other.calls.len()
             && self.calls.iter().zip(&other.calls).all(|(a, b)| a.1 == b.1)

@@ -1,10 +1,11 @@
 //! Facts and expressions under equality.
 use super::classes::Classes;
 use super::rule_set::RuleSet;
-use super::solve::{Consequence, Solved, Step, consequences};
-use sizewise_expr::range::{Domain, DomainTable, Subject};
+use super::solve::{Consequence, SolveStep, Solved, consequences};
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+use sizewise_expr::range::{Domain, DomainTable, FactSubject};
 use sizewise_expr::{Expr, Func, Pool, Sort};
-use smallvec::SmallVec;
 
 /// The facts contradict each other: two values that cannot be equal are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,26 +58,6 @@ const MAX_PENDING: usize = 512;
 /// The most expressions that are brought to normal form when a fact is entered.
 const MAX_RENEWED: usize = 512;
 
-/// The inputs of a graph, so that a proof can be replayed with fewer of them.
-#[derive(Clone, Debug)]
-pub(super) enum Input {
-    Declared(Expr, Domain),
-    Assumed(Expr, u32),
-}
-
-/// A use of a rule: an equality, under conditions that are known to hold.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Use {
-    /// The position of the rule in its set.
-    pub rule: usize,
-    /// The instance of its left side.
-    pub from: Expr,
-    /// The expression that it is equal to.
-    pub to: Expr,
-    /// The instances of the side conditions.
-    pub conditions: SmallVec<[Expr; 4]>,
-}
-
 /// Expressions of one pool in classes of equal ones, with the domains of their values.
 ///
 /// Every expression in the graph is taken to be defined: divisors are not 0.
@@ -85,9 +66,8 @@ pub struct Graph {
     pub(super) classes: Classes,
     pub(crate) table: DomainTable,
     pub(super) solved: Solved,
-    pub(super) inputs: Vec<Input>,
-    /// The uses of rules that taught something, in order.
-    pub(super) uses: Vec<Use>,
+    /// The rules that taught something, by their positions, in the order in which they first did.
+    pub(super) fired: IndexSet<usize, FxBuildHasher>,
     pending: Vec<Pending>,
     contradiction: Option<Contradiction>,
     /// How many expressions have been looked at by `settle`, and at which version of the replacements.
@@ -97,7 +77,7 @@ pub struct Graph {
     /// Why what is joined now is.
     why: Why,
     /// What the table has learned something of since [`Graph::take_learned`], if that is kept.
-    learned: Vec<Subject>,
+    learned: Vec<FactSubject>,
 }
 
 impl Graph {
@@ -127,16 +107,14 @@ impl Graph {
 
     /// Declares that the value of an expression, usually a symbol, lies in a domain.
     pub fn declare(&mut self, pool: &mut Pool, e: Expr, domain: Domain) {
-        self.inputs.push(Input::Declared(e, domain.clone()));
         self.add(pool, e);
         if let Err(found) = self.table.restrict(pool, e, domain) {
             self.contradict(Contradiction::Empty(found.at));
         }
     }
 
-    /// Assumes a condition. Explanations refer to it by `label`.
-    pub fn assume(&mut self, pool: &mut Pool, condition: Expr, label: u32) {
-        self.inputs.push(Input::Assumed(condition, label));
+    /// Assumes a condition.
+    pub fn assume(&mut self, pool: &mut Pool, condition: Expr) {
         let condition = pool.truth(condition);
         self.set_truth(pool, condition, true);
     }
@@ -176,15 +154,6 @@ impl Graph {
         pool.as_bool(normal).or_else(|| self.known(pool, normal)).or_else(|| self.table.decide(pool, normal))
     }
 
-    /// Whether two expressions are known to be equal.
-    pub fn equal(&mut self, pool: &mut Pool, a: Expr, b: Expr) -> bool {
-        if self.classes.same(a, b) || self.solved.normal(pool, a) == self.solved.normal(pool, b) {
-            return true;
-        }
-        let equal = pool.eq(a, b);
-        self.truth(pool, equal) == Some(true)
-    }
-
     /// Everything found equal to `e` so far, `e` included once it has been added.
     pub fn members(&self, e: Expr) -> &[Expr] {
         self.classes.members(e).map_or(&[], |m| m)
@@ -202,8 +171,7 @@ impl Graph {
 
     /// The names of the rules that taught something so far, in the order in which they first did.
     pub fn fired_rules<'a>(&self, rules: &'a RuleSet) -> Vec<&'a str> {
-        let fired: indexmap::IndexSet<usize> = self.uses.iter().map(|u| u.rule).collect();
-        fired.into_iter().filter_map(|i| rules.rules().get(i)).map(|r| r.name.as_str()).collect()
+        self.fired.iter().filter_map(|&i| rules.rules().get(i)).map(|r| r.name.as_str()).collect()
     }
 
     pub(super) fn contradict(&mut self, found: Contradiction) {
@@ -251,7 +219,7 @@ impl Graph {
                 Pending::Zero(e) => {
                     let zero = pool.eq(e, Expr::ZERO);
                     let denied = pool.as_bool(zero).or_else(|| self.solved.truth(pool, zero)) == Some(false);
-                    if denied || self.solved.equation(pool, e) == Step::Impossible {
+                    if denied || self.solved.equation(pool, e) == SolveStep::Impossible {
                         self.contradict(Contradiction::Zero(e));
                     }
                 }
@@ -341,7 +309,7 @@ impl Graph {
     }
 
     /// What the table has learned something of since the last call.
-    pub(crate) fn take_learned(&mut self) -> Vec<Subject> {
+    pub(crate) fn take_learned(&mut self) -> Vec<FactSubject> {
         std::mem::take(&mut self.learned)
     }
 

@@ -13,20 +13,20 @@ use std::ops::Deref;
 
 /// An e-node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Term {
+pub struct ENode {
     /// The number of the operation in [`Operations`].
     operation: u32,
     children: SmallVec<[Id; 2]>,
 }
 
-impl egg::Language for Term {
+impl egg::Language for ENode {
     type Discriminant = u32;
 
     fn discriminant(&self) -> u32 {
         self.operation
     }
 
-    fn matches(&self, other: &Term) -> bool {
+    fn matches(&self, other: &ENode) -> bool {
         self.operation == other.operation && self.children.len() == other.children.len()
     }
 
@@ -116,12 +116,12 @@ pub(super) struct Operations(IndexSet<Operation, FxBuildHasher>);
 
 impl Operations {
     /// The node of an expression whose children have the given classes.
-    pub fn term(&mut self, pool: &Pool, e: Expr, class: impl Fn(Expr) -> Id) -> Term {
+    pub fn term(&mut self, pool: &Pool, e: Expr, class: impl Fn(Expr) -> Id) -> ENode {
         let known = self.0.get_index_of(&OperationOf(pool, e));
         let operation = known.unwrap_or_else(|| self.0.insert_full(Operation::of(pool, e)).0) as u32;
         let mut children = SmallVec::new();
         pool.for_each_child(e, |child| children.push(class(child)));
-        Term { operation, children }
+        ENode { operation, children }
     }
 }
 
@@ -169,10 +169,10 @@ pub(super) struct MemberAnalysis {
     pub distinct_constants: Option<(Expr, Expr)>,
 }
 
-impl egg::Analysis<Term> for MemberAnalysis {
+impl egg::Analysis<ENode> for MemberAnalysis {
     type Data = Members;
 
-    fn make(egraph: &mut EGraph<Term, MemberAnalysis>, _: &Term, _: Id) -> Members {
+    fn make(egraph: &mut EGraph<ENode, MemberAnalysis>, _: &ENode, _: Id) -> Members {
         let mut members = Members::default();
         if let Some(e) = egraph.analysis.adding {
             members.insert(e, egraph.analysis.adding_constant);

@@ -4,14 +4,14 @@
 //! polynomial, terms with bound variables are subtracted, a product with one unbound variable is matched by
 //! division, and the last unbound variable takes the rest.
 use super::classes::Classes;
-use super::form::{Form, Linear, Term};
+use super::form::{Form, LawTerm, Linear};
 use super::pattern::Bindings;
 use super::quotient;
 use sizewise_expr::{Expr, Func, Int, Poly, Pool, Sort};
 use smallvec::SmallVec;
 
 /// Ways to match found so far.
-pub(super) type Found = SmallVec<[Bindings; 2]>;
+pub(super) type FoundWays = SmallVec<[Bindings; 2]>;
 
 /// The most members of a class that are looked at.
 const MAX_MEMBERS: usize = 6;
@@ -29,12 +29,12 @@ pub(super) struct Matcher<'a> {
 
 impl Matcher<'_> {
     /// The ways in which `form` matches any member of the class of `e`.
-    pub fn class(&mut self, form: &Form, e: Expr, bindings: &Bindings) -> Found {
+    pub fn class(&mut self, form: &Form, e: Expr, bindings: &Bindings) -> FoundWays {
         if let Form::Var(v) = form {
             return self.bind(*v, e, bindings).into_iter().collect();
         }
         let classes = self.classes;
-        let mut found = Found::new();
+        let mut found = FoundWays::new();
         match classes.shapes(e) {
             Some(members) => {
                 for &member in members.iter().take(MAX_MEMBERS) {
@@ -63,26 +63,26 @@ impl Matcher<'_> {
     }
 
     /// The ways in which `form` matches `e` itself.
-    pub fn node(&mut self, form: &Form, e: Expr, bindings: &Bindings) -> Found {
-        let Some(left) = self.steps.checked_sub(1) else { return Found::new() };
+    pub fn node(&mut self, form: &Form, e: Expr, bindings: &Bindings) -> FoundWays {
+        let Some(left) = self.steps.checked_sub(1) else { return FoundWays::new() };
         self.steps = left;
         match form {
             Form::Var(v) => self.bind(*v, e, bindings).into_iter().collect(),
             // A canonical expression has no truth value among its operands.
-            Form::Bool => Found::new(),
+            Form::Bool => FoundWays::new(),
             Form::Linear(linear) => match self.pool.sort(e) {
                 Sort::Int => {
                     let poly = self.pool.poly(e);
                     self.linear(linear, &poly, bindings)
                 }
-                _ => Found::new(),
+                _ => FoundWays::new(),
             },
             Form::Compare(func, linear) => {
-                let Some(&[p]) = self.pool.as_func(e, *func) else { return Found::new() };
+                let Some(&[p]) = self.pool.as_func(e, *func) else { return FoundWays::new() };
                 let classes = self.classes;
                 let itself = [p];
                 let members = classes.shapes(p).unwrap_or(&itself);
-                let mut found = Found::new();
+                let mut found = FoundWays::new();
                 for &member in members.iter().take(MAX_MEMBERS) {
                     let poly = self.pool.poly(member);
                     found.extend(self.linear(linear, &poly, bindings));
@@ -96,13 +96,13 @@ impl Matcher<'_> {
             Form::Call(Func::Not, forms) => {
                 // Construction pushes negation inwards, so the complement is matched.
                 let (Sort::Bool, [form]) = (self.pool.sort(e), forms.as_slice()) else {
-                    return Found::new();
+                    return FoundWays::new();
                 };
                 let complement = self.pool.not(e);
                 self.class(form, complement, bindings)
             }
             Form::Call(func, forms) => {
-                let Some(args) = self.pool.as_func(e, *func) else { return Found::new() };
+                let Some(args) = self.pool.as_func(e, *func) else { return FoundWays::new() };
                 let args: SmallVec<[Expr; 4]> = args.iter().copied().collect();
                 match func {
                     Func::Min | Func::Max | Func::And | Func::Or => self
@@ -139,13 +139,13 @@ impl Matcher<'_> {
     }
 
     /// Operands in their order; the last one first, as a divisor says most about its dividend.
-    fn in_order(&mut self, forms: &[Form], args: &[Expr], bindings: &Bindings) -> Found {
+    fn in_order(&mut self, forms: &[Form], args: &[Expr], bindings: &Bindings) -> FoundWays {
         if forms.len() != args.len() {
-            return Found::new();
+            return FoundWays::new();
         }
-        let mut found = Found::from_iter([bindings.clone()]);
+        let mut found = FoundWays::from_iter([bindings.clone()]);
         for (form, &arg) in forms.iter().zip(args).rev() {
-            let mut next = Found::new();
+            let mut next = FoundWays::new();
             for b in &found {
                 next.extend(self.class(form, arg, b));
             }
@@ -203,20 +203,20 @@ impl Matcher<'_> {
         found
     }
 
-    fn linear(&mut self, linear: &Linear, poly: &Poly, bindings: &Bindings) -> Found {
+    fn linear(&mut self, linear: &Linear, poly: &Poly, bindings: &Bindings) -> FoundWays {
         if poly.terms.len() > MAX_TERMS {
-            return Found::new();
+            return FoundWays::new();
         }
         let mut rest = poly.clone();
         rest.constant = &rest.constant - &linear.constant;
-        let terms: SmallVec<[&Term; 4]> = linear.terms.iter().collect();
-        let mut found = Found::new();
+        let terms: SmallVec<[&LawTerm; 4]> = linear.terms.iter().collect();
+        let mut found = FoundWays::new();
         self.terms(&terms, rest, bindings, &mut found);
         found
     }
 
     /// Matches `Σ terms` with `poly`.
-    fn terms(&mut self, terms: &[&Term], poly: Poly, bindings: &Bindings, found: &mut Found) {
+    fn terms(&mut self, terms: &[&LawTerm], poly: Poly, bindings: &Bindings, found: &mut FoundWays) {
         let Some(left) = self.steps.checked_sub(1) else { return };
         self.steps = left;
         if found.len() >= MAX_FOUND {
@@ -228,9 +228,9 @@ impl Matcher<'_> {
             }
             return;
         }
-        let open = |t: &Term| t.variables.iter().filter(|v| bindings[**v].is_none()).count();
+        let open = |t: &LawTerm| t.variables.iter().filter(|v| bindings[**v].is_none()).count();
         let without = |i: usize| {
-            let mut others: SmallVec<[&Term; 4]> = terms.iter().copied().collect();
+            let mut others: SmallVec<[&LawTerm; 4]> = terms.iter().copied().collect();
             others.remove(i);
             others
         };
@@ -249,7 +249,7 @@ impl Matcher<'_> {
         }
         if let Some(i) = terms.iter().position(|t| t.variables.len() > 1) {
             let others = without(i);
-            let simple = |t: &&Term| t.variables.len() == 1 && t.calls.is_empty();
+            let simple = |t: &&LawTerm| t.variables.len() == 1 && t.calls.is_empty();
             let same = terms[i].variables.iter().all(|v| *v == terms[i].variables[0]);
             if others.len() <= 1 && others.iter().all(simple) && !same {
                 self.common_factor(terms[i], &others, &poly, bindings, found);
@@ -291,10 +291,10 @@ impl Matcher<'_> {
         variable: usize,
         part: &Poly,
         coefficient: &Int,
-        others: &[&Term],
+        others: &[&LawTerm],
         rest: &Poly,
         bindings: &Bindings,
-        found: &mut Found,
+        found: &mut FoundWays,
     ) {
         let Some(value) = part.exact_quotient(coefficient) else { return };
         let value = self.pool.from_poly(&value);
@@ -307,11 +307,11 @@ impl Matcher<'_> {
     /// the atom's cofactor.
     fn term_with_call(
         &mut self,
-        term: &Term,
-        others: &[&Term],
+        term: &LawTerm,
+        others: &[&LawTerm],
         poly: &Poly,
         bindings: &Bindings,
-        found: &mut Found,
+        found: &mut FoundWays,
     ) {
         let (form, _) = &term.calls[0];
         let mut atoms: SmallVec<[Expr; 8]> = SmallVec::new();
@@ -358,11 +358,11 @@ impl Matcher<'_> {
 
     fn term_with_quotient(
         &mut self,
-        term: &Term,
-        others: &[&Term],
+        term: &LawTerm,
+        others: &[&LawTerm],
         poly: &Poly,
         bindings: &Bindings,
-        found: &mut Found,
+        found: &mut FoundWays,
     ) {
         let mut known: SmallVec<[usize; 4]> = SmallVec::new();
         let mut open = None;
@@ -383,10 +383,10 @@ impl Matcher<'_> {
         &mut self,
         variable: usize,
         divisor: Expr,
-        others: &[&Term],
+        others: &[&LawTerm],
         poly: &Poly,
         bindings: &Bindings,
-        found: &mut Found,
+        found: &mut FoundWays,
     ) {
         let divisor = self.pool.poly(divisor);
         if divisor.is_zero() {
@@ -405,11 +405,11 @@ impl Matcher<'_> {
     /// constant have. At most one other unbound variable takes the rest.
     fn common_factor(
         &mut self,
-        term: &Term,
-        others: &[&Term],
+        term: &LawTerm,
+        others: &[&LawTerm],
         poly: &Poly,
         bindings: &Bindings,
-        found: &mut Found,
+        found: &mut FoundWays,
     ) {
         let [a, c] = term.variables.as_slice() else { return };
         let Some((first, _)) = poly.terms.first() else { return };

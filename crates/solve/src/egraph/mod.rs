@@ -6,7 +6,6 @@
 //! [`Graph::truth`] has three answers.
 mod classes;
 mod condition;
-mod explain;
 mod extract;
 mod form;
 mod graph;
@@ -28,9 +27,8 @@ mod matching_tests;
 mod parts_tests;
 
 pub use condition::Condition;
-pub use explain::Explanation;
 pub use extract::Cost;
-pub use graph::{Contradiction, Graph, Join, Use, Why};
+pub use graph::{Contradiction, Graph, Join, Why};
 pub use pattern::{Bindings, Operation, Pattern};
 pub(crate) use quotient::of_monomials;
 pub use reading::Reading;

@@ -1,7 +1,7 @@
 //! The parts of the e-graph by themselves: nodes, quotients, equations solved for a monomial, and limits of a
 //! saturation.
-use super::language::{Operations, Term};
-use super::solve::{Solved, Step};
+use super::language::{ENode, Operations};
+use super::solve::{SolveStep, Solved};
 use super::{Graph, Limits, RuleSet, Stop, quotient};
 use egg::{Id, Language};
 use sizewise_expr::{Expr, Pool, print, read};
@@ -13,7 +13,7 @@ fn of(pool: &mut Pool, text: &str) -> Expr {
 #[test]
 fn nodes_match_where_operation_and_number_of_children_agree() {
     let (mut pool, mut operations) = (Pool::new(), Operations::default());
-    let mut term = |text: &str| -> Term {
+    let mut term = |text: &str| -> ENode {
         let e = of(&mut pool, text);
         operations.term(&pool, e, |child| Id::from(child.id() as usize))
     };
@@ -70,19 +70,19 @@ fn quotients_of_polynomials_take_what_can_be_divided() {
 fn equations_are_solved_for_the_monomial_that_says_most() {
     // What the equation is, what it comes to, an expression, and its normal form after that.
     let table = [
-        ("x - y - 1", Step::Solved, "y + x", "2*x - 1"),
-        ("x//3 - y", Step::Solved, "2*(x//3) + y", "3*y"),
-        ("2*x - 4*y", Step::Solved, "x", "2*y"),
-        ("2*x - 3*y", Step::Nothing, "x", "x"),
-        ("2*x - 4*y - 1", Step::Impossible, "x", "x"),
-        ("5", Step::Impossible, "x", "x"),
-        ("0", Step::Nothing, "x", "x"),
-        ("x*y - 6", Step::Solved, "x*y*z", "6*z"),
-        ("x*y - 6", Step::Solved, "x**2*y**2", "36"),
-        ("x*y - z", Step::Solved, "z", "x*y"),
-        ("x - y*(x//y)", Step::Solved, "x + 1", "y*(x//y) + 1"),
-        ("x*y + x - 1", Step::Solved, "x*y", "1 - x"),
-        ("Min(x, y) - x", Step::Solved, "Min(x, y) + 1", "x + 1"),
+        ("x - y - 1", SolveStep::Solved, "y + x", "2*x - 1"),
+        ("x//3 - y", SolveStep::Solved, "2*(x//3) + y", "3*y"),
+        ("2*x - 4*y", SolveStep::Solved, "x", "2*y"),
+        ("2*x - 3*y", SolveStep::Nothing, "x", "x"),
+        ("2*x - 4*y - 1", SolveStep::Impossible, "x", "x"),
+        ("5", SolveStep::Impossible, "x", "x"),
+        ("0", SolveStep::Nothing, "x", "x"),
+        ("x*y - 6", SolveStep::Solved, "x*y*z", "6*z"),
+        ("x*y - 6", SolveStep::Solved, "x**2*y**2", "36"),
+        ("x*y - z", SolveStep::Solved, "z", "x*y"),
+        ("x - y*(x//y)", SolveStep::Solved, "x + 1", "y*(x//y) + 1"),
+        ("x*y + x - 1", SolveStep::Solved, "x*y", "1 - x"),
+        ("Min(x, y) - x", SolveStep::Solved, "Min(x, y) + 1", "x + 1"),
     ];
     for (equation, step, text, expected) in table {
         let (mut pool, mut solved) = (Pool::new(), Solved::default());
@@ -103,19 +103,19 @@ fn values_of_up_to_sixteen_terms_and_of_degree_twelve_are_substituted() {
         solved.equation(&mut pool, e)
     };
     let sum = |terms: usize| (1..terms).map(|i| format!(" + {}*s{i}", i + 1)).collect::<String>();
-    assert_eq!(solve(&format!("x{}", sum(16))), Step::Solved);
-    assert_eq!(solve(&format!("x{}", sum(17))), Step::Nothing);
-    assert_eq!(solve("x + y**12"), Step::Solved);
-    assert_eq!(solve("x + y**13"), Step::Nothing);
-    assert_eq!(solve("x + 2*y**6*z**6"), Step::Solved);
-    assert_eq!(solve("x + 2*y**6*z**7"), Step::Nothing);
+    assert_eq!(solve(&format!("x{}", sum(16))), SolveStep::Solved);
+    assert_eq!(solve(&format!("x{}", sum(17))), SolveStep::Nothing);
+    assert_eq!(solve("x + y**12"), SolveStep::Solved);
+    assert_eq!(solve("x + y**13"), SolveStep::Nothing);
+    assert_eq!(solve("x + 2*y**6*z**6"), SolveStep::Solved);
+    assert_eq!(solve("x + 2*y**6*z**7"), SolveStep::Nothing);
 }
 
 /// What a saturation comes to under limits.
 fn saturated(nodes: usize, iterations: usize, matches: usize) -> (Stop, usize, usize) {
     let (mut pool, mut graph) = (Pool::new(), Graph::new());
     let fact = of(&mut pool, "y > 0");
-    graph.assume(&mut pool, fact, 0);
+    graph.assume(&mut pool, fact);
     let rules = RuleSet::parse(
         "# .\na: (abs ?a) => ?a if nonneg ?a\n\n# .\nb: (max ?a ?b) => ?b if le ?a ?b\n",
         "two rules",
@@ -146,7 +146,7 @@ fn the_consequences_of_a_fact_are_followed_up_to_the_512th() {
     let (mut pool, mut graph) = (Pool::new(), Graph::new());
     let equations: Vec<Expr> = (0..400).map(|i| of(&mut pool, &format!("Eq(x{i}, 2*y{i})"))).collect();
     let all = pool.and(&equations);
-    graph.assume(&mut pool, all, 0);
+    graph.assume(&mut pool, all);
     let known = equations.iter().filter(|e| graph.solved.truth(&pool, **e) == Some(true)).count();
     // Each is one consequence, and that its difference is 0 another.
     assert!((150..=256).contains(&known), "{known}");

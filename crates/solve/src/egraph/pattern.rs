@@ -43,10 +43,10 @@ pub enum Operation {
 }
 
 /// Name, operation, fewest and most operands, sort of the operands, sort of the result.
-type Row = (&'static str, Operation, usize, usize, Sort, Sort);
+type OperationRow = (&'static str, Operation, usize, usize, Sort, Sort);
 
 /// Every operation. The first operand of `ite` is a truth value all the same.
-const OPERATIONS: [Row; 18] = [
+const OPERATIONS: [OperationRow; 18] = [
     ("+", Operation::Add, 2, 8, Sort::Int, Sort::Int),
     ("-", Operation::Sub, 1, 2, Sort::Int, Sort::Int),
     ("*", Operation::Mul, 2, 8, Sort::Int, Sort::Int),
@@ -68,7 +68,7 @@ const OPERATIONS: [Row; 18] = [
 ];
 
 impl Operation {
-    fn row(self) -> Row {
+    fn row(self) -> OperationRow {
         OPERATIONS[self as usize]
     }
 

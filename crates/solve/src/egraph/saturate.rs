@@ -1,7 +1,7 @@
 //! Application of rules until nothing is learned or a counted limit is reached.
 use super::classes::Context;
 use super::form::{Form, Linear};
-use super::graph::{Graph, Use};
+use super::graph::Graph;
 use super::matching::{Matcher, Rest};
 use super::pattern::Bindings;
 use super::rule::Rule;
@@ -84,19 +84,6 @@ impl Graph {
         limits: &Limits,
         until: Option<Expr>,
     ) -> Saturation {
-        let all: Vec<usize> = (0..rules.rules().len()).collect();
-        self.saturate_with(pool, rules, Allowed { rules: &all, uses: None }, limits, until)
-    }
-
-    /// [`Graph::saturate`] with some of the rules, or only some uses of them.
-    pub(super) fn saturate_with(
-        &mut self,
-        pool: &mut Pool,
-        rules: &RuleSet,
-        allowed: Allowed,
-        limits: &Limits,
-        until: Option<Expr>,
-    ) -> Saturation {
         if let Some(goal) = until {
             self.add(pool, goal);
         }
@@ -127,11 +114,8 @@ impl Graph {
             let steps = (limits.nodes * STEPS_PER_NODE) as u32;
             progress.steps = steps;
             self.reconsider(pool, &mut progress);
-            self.search(pool, rules, allowed.rules, &mut progress);
+            self.search(pool, rules, &mut progress);
             attempts += u64::from(steps - progress.steps);
-            if let Some(uses) = allowed.uses {
-                progress.found.retain(|found| uses.iter().any(|u| u.same_as(found)));
-            }
             if let Some(stop) = self.apply(pool, &mut progress, limits) {
                 self.settle(pool, limits.nodes);
                 break stop;
@@ -143,7 +127,7 @@ impl Graph {
     /// Applies the matches. Returns the limit that was reached, if any.
     fn apply(&mut self, pool: &mut Pool, progress: &mut Progress, limits: &Limits) -> Option<Stop> {
         for found in std::mem::take(&mut progress.found) {
-            let Use { rule, from, to, .. } = found;
+            let Match { rule, from, to, .. } = found;
             if !progress.done.insert((rule, from, to)) || self.classes.same(from, to) {
                 continue;
             }
@@ -155,7 +139,7 @@ impl Graph {
             }
             progress.matches += 1;
             self.equate(pool, from, to);
-            self.uses.push(found);
+            self.fired.insert(rule);
             if self.contradiction().is_some() {
                 break;
             }
@@ -171,7 +155,7 @@ impl Graph {
     }
 
     /// Matches the rules against every expression around which something changed.
-    fn search(&mut self, pool: &mut Pool, rules: &RuleSet, enabled: &[usize], progress: &mut Progress) {
+    fn search(&mut self, pool: &mut Pool, rules: &RuleSet, progress: &mut Progress) {
         let mut changed: FxHashMap<Func, Vec<(Expr, u64)>> = FxHashMap::default();
         for e in (0..self.classes.len()).filter_map(|i| self.classes.expression(i)) {
             if let Some((func, _)) = pool.as_call(e) {
@@ -181,8 +165,7 @@ impl Graph {
                 }
             }
         }
-        for &index in enabled {
-            let rule = &rules.rules()[index];
+        for (index, rule) in rules.rules().iter().enumerate() {
             let Some(func) = rule.form.trigger() else { continue };
             let open: Bindings = std::iter::repeat_n(None, rule.variables.len()).collect();
             if let Form::Linear(law) = &rule.form {
@@ -263,12 +246,12 @@ impl Graph {
             value = pool.call(func, &operands);
         }
         if value != root {
-            self.conclude(pool, Use { rule: index, from: root, to: value, conditions }, progress);
+            self.conclude(pool, Match { rule: index, from: root, to: value, conditions }, progress);
         }
     }
 
-    fn conclude(&mut self, pool: &mut Pool, matched: Use, progress: &mut Progress) {
-        let Use { rule, from, to, .. } = matched;
+    fn conclude(&mut self, pool: &mut Pool, matched: Match, progress: &mut Progress) {
+        let Match { rule, from, to, .. } = matched;
         if self.classes.same(from, to) || progress.done.contains(&(rule, from, to)) {
             return;
         }
@@ -291,28 +274,24 @@ impl Graph {
 /// The most matches kept because a condition may become known.
 const MAX_WAITING: usize = 256;
 
-/// The rules and uses of rules that a saturation may apply.
-#[derive(Clone, Copy)]
-pub(super) struct Allowed<'a> {
-    /// The positions of rules.
-    pub rules: &'a [usize],
-    /// Uses of them; all where none are given.
-    pub uses: Option<&'a [Use]>,
-}
-
-impl Use {
-    /// Whether another use says the same by the same rule.
-    fn same_as(&self, other: &Use) -> bool {
-        (self.rule, self.from, self.to) == (other.rule, other.from, other.to)
-    }
+/// An equality by a rule, under conditions.
+struct Match {
+    /// The position of the rule in its set.
+    rule: usize,
+    /// The instance of its left side.
+    from: Expr,
+    /// The expression that it is equal to.
+    to: Expr,
+    /// The instances of the side conditions.
+    conditions: SmallVec<[Expr; 4]>,
 }
 
 /// The state of a saturation.
 #[derive(Default)]
 struct Progress {
     /// The matches that are applied at the end of the round.
-    found: Vec<Use>,
-    waiting: Vec<Use>,
+    found: Vec<Match>,
+    waiting: Vec<Match>,
     done: FxHashSet<(usize, Expr, Expr)>,
     /// For every call, its context when rules were last matched.
     context: FxHashMap<Expr, Context>,

@@ -41,7 +41,7 @@ pub(super) struct Solved {
 
 /// What an equation came to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Step {
+pub(super) enum SolveStep {
     /// It says nothing new, or nothing that can be solved for.
     Nothing,
     /// It gave a replacement.
@@ -138,27 +138,27 @@ impl Solved {
     }
 
     /// Uses `e == 0`.
-    pub fn equation(&mut self, pool: &mut Pool, e: Expr) -> Step {
+    pub fn equation(&mut self, pool: &mut Pool, e: Expr) -> SolveStep {
         let e = self.normal(pool, e);
         let poly = pool.poly(e);
         let content = poly.content();
         if content.is_zero() {
-            return if poly.constant.is_zero() { Step::Nothing } else { Step::Impossible };
+            return if poly.constant.is_zero() { SolveStep::Nothing } else { SolveStep::Impossible };
         }
         if !poly.constant.is_multiple_of(&content) {
-            return Step::Impossible;
+            return SolveStep::Impossible;
         }
-        let Some(poly) = poly.exact_quotient(&content) else { return Step::Nothing };
+        let Some(poly) = poly.exact_quotient(&content) else { return SolveStep::Nothing };
         if poly.terms.len() > MAX_TERMS || self.equations > MAX_SOLVED || degree(pool, &poly) > MAX_DEGREE {
-            return Step::Nothing;
+            return SolveStep::Nothing;
         }
-        let Some((monomial, frozen)) = choose(pool, &poly) else { return Step::Nothing };
+        let Some((monomial, frozen)) = choose(pool, &poly) else { return SolveStep::Nothing };
         let solved = poly.terms.iter().position(|(m, _)| *m == monomial).and_then(|i| poly.solved_for(i));
-        let Some(solved) = solved else { return Step::Nothing };
+        let Some(solved) = solved else { return SolveStep::Nothing };
         let value = pool.from_poly(&solved);
         let is_product = pool.monomial(monomial).as_slice() != [(monomial, 1)];
         if is_product && self.products.len() >= MAX_PRODUCTS {
-            return Step::Nothing;
+            return SolveStep::Nothing;
         }
         self.insert(pool, monomial, value);
         for atom in frozen {
@@ -170,10 +170,10 @@ impl Solved {
         self.changed();
         self.renew(pool, monomial, is_product);
         if !self.values.contains_key(&monomial) {
-            return Step::Nothing;
+            return SolveStep::Nothing;
         }
         self.new.push(monomial);
-        Step::Solved
+        SolveStep::Solved
     }
 
     /// Adds an equation, or changes the value of one.

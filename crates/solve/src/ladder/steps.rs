@@ -47,8 +47,7 @@ impl Ladder<'_> {
             return Finding::Open("the budget leaves the e-graph out".to_string());
         }
         let mut graph = self.facts.store.branch(self.pool);
-        // No explanation is asked for, so the label says nothing.
-        extra.iter().for_each(|&e| graph.assume(self.pool, e, u32::MAX));
+        extra.iter().for_each(|&e| graph.assume(self.pool, e));
         let limits = rewriting::limits(rounds);
         let outcome = graph.saturate(self.pool, RuleSet::builtin(), &limits, None);
         self.facts.work += Work {

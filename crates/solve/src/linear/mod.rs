@@ -123,7 +123,7 @@ struct Vertex {
 }
 
 /// A linear form with its bounds.
-type Row = (Poly, simplex::Limits);
+type BoundedForm = (Poly, simplex::VariableBounds);
 
 enum Split {
     /// Alternatives of which one holds.
@@ -270,7 +270,7 @@ impl Solver<'_> {
     }
 
     /// Compares forms with the table's intervals and looks for a rational solution.
-    fn relax(&mut self, node: &mut Branch) -> Result<Option<(Vertex, Vec<Row>)>, Conflict> {
+    fn relax(&mut self, node: &mut Branch) -> Result<Option<(Vertex, Vec<BoundedForm>)>, Conflict> {
         // Variables that the table knows the value of become constants.
         let mut variables: Vec<Expr> =
             node.forms.iter().flat_map(|(terms, _)| terms.iter().map(|(m, _)| *m)).collect();
@@ -286,7 +286,7 @@ impl Solver<'_> {
                 self.constrain(node, Relation::Eq, &poly)?;
             }
         }
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<BoundedForm> = Vec::new();
         for (terms, known) in node.forms.iter() {
             let poly = Poly { constant: Int::ZERO, terms: terms.clone() };
             rows.push((poly, (known.low.clone(), known.high.clone())));
@@ -337,7 +337,7 @@ impl Solver<'_> {
     }
 
     /// A point so far inside all constraints that rounding down leaves none of them, if there is one.
-    fn inner_point(&mut self, rows: &[Row]) -> Option<Vertex> {
+    fn inner_point(&mut self, rows: &[BoundedForm]) -> Option<Vertex> {
         let mut shrunk = rows.to_vec();
         for (poly, (low, high)) in &mut shrunk {
             if poly.terms.len() == 1 {
@@ -355,8 +355,8 @@ impl Solver<'_> {
         r.ok().flatten()
     }
 
-    fn simplex(&mut self, rows: &[Row]) -> Result<Option<Vertex>, Conflict> {
-        let mut sums: Vec<(&Poly, &simplex::Limits)> = Vec::new();
+    fn simplex(&mut self, rows: &[BoundedForm]) -> Result<Option<Vertex>, Conflict> {
+        let mut sums: Vec<(&Poly, &simplex::VariableBounds)> = Vec::new();
         let mut index: FxHashMap<Expr, usize> = FxHashMap::default();
         let mut names = Vec::new();
         let mut system = System::default();

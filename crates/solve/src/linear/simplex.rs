@@ -8,15 +8,15 @@ use sizewise_expr::{Int, is_cancelled};
 use std::cmp::Ordering;
 
 /// Inclusive bounds.
-pub type Limits = (Option<Int>, Option<Int>);
+pub type VariableBounds = (Option<Int>, Option<Int>);
 
 /// Variables with bounds, and sums of them with bounds.
 #[derive(Clone, Debug, Default)]
 pub struct System {
     /// The bounds of each variable.
-    pub variables: Vec<Limits>,
+    pub variables: Vec<VariableBounds>,
     /// Sums `Σ coefficient · variable` with their bounds.
-    pub rows: Vec<(Vec<(usize, Int)>, Limits)>,
+    pub rows: Vec<(Vec<(usize, Int)>, VariableBounds)>,
 }
 
 /// Whether a system has a solution.
@@ -45,14 +45,14 @@ impl System {
 }
 
 /// `scale · basic = Σ entries · nonbasic`, `scale > 0`.
-struct Row<W> {
+struct TableauRow<W> {
     scale: W,
     entries: Vec<W>,
 }
 
 struct Tableau<N: Number> {
     /// One row for each basic variable.
-    rows: Vec<Row<N::Whole>>,
+    rows: Vec<TableauRow<N::Whole>>,
     basic: Vec<usize>,
     nonbasic: Vec<usize>,
     low: Vec<Option<N>>,
@@ -79,7 +79,7 @@ impl<N: Number> Tableau<N> {
             for (variable, coefficient) in terms {
                 entries[*variable] = N::Whole::of(coefficient)?;
             }
-            rows.push(Row { scale: N::Whole::of(&Int::ONE)?, entries });
+            rows.push(TableauRow { scale: N::Whole::of(&Int::ONE)?, entries });
         }
         let mut value = vec![N::zero(); columns + rows.len()];
         for v in 0..columns {
@@ -246,7 +246,7 @@ impl<N: Number> Tableau<N> {
             }
         }
         *work = work.checked_sub(cost)?;
-        self.rows[row] = Row { scale: a, entries: std::mem::take(&mut entries) };
+        self.rows[row] = TableauRow { scale: a, entries: std::mem::take(&mut entries) };
         self.basic[row] = entering;
         self.nonbasic[column] = leaving;
         Some(())
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use num_rational::BigRational;
 
-    fn limits(low: Option<i64>, high: Option<i64>) -> Limits {
+    fn limits(low: Option<i64>, high: Option<i64>) -> VariableBounds {
         (low.map(Int::from), high.map(Int::from))
     }
 
@@ -300,8 +300,8 @@ mod tests {
         };
         let mut seen = [0, 0];
         for round in 0..400 {
-            let mut variables: Vec<Limits> = Vec::new();
-            let mut rows: Vec<(Vec<(usize, Int)>, Limits)> = Vec::new();
+            let mut variables: Vec<VariableBounds> = Vec::new();
+            let mut rows: Vec<(Vec<(usize, Int)>, VariableBounds)> = Vec::new();
             for _ in 0..3 {
                 let low = below(4) - 2;
                 variables.push(limits(Some(low), Some(low + below(4))));

@@ -1,7 +1,7 @@
 //! Which of many linear conditions add up to a contradiction: Farkas' lemma names a few of them at once, where leaving
 //! them out one by one would take a proof each.
 use super::rational::Small;
-use super::simplex::{Feasibility, Limits, System};
+use super::simplex::{Feasibility, System, VariableBounds};
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Func, Int, Poly, Pool};
 
@@ -77,7 +77,7 @@ impl Sums {
             return;
         }
         let terms = p.terms.iter().map(|(monomial, c)| (self.column(*monomial), c.clone())).collect();
-        let limits: Limits = (exact.then(|| end.clone()), Some(end));
+        let limits: VariableBounds = (exact.then(|| end.clone()), Some(end));
         self.system.rows.push((terms, limits));
         self.rows.push(condition);
     }

@@ -1,6 +1,6 @@
 //! Solves equations among dimensions in the form that a spec can express: one dimension is a positive multiple
 //! of another, plus a constant.
-use super::Named;
+use super::ViolatedDim;
 use num_integer::Integer;
 use sizewise_expr::{Evaluator, Expr, Func, Int, Pool, Symbol, Value};
 
@@ -23,13 +23,13 @@ pub(super) enum Role {
 /// Dimensions, conditions on them, and what the equations among those make of the dimensions.
 #[derive(Clone)]
 pub(super) struct System {
-    pub dims: Vec<Named>,
+    pub dims: Vec<ViolatedDim>,
     pub roles: Vec<Role>,
     pub conditions: Vec<Expr>,
 }
 
 impl System {
-    pub fn new(dims: &[Named], conditions: &[Expr]) -> System {
+    pub fn new(dims: &[ViolatedDim], conditions: &[Expr]) -> System {
         System { dims: dims.to_vec(), roles: vec![Role::Free; dims.len()], conditions: conditions.to_vec() }
     }
 
@@ -128,7 +128,7 @@ impl System {
         let (p, q) = (b.abs() / g, a.abs() / g);
         // x = p*t + x0 and y = q*t + y0 with the least offsets that are no sizes below 0.
         let steps = (self.dims[i].example / p).min(self.dims[j].example / q);
-        let offset = |dim: &Named, factor: i64| dim.example - factor * steps;
+        let offset = |dim: &ViolatedDim, factor: i64| dim.example - factor * steps;
         self.roles[j] = Role::Shared { of: i, factor: q, offset: offset(&self.dims[j], q) };
         self.roles[i] = Role::Shared { of: i, factor: p, offset: offset(&self.dims[i], p) };
         true

@@ -24,7 +24,7 @@ const MAX_ALTERNATIVES: usize = 3;
 
 /// A named dimension in the violated conditions.
 #[derive(Clone, Debug)]
-struct Named {
+struct ViolatedDim {
     symbol: Symbol,
     name: String,
     min: i64,
@@ -58,13 +58,13 @@ pub fn proposals(
 }
 
 fn propose(pool: &mut Pool, facts: &Facts, dims: &Dims, violated: &[Expr]) -> Vec<Changes> {
-    let mut named: Vec<Named> = Vec::new();
+    let mut named: Vec<ViolatedDim> = Vec::new();
     for (symbol, (name, example)) in dims {
         let range = facts.ranges().find(|(s, ..)| s == symbol);
         let min = range.and_then(|(_, min, _)| min.and_then(Int::to_i64)).unwrap_or(0);
         let max = range.and_then(|(.., max)| max.and_then(Int::to_i64));
         if let Some(example) = example.to_i64() {
-            named.push(Named { symbol: *symbol, name: name.clone(), min, max, example });
+            named.push(ViolatedDim { symbol: *symbol, name: name.clone(), min, max, example });
         }
     }
     let conditions: Vec<Expr> = violated

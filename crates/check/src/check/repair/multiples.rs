@@ -1,7 +1,7 @@
 //! Dimensions that have to be multiples: they are written as such before equations are solved.
 //!
 //! From `x % 2 == 0` and `y == x // 2` follows `x == 2*y`, which only shows once `x` is `2*t`.
-use super::{Changes, Named};
+use super::{Changes, ViolatedDim};
 use crate::spec::Change;
 use sizewise_expr::{Expr, Int, Pool, Symbol, Value};
 
@@ -13,15 +13,15 @@ const MAX_TRIED: i64 = 4096;
 /// Dimensions and conditions, some dimensions being `factor * t + offset`.
 pub(super) struct Split {
     /// The dimensions; the symbol of one that is split stands for `t`.
-    pub dims: Vec<Named>,
+    pub dims: Vec<ViolatedDim>,
     /// The conditions on them.
     pub conditions: Vec<Expr>,
     /// Those that are split, by the name of `t`.
-    split: Vec<(String, Part)>,
+    split: Vec<(String, MultipleDim)>,
 }
 
 /// A dimension that is `factor * t + offset`.
-struct Part {
+struct MultipleDim {
     name: String,
     factor: i64,
     offset: i64,
@@ -45,7 +45,7 @@ pub(super) fn constants(pool: &Pool, conditions: &[Expr]) -> Vec<i64> {
 }
 
 /// The system with dimensions split that conditions on them alone require to be multiples; `None` if there are none.
-pub(super) fn split(pool: &mut Pool, dims: &[Named], conditions: &[Expr]) -> Option<Split> {
+pub(super) fn split(pool: &mut Pool, dims: &[ViolatedDim], conditions: &[Expr]) -> Option<Split> {
     let mut all = Split::none(dims, conditions);
     for dim in &mut all.dims {
         let about: Vec<Expr> =
@@ -54,9 +54,9 @@ pub(super) fn split(pool: &mut Pool, dims: &[Named], conditions: &[Expr]) -> Opt
         let offset = dim.example.rem_euclid(factor);
         let min = dim.min.saturating_add(factor - 1 - offset).div_euclid(factor).max(0);
         let max = dim.max.map(|max| max.saturating_sub(offset).div_euclid(factor));
-        let part = Part { name: dim.name.clone(), factor, offset, min, max };
+        let part = MultipleDim { name: dim.name.clone(), factor, offset, min, max };
         let (name, example) = (format!("_{}", dim.name), (dim.example - offset) / factor);
-        *dim = Named { symbol: dim.symbol, name: name.clone(), min, max, example };
+        *dim = ViolatedDim { symbol: dim.symbol, name: name.clone(), min, max, example };
         all.split.push((name, part));
         let (times, plus) = (pool.int(factor), pool.int(offset));
         let t = pool.symbol_expr(dim.symbol);
@@ -71,7 +71,7 @@ pub(super) fn split(pool: &mut Pool, dims: &[Named], conditions: &[Expr]) -> Opt
 }
 
 /// The factor whose multiples, from the example on, satisfy the conditions while no size between them does.
-fn factor(pool: &Pool, dim: &Named, about: &[Expr]) -> Option<i64> {
+fn factor(pool: &Pool, dim: &ViolatedDim, about: &[Expr]) -> Option<i64> {
     let holds = |size: i64| {
         let value = |s: Symbol| (s == dim.symbol).then(|| Value::Int(Int::from(size)));
         about.iter().all(|&c| pool.eval(c, value).is_ok_and(|v| v.as_bool()))
@@ -84,7 +84,7 @@ fn factor(pool: &Pool, dim: &Named, about: &[Expr]) -> Option<i64> {
 
 impl Split {
     /// The system as it is.
-    pub fn none(dims: &[Named], conditions: &[Expr]) -> Split {
+    pub fn none(dims: &[ViolatedDim], conditions: &[Expr]) -> Split {
         Split { dims: dims.to_vec(), conditions: conditions.to_vec(), split: Vec::new() }
     }
 
@@ -115,7 +115,7 @@ impl Split {
             }
             _ => Some(change),
         };
-        let of_part = |root: &String, part: &Part| match changes.get(root) {
+        let of_part = |root: &String, part: &MultipleDim| match changes.get(root) {
             None | Some(Change::Range { .. }) => linear(root, part.factor, part.offset),
             Some(known) => of_root(known.composed(root, part.factor, part.offset)?),
         };

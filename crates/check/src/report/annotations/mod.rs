@@ -82,7 +82,7 @@ impl Made {
 }
 
 /// Source text, and where it was found.
-pub struct Source {
+pub struct FoundSource {
     /// The path to show.
     pub path: String,
     /// The text.
@@ -130,9 +130,9 @@ impl Annotations {
 
     /// Looks for the text of each file. Text that is not what the program was exported from is not used; nor is text of
     /// which the program records no line, unless the user has named it, which `is_named` says.
-    pub fn attach(&mut self, is_named: bool, find: &mut dyn FnMut(&str) -> Option<Source>) {
+    pub fn attach(&mut self, is_named: bool, find: &mut dyn FnMut(&str) -> Option<FoundSource>) {
         for file in &mut self.files {
-            let Some(Source { path, text }) = find(&file.recorded) else { continue };
+            let Some(FoundSource { path, text }) = find(&file.recorded) else { continue };
             let text: Vec<String> = text.lines().map(str::to_owned).collect();
             let agrees = |(number, line): (&u32, &AnnotatedLine)| {
                 let found = text.get(usize::try_from(*number).unwrap_or(0).wrapping_sub(1));

@@ -55,14 +55,14 @@ impl Contract {
 }
 
 /// What is checked once the variables are known.
-struct Check {
+struct ContractCheck {
     /// As an expression over the variables.
     text: String,
     message: String,
     code: Vec<u8>,
 }
 
-fn checks(set: &GuardSet) -> Result<Vec<Check>, NotExpressible> {
+fn checks(set: &GuardSet) -> Result<Vec<ContractCheck>, NotExpressible> {
     let mut checks = Vec::with_capacity(set.fixed.len() + set.conditions.len());
     for &(input, dim, e) in &set.fixed {
         let expected = Compiler::new(set, e).code()?;
@@ -75,11 +75,11 @@ fn checks(set: &GuardSet) -> Result<Vec<Check>, NotExpressible> {
         code.extend(expected.code);
         code.push(op::EQUAL);
         let text = format!("Eq({}, {})", set.place(input, dim), text::print::expression(&set.pool, e));
-        checks.push(Check { text, message: fixed_message(set, input, dim, e), code });
+        checks.push(ContractCheck { text, message: fixed_message(set, input, dim, e), code });
     }
     for &e in &set.conditions {
         let text = text::print::expression(&set.pool, e);
-        checks.push(Check {
+        checks.push(ContractCheck {
             text,
             message: condition_message(set, e),
             code: Compiler::new(set, e).code()?.code,
@@ -119,7 +119,7 @@ fn dtype(infos: &[TensorInfo], name: &str) -> u8 {
 fn compact(
     set: &GuardSet,
     (inputs, outputs): (&[TensorInfo], &[TensorInfo]),
-    checks: &[Check],
+    checks: &[ContractCheck],
 ) -> Result<Vec<u8>, NotExpressible> {
     if set.variables.len() > MAX_VARIABLES {
         return Err(NotExpressible {
@@ -204,7 +204,7 @@ fn greatest(output: &TensorInfo, shape: &[Json]) -> Vec<Json> {
 fn readable(
     set: &GuardSet,
     (inputs, outputs): (&[TensorInfo], &[TensorInfo]),
-    checks: &[Check],
+    checks: &[ContractCheck],
     bytes: &[u8],
 ) -> Json {
     let input = |input: &GuardedInput| match input {

@@ -1,29 +1,29 @@
 //! A ShapesSpec from the values of a text: the variables that it uses get their names, and formulas the names of them.
-use super::dims::{Declared, Formula, Kind, MARK, Part, Value};
-use super::token::{Place, Wrong};
+use super::dims::{Declared, Formula, Kind, MARK, PyValue, ShapesPart};
+use super::token::{TextPlace, Wrong};
 use crate::spec::shapes::{Node, Shapes, Variable, identifier};
 use indexmap::IndexMap;
 
 type Result<T> = std::result::Result<T, Wrong>;
 
 /// Whether a value is, or has, a part of a ShapesSpec.
-pub(super) fn has_parts(value: &Value) -> bool {
+pub(super) fn has_parts(value: &PyValue) -> bool {
     match value {
-        Value::Part(_) | Value::Formula(_) => true,
-        Value::List(items) | Value::Tuple(items) => items.iter().any(has_parts),
-        Value::Dict(fields) => fields.iter().any(|(_, value)| has_parts(value)),
+        PyValue::Part(_) | PyValue::Formula(_) => true,
+        PyValue::List(items) | PyValue::Tuple(items) => items.iter().any(has_parts),
+        PyValue::Dict(fields) => fields.iter().any(|(_, value)| has_parts(value)),
         _ => false,
     }
 }
 
 /// The ShapesSpec of a text that ends at `end`.
-pub(super) fn shapes(value: &Value, declared: &[Declared], end: Place) -> Result<Shapes> {
+pub(super) fn shapes(value: &PyValue, declared: &[Declared], end: TextPlace) -> Result<Shapes> {
     let mut names = Names { declared, given: IndexMap::new() };
-    let (params, assumptions): (&[(String, Value)], &[_]) = match value {
-        Value::Dict(fields) => (fields, &[]),
-        Value::Part(part) => match &**part {
-            Part::Shapes { params, assumptions } => (params, assumptions),
-            Part::Params(params) => (params, &[]),
+    let (params, assumptions): (&[(String, PyValue)], &[_]) = match value {
+        PyValue::Dict(fields) => (fields, &[]),
+        PyValue::Part(part) => match &**part {
+            ShapesPart::Shapes { params, assumptions } => (params, assumptions),
+            ShapesPart::Params(params) => (params, &[]),
             other => return Err(end.error(expected(other.class()))),
         },
         other => return Err(end.error(expected(other.class()))),
@@ -32,12 +32,12 @@ pub(super) fn shapes(value: &Value, declared: &[Declared], end: Place) -> Result
     for (key, value) in params {
         let place = format!("shapes_spec['{key}']");
         let node = match (key.as_str(), value) {
-            ("*args", Value::List(items)) => {
+            ("*args", PyValue::List(items)) => {
                 let items = items.iter().enumerate();
                 let items = items.map(|(i, item)| node(item, &format!("{place}[{i}]"), end, &mut names));
                 Node::Seq(items.collect::<Result<_>>()?)
             }
-            ("**kwargs", Value::Dict(fields)) => Node::Dict(members(fields, &place, end, &mut names)?),
+            ("**kwargs", PyValue::Dict(fields)) => Node::Dict(members(fields, &place, end, &mut names)?),
             _ => node(value, &place, end, &mut names)?,
         };
         fields.insert(key.clone(), node);
@@ -86,33 +86,33 @@ impl Names<'_> {
 }
 
 fn members(
-    fields: &[(String, Value)],
+    fields: &[(String, PyValue)],
     place: &str,
-    end: Place,
+    end: TextPlace,
     names: &mut Names,
 ) -> Result<IndexMap<String, Node>> {
-    let member = |(key, value): &(String, Value)| {
+    let member = |(key, value): &(String, PyValue)| {
         Ok((key.clone(), node(value, &format!("{place}['{key}']"), end, names)?))
     };
     fields.iter().map(member).collect()
 }
 
 /// The part of a spec that a value is; containers nest as deep as the text does, which is bounded.
-fn node(value: &Value, place: &str, end: Place, names: &mut Names) -> Result<Node> {
-    let items = |items: &[Value], names: &mut Names| {
-        let item = |(i, item): (usize, &Value)| node(item, &format!("{place}[{i}]"), end, names);
+fn node(value: &PyValue, place: &str, end: TextPlace, names: &mut Names) -> Result<Node> {
+    let items = |items: &[PyValue], names: &mut Names| {
+        let item = |(i, item): (usize, &PyValue)| node(item, &format!("{place}[{i}]"), end, names);
         items.iter().enumerate().map(item).collect::<Result<Vec<Node>>>()
     };
     match value {
-        Value::None => Ok(Node::Static),
-        Value::Int(size) => Ok(Node::Size(size.clone())),
-        Value::Bool(value) => Ok(Node::Size(i64::from(*value).into())),
-        Value::Formula(formula) if formula.kind == Kind::Int => Ok(Node::Expr(names.text(formula))),
-        Value::Part(part) => match &**part {
-            Part::Tensor(dims) => Ok(Node::Tensor(items(dims, names)?)),
-            Part::Seq(entries) => Ok(Node::Seq(items(entries, names)?)),
-            Part::Dict(fields) => Ok(Node::Dict(members(fields, place, end, names)?)),
-            Part::Object(fields) => Ok(Node::Object(members(fields, place, end, names)?)),
+        PyValue::None => Ok(Node::Static),
+        PyValue::Int(size) => Ok(Node::Size(size.clone())),
+        PyValue::Bool(value) => Ok(Node::Size(i64::from(*value).into())),
+        PyValue::Formula(formula) if formula.kind == Kind::Int => Ok(Node::Expr(names.text(formula))),
+        PyValue::Part(part) => match &**part {
+            ShapesPart::Tensor(dims) => Ok(Node::Tensor(items(dims, names)?)),
+            ShapesPart::Seq(entries) => Ok(Node::Seq(items(entries, names)?)),
+            ShapesPart::Dict(fields) => Ok(Node::Dict(members(fields, place, end, names)?)),
+            ShapesPart::Object(fields) => Ok(Node::Object(members(fields, place, end, names)?)),
             other => Err(end.error(format!("{place}: unexpected leaf spec type {}", other.class()))),
         },
         other => Err(end.error(format!("{place}: unexpected leaf spec type {}", other.class()))),

@@ -1,7 +1,7 @@
 //! What begins with a name: constants, assigned names, `Dim(...)` and the other calls that have a meaning.
-use super::dims::{Value, dimension};
-use super::read::{Entries, Reader, Result};
-use super::token::{Place, Token, Wrong};
+use super::dims::{PyValue, dimension};
+use super::read::{Entries, PythonReader, Result};
+use super::token::{TextPlace, Token, Wrong};
 use super::variables::{CLASSES, FUNCTIONS};
 use sizewise_expr::Int;
 use sizewise_ir::keys;
@@ -10,9 +10,9 @@ use std::rc::Rc;
 /// What `Dim.` may be followed by.
 const HINTS: [&str; 3] = ["AUTO", "DYNAMIC", "STATIC"];
 
-impl Reader<'_> {
+impl PythonReader<'_> {
     /// What begins with a name: a constant, an assigned name, `Dim(...)`, `torch.export.Dim.AUTO`.
-    pub(super) fn named(&mut self, name: &str, place: Place) -> Result<Value> {
+    pub(super) fn named(&mut self, name: &str, place: TextPlace) -> Result<PyValue> {
         if let Some(value) = self.names.get(name) {
             return Ok(value.clone());
         }
@@ -35,7 +35,7 @@ impl Reader<'_> {
             all => all,
         };
         match known {
-            ["None"] => Ok(Value::None),
+            ["None"] => Ok(PyValue::None),
             ["Dim", word @ ("AUTO" | "DYNAMIC" | "STATIC")] => self.hint(word),
             ["Dim", other] => {
                 let near = keys::similar(other, HINTS).map(|near| format!("; did you mean `Dim.{near}`?"));
@@ -45,9 +45,9 @@ impl Reader<'_> {
             ["Dim"] => self.dim(),
             ["dims"] => self.dims(place),
             ["dict"] => self.dict(),
-            ["True"] => Ok(Value::Bool(true)),
-            ["False"] => Ok(Value::Bool(false)),
-            ["STATIC"] => Ok(Value::None),
+            ["True"] => Ok(PyValue::Bool(true)),
+            ["False"] => Ok(PyValue::Bool(false)),
+            ["STATIC"] => Ok(PyValue::None),
             [class] if CLASSES.contains(class) && self.is("(") => self.part(class, place),
             [.., name] if FUNCTIONS.contains(name) && known.len() <= 2 && self.is("(") => {
                 self.function(name, place)
@@ -59,7 +59,7 @@ impl Reader<'_> {
     }
 
     /// A name that stands for nothing.
-    fn unknown(&self, name: &str, place: Place) -> Wrong {
+    fn unknown(&self, name: &str, place: TextPlace) -> Wrong {
         if self.is("(") {
             return place.error(format!(
                 "`{name}(...)` is not called: the text is parsed and not run; known calls are Dim(...), \
@@ -76,14 +76,14 @@ impl Reader<'_> {
     }
 
     /// `Dim.AUTO`, perhaps with `(min=2, max=64)`.
-    fn hint(&mut self, word: &str) -> Result<Value> {
+    fn hint(&mut self, word: &str) -> Result<PyValue> {
         let word = HINTS.into_iter().find(|known| *known == word).unwrap_or("AUTO");
         let (min, max) = if self.take("(") { self.ends()? } else { (None, None) };
-        Ok(Value::Hint { word, min, max })
+        Ok(PyValue::Hint { word, min, max })
     }
 
     /// `Dim("batch", min=2, max=64)`, the name read before.
-    fn dim(&mut self) -> Result<Value> {
+    fn dim(&mut self) -> Result<PyValue> {
         self.require("(")?;
         let name = self.dim_name()?;
         let (min, max) = if self.take(",") {
@@ -96,7 +96,7 @@ impl Reader<'_> {
     }
 
     /// `dims("batch", "seq", min=2)`: several dimensions in one range.
-    fn dims(&mut self, place: Place) -> Result<Value> {
+    fn dims(&mut self, place: TextPlace) -> Result<PyValue> {
         self.require("(")?;
         let mut names = Vec::new();
         let mut range = (None, None);
@@ -119,7 +119,7 @@ impl Reader<'_> {
         }
         let (min, max) = range;
         let dimensions = names.into_iter().map(|name| dimension(name, min.clone(), max.clone()));
-        Ok(Value::List(Rc::new(dimensions.collect())))
+        Ok(PyValue::List(Rc::new(dimensions.collect())))
     }
 
     fn dim_name(&mut self) -> Result<String> {
@@ -144,8 +144,8 @@ impl Reader<'_> {
             self.require("=")?;
             let at = self.place();
             let value = match self.expression()? {
-                Value::Int(value) => Some(value),
-                Value::None => None,
+                PyValue::Int(value) => Some(value),
+                PyValue::None => None,
                 other => return Err(at.error(format!("expected an integer or None, found {}", other.kind()))),
             };
             if ends[end].replace(value).is_some() {
@@ -161,7 +161,7 @@ impl Reader<'_> {
     }
 
     /// `dict(x=..., y=...)`.
-    fn dict(&mut self) -> Result<Value> {
+    fn dict(&mut self) -> Result<PyValue> {
         self.require("(")?;
         let mut items = Entries::default();
         while !self.is(")") {

@@ -1,8 +1,8 @@
 //! Expressions: operators by how tightly they bind. Those between dimensions are in `read`, those between the variables of a
 //! ShapesSpec and what is computed of them in `formula`.
-use super::dims::Value;
+use super::dims::PyValue;
 use super::formula::{combined, compared, is_formula, no_truth, operand};
-use super::read::{Reader, Result};
+use super::read::{PythonReader, Result};
 use super::token::Token;
 
 /// How tightly binary operators bind, loosest first: those of one line bind alike.
@@ -13,9 +13,9 @@ const COMPARISONS: [&str; 6] = ["<=", ">=", "==", "!=", "<", ">"];
 /// The level of `+`.
 const SUMS: usize = 4;
 
-impl Reader<'_> {
+impl PythonReader<'_> {
     /// An expression: a dimension and what is computed from it, a formula over variables, or what stands in brackets.
-    pub(super) fn expression(&mut self) -> Result<Value> {
+    pub(super) fn expression(&mut self) -> Result<PyValue> {
         let place = self.place();
         if self.is_word("not") {
             self.advance();
@@ -40,12 +40,12 @@ impl Reader<'_> {
     }
 
     /// The operator at the place, if it is one of these and `left` can stand before it.
-    fn operator(&self, left: &Value, ops: &[&'static str]) -> Option<&'static str> {
+    fn operator(&self, left: &PyValue, ops: &[&'static str]) -> Option<&'static str> {
         let found = ops.iter().copied().find(|op| self.is(op))?;
         operand(left).map(|_| found)
     }
 
-    fn comparison(&mut self) -> Result<Value> {
+    fn comparison(&mut self) -> Result<PyValue> {
         let left = self.binary(0)?;
         let place = self.place();
         let Some(op) = self.operator(&left, &COMPARISONS) else { return Ok(left) };
@@ -61,7 +61,7 @@ impl Reader<'_> {
 
     /// Operands with binary operators between them that bind at least as tightly as those of a level. Below sums it is a
     /// formula, or nothing but the operand.
-    fn binary(&mut self, level: usize) -> Result<Value> {
+    fn binary(&mut self, level: usize) -> Result<PyValue> {
         if level == SUMS {
             return self.sum();
         }
@@ -76,7 +76,7 @@ impl Reader<'_> {
     }
 
     /// The operator of a product at the place, other than `*` between what is no formula.
-    pub(super) fn factor_operator(&self, left: &Value) -> Option<&'static str> {
+    pub(super) fn factor_operator(&self, left: &PyValue) -> Option<&'static str> {
         self.operator(left, LEVELS[SUMS + 1])
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! Their operators are Python's, as torch defines them on symbols. What would make Python take a symbol for a truth value
 //! (`and`, `not`, a chained comparison, `max`) is refused as torch refuses it.
-use super::dims::{Binding, Formula, Kind, MAX_BITS, Value};
-use super::token::{Place, Wrong};
+use super::dims::{Binding, Formula, Kind, MAX_BITS, PyValue};
+use super::token::{TextPlace, Wrong};
 use sizewise_expr::Int;
 use std::rc::Rc;
 
@@ -16,11 +16,11 @@ const NO_TRUTH: &str = "_SpecShapeEnv: 'evaluate_sym_node' is not allowed at spe
                         only inside TensorSpec / ShapesSpec";
 
 /// A formula as a value.
-fn formula(text: String, kind: Kind, binding: Binding, place: Place) -> Result<Value> {
+fn formula(text: String, kind: Kind, binding: Binding, place: TextPlace) -> Result<PyValue> {
     if text.len() > MAX_TEXT {
         return Err(place.error("the expression is too long"));
     }
-    Ok(Value::Formula(Rc::new(Formula { text, kind, binding, variable: None })))
+    Ok(PyValue::Formula(Rc::new(Formula { text, kind, binding, variable: None })))
 }
 
 /// A number or a formula, where an operator stands beside it.
@@ -43,52 +43,57 @@ impl Operand {
 }
 
 /// A value as an operand; `None` for what is no number and no formula.
-pub(super) fn operand(value: &Value) -> Option<Operand> {
+pub(super) fn operand(value: &PyValue) -> Option<Operand> {
     let (text, kind, binding) = match value {
-        Value::Int(value) if value.is_negative() => (value.to_string(), Kind::Int, Binding::Sign),
-        Value::Int(value) => (value.to_string(), Kind::Int, Binding::Atom),
-        Value::Bool(value) => (if *value { "True" } else { "False" }.to_owned(), Kind::Bool, Binding::Atom),
-        Value::Formula(formula) => (formula.text.clone(), formula.kind, formula.binding),
+        PyValue::Int(value) if value.is_negative() => (value.to_string(), Kind::Int, Binding::Sign),
+        PyValue::Int(value) => (value.to_string(), Kind::Int, Binding::Atom),
+        PyValue::Bool(value) => (if *value { "True" } else { "False" }.to_owned(), Kind::Bool, Binding::Atom),
+        PyValue::Formula(formula) => (formula.text.clone(), formula.kind, formula.binding),
         _ => return None,
     };
     Some(Operand { text, kind, binding })
 }
 
-pub(super) fn is_formula(value: &Value) -> bool {
-    matches!(value, Value::Formula(_))
+pub(super) fn is_formula(value: &PyValue) -> bool {
+    matches!(value, PyValue::Formula(_))
 }
 
 /// `and`, `or`, `max` and the like on symbols.
-pub(super) fn no_truth(place: Place, instead: &str) -> Wrong {
+pub(super) fn no_truth(place: TextPlace, instead: &str) -> Wrong {
     let instead = if instead.is_empty() { String::new() } else { format!("; {instead}") };
     place.error(format!("{NO_TRUTH}{instead}"))
 }
 
 /// Whether a value is, or has, a formula.
-fn has_formula(value: &Value) -> bool {
+fn has_formula(value: &PyValue) -> bool {
     match value {
-        Value::Formula(_) => true,
-        Value::List(items) | Value::Tuple(items) => items.iter().any(has_formula),
+        PyValue::Formula(_) => true,
+        PyValue::List(items) | PyValue::Tuple(items) => items.iter().any(has_formula),
         _ => false,
     }
 }
 
 /// What torch says of operands that do not go together.
-fn unsupported(op: &str, left: &Value, right: &Value, place: Place) -> Wrong {
+fn unsupported(op: &str, left: &PyValue, right: &PyValue, place: TextPlace) -> Wrong {
     let (left, right) = (left.class(), right.class());
     place.error(format!("unsupported operand type(s) for {op}: '{left}' and '{right}'"))
 }
 
 /// The value of `left op right`, where one of them is a formula, or both are numbers.
-pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Place) -> Result<Value> {
-    if let (Value::Int(a), Value::Int(b)) = (left, right) {
+pub(super) fn combined(
+    op: &'static str,
+    left: &PyValue,
+    right: &PyValue,
+    place: TextPlace,
+) -> Result<PyValue> {
+    if let (PyValue::Int(a), PyValue::Int(b)) = (left, right) {
         let value = match op {
             "//" => a.floor_div(b),
             "%" => a.modulo(b),
             _ => None,
         };
         return match value {
-            Some(value) => Ok(Value::Int(value)),
+            Some(value) => Ok(PyValue::Int(value)),
             None if b.is_zero() && op == "%" => Err(place.error("Modulo by zero")),
             None if b.is_zero() && op == "//" => Err(place.error("division by zero")),
             None => Err(place.error(format!("`{op}` between integers is not read here"))),
@@ -99,7 +104,7 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
     };
     let numbers = a.kind != Kind::Bool && b.kind != Kind::Bool;
     let kind = if a.kind == Kind::Float || b.kind == Kind::Float { Kind::Float } else { Kind::Int };
-    let zero = matches!(right, Value::Int(value) if value.is_zero());
+    let zero = matches!(right, PyValue::Int(value) if value.is_zero());
     match op {
         "&" | "|" if a.kind == Kind::Bool && b.kind == Kind::Bool => bits(op, &a, &b, Kind::Bool, place),
         "&" | "|" | "^" if numbers && kind == Kind::Int => bits(op, &a, &b, Kind::Int, place),
@@ -119,11 +124,11 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
         "/" if numbers && kind == Kind::Int => {
             formula(format!("IntTrueDiv({}, {})", a.text, b.text), Kind::Float, Binding::Atom, place)
         }
-        "**" if numbers && matches!(right, Value::Int(value) if !value.is_negative()) => {
+        "**" if numbers && matches!(right, PyValue::Int(value) if !value.is_negative()) => {
             formula(format!("{}**{}", a.at_least(Binding::Atom), b.text), kind, Binding::Power, place)
         }
-        "<<" | ">>" if numbers && matches!(right, Value::Int(_)) => shifted(op, &a, right, place),
-        "**" if matches!(right, Value::Formula(_)) => Err(no_truth(place, "")),
+        "<<" | ">>" if numbers && matches!(right, PyValue::Int(_)) => shifted(op, &a, right, place),
+        "**" if matches!(right, PyValue::Formula(_)) => Err(no_truth(place, "")),
         "@" => Err(unsupported(op, left, right, place)),
         _ if numbers => Err(place.error(format!("`{op}` between sizes is not read here"))),
         _ => Err(unsupported(op, left, right, place)),
@@ -131,7 +136,7 @@ pub(super) fn combined(op: &'static str, left: &Value, right: &Value, place: Pla
 }
 
 /// `a & b` and the like, of conditions or of numbers; what binds more loosely than a sum is in brackets.
-fn bits(op: &str, a: &Operand, b: &Operand, kind: Kind, place: Place) -> Result<Value> {
+fn bits(op: &str, a: &Operand, b: &Operand, kind: Kind, place: TextPlace) -> Result<PyValue> {
     let binding = match op {
         "&" => Binding::And,
         "^" => Binding::Xor,
@@ -142,8 +147,8 @@ fn bits(op: &str, a: &Operand, b: &Operand, kind: Kind, place: Place) -> Result<
 }
 
 /// `a << n` and `a >> n`.
-fn shifted(op: &str, a: &Operand, by: &Value, place: Place) -> Result<Value> {
-    let Value::Int(by) = by else { return Err(place.error("expected an integer")) };
+fn shifted(op: &str, a: &Operand, by: &PyValue, place: TextPlace) -> Result<PyValue> {
+    let PyValue::Int(by) = by else { return Err(place.error("expected an integer")) };
     let power = by.to_i64().and_then(|by| u32::try_from(by).ok());
     let power = power.and_then(|by| Int::from(2).pow(by, MAX_BITS));
     let power = power.ok_or_else(|| place.error("the number is too large for a size"))?;
@@ -151,9 +156,14 @@ fn shifted(op: &str, a: &Operand, by: &Value, place: Place) -> Result<Value> {
     formula(format!("{}{op}{power}", a.factor()), Kind::Int, Binding::Product, place)
 }
 
-pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Place) -> Result<Value> {
-    if let (Value::Int(a), Value::Int(b)) = (left, right) {
-        return Ok(Value::Bool(match op {
+pub(super) fn compared(
+    op: &'static str,
+    left: &PyValue,
+    right: &PyValue,
+    place: TextPlace,
+) -> Result<PyValue> {
+    if let (PyValue::Int(a), PyValue::Int(b)) = (left, right) {
+        return Ok(PyValue::Bool(match op {
             "<=" => a <= b,
             ">=" => a >= b,
             "<" => a < b,
@@ -165,7 +175,7 @@ pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Pla
     let (Some(a), Some(b)) = (operand(left), operand(right)) else {
         return match op {
             // As Python has it for values of different kinds.
-            "==" | "!=" => Ok(Value::Bool(op == "!=")),
+            "==" | "!=" => Ok(PyValue::Bool(op == "!=")),
             _ => {
                 let (left, right) = (left.class(), right.class());
                 let message = format!("'{op}' not supported between instances of '{left}' and '{right}'");
@@ -189,7 +199,7 @@ pub(super) fn compared(op: &'static str, left: &Value, right: &Value, place: Pla
 }
 
 /// `-value` of a formula.
-pub(super) fn negated(of: &Formula, place: Place) -> Result<Value> {
+pub(super) fn negated(of: &Formula, place: TextPlace) -> Result<PyValue> {
     let operand = Operand { text: of.text.clone(), kind: of.kind, binding: of.binding };
     match of.kind {
         Kind::Bool => Err(place.error("bad operand type for unary -: 'SymBool'")),
@@ -198,7 +208,7 @@ pub(super) fn negated(of: &Formula, place: Place) -> Result<Value> {
 }
 
 /// A function of torch, or of Python, on formulas.
-pub(super) fn called(name: &str, arguments: &[Value], place: Place) -> Result<Value> {
+pub(super) fn called(name: &str, arguments: &[PyValue], place: TextPlace) -> Result<PyValue> {
     if ["max", "min", "int", "float", "bool", "range"].contains(&name) && arguments.iter().any(has_formula) {
         let is_extreme = ["max", "min"].contains(&name);
         let instead = if is_extreme { format!("write torch.sym_{name}(...)") } else { String::new() };

@@ -26,7 +26,7 @@ mod variables;
 #[cfg(test)]
 mod tests;
 
-pub(super) use read::{Found, read};
+pub(super) use read::{PythonSpec, read};
 
 /// Whether a text that is not JSON is meant as Python: it has something that JSON never has outside of strings.
 pub(super) fn looks_like_python(text: &str) -> bool {

@@ -1,8 +1,8 @@
 //! Reading a spec in the form of Python.
 use super::assemble::{has_parts, shapes};
-use super::dims::{Declared, MAX_BITS, Value, added, multiplied};
+use super::dims::{Declared, MAX_BITS, PyValue, added, multiplied};
 use super::formula::{combined, negated};
-use super::token::{Place, Token, Wrong, tokens};
+use super::token::{TextPlace, Token, Wrong, tokens};
 use crate::spec::SpecError;
 use crate::spec::shapes::Shapes;
 use rustc_hash::FxHashMap;
@@ -27,8 +27,8 @@ pub(super) const SPEC: &str = "dynamic_shapes";
 ///
 /// # Errors
 /// The first place that is no such text, and what was expected there.
-pub(in crate::spec) fn read(text: &str) -> std::result::Result<Found, SpecError> {
-    read_tokens(text).map_err(|Wrong { place: Place { line, column }, message }| SpecError {
+pub(in crate::spec) fn read(text: &str) -> std::result::Result<PythonSpec, SpecError> {
+    read_tokens(text).map_err(|Wrong { place: TextPlace { line, column }, message }| SpecError {
         path: format!("line {line}, column {column}"),
         message,
         excerpt: excerpt(text, line, column),
@@ -36,16 +36,16 @@ pub(in crate::spec) fn read(text: &str) -> std::result::Result<Found, SpecError>
 }
 
 /// A spec, in one of torch's languages.
-pub(in crate::spec) enum Found {
+pub(in crate::spec) enum PythonSpec {
     /// Of dimensions: the tree as JSON has it.
     Dims(Json),
     /// A ShapesSpec.
     Shapes(Box<Shapes>),
 }
 
-fn read_tokens(text: &str) -> Result<Found> {
+fn read_tokens(text: &str) -> Result<PythonSpec> {
     let tokens = tokens(text);
-    let mut reader = Reader {
+    let mut reader = PythonReader {
         tokens: &tokens,
         at: 0,
         depth: 0,
@@ -82,10 +82,12 @@ fn read_tokens(text: &str) -> Result<Found> {
     }
     if has_parts(&spec) {
         reader.refuse_deferring()?;
-        return shapes(&spec, &reader.variables, end).map(|shapes| Found::Shapes(Box::new(shapes)));
+        return shapes(&spec, &reader.variables, end).map(|shapes| PythonSpec::Shapes(Box::new(shapes)));
     }
     match spec {
-        Value::List(_) | Value::Tuple(_) | Value::Dict(_) | Value::None => Ok(Found::Dims(spec.to_json())),
+        PyValue::List(_) | PyValue::Tuple(_) | PyValue::Dict(_) | PyValue::None => {
+            Ok(PythonSpec::Dims(spec.to_json()))
+        }
         other => Err(end.error(format!(
             "expected a dictionary, list or tuple that mirrors the inputs, found {}",
             other.kind()
@@ -94,24 +96,24 @@ fn read_tokens(text: &str) -> Result<Found> {
 }
 
 /// The sum or difference of two values.
-fn added_up(op: &'static str, left: Value, right: Value, place: Place) -> Result<Value> {
+fn added_up(op: &'static str, left: PyValue, right: PyValue, place: TextPlace) -> Result<PyValue> {
     match (&left, &right) {
-        (Value::Formula(_), _) | (_, Value::Formula(_)) => combined(op, &left, &right, place),
+        (PyValue::Formula(_), _) | (_, PyValue::Formula(_)) => combined(op, &left, &right, place),
         _ => added(left, right, op == "-", place),
     }
 }
 
-pub(super) struct Reader<'t> {
-    tokens: &'t [(Token, Place)],
+pub(super) struct PythonReader<'t> {
+    tokens: &'t [(Token, TextPlace)],
     pub(super) at: usize,
     pub(super) depth: usize,
-    pub(super) names: FxHashMap<String, Value>,
+    pub(super) names: FxHashMap<String, PyValue>,
     /// Names of modules and functions, with what they stand for: `te` for `torch.export`.
     pub(super) aliases: FxHashMap<String, Vec<String>>,
     /// Names whose value was not understood, and why. It matters where the spec uses one.
     pub(super) unread: FxHashMap<String, Wrong>,
     /// The expression that stands as a statement of its own.
-    pub(super) spec: Option<Value>,
+    pub(super) spec: Option<PyValue>,
     /// The first statement that was not understood.
     pub(super) wrong: Option<Wrong>,
     /// That the first spec within a block is not read.
@@ -124,12 +126,12 @@ pub(super) struct Reader<'t> {
     pub(super) begins_dict_spec: bool,
 }
 
-impl Reader<'_> {
+impl PythonReader<'_> {
     pub(super) fn token(&self) -> &Token {
         &self.tokens[self.at].0
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> TextPlace {
         self.tokens[self.at].1
     }
 
@@ -137,7 +139,7 @@ impl Reader<'_> {
         self.tokens[at..].iter().map(|(token, _)| token)
     }
 
-    pub(super) fn place_of(&self, at: usize) -> Place {
+    pub(super) fn place_of(&self, at: usize) -> TextPlace {
         self.tokens[at].1
     }
 
@@ -170,7 +172,7 @@ impl Reader<'_> {
     }
 
     /// An expression, or several with commas between: a tuple.
-    pub(super) fn value(&mut self) -> Result<Value> {
+    pub(super) fn value(&mut self) -> Result<PyValue> {
         let first = self.expression()?;
         if !self.is(",") {
             return Ok(first);
@@ -182,11 +184,11 @@ impl Reader<'_> {
             }
             items.push(self.expression()?);
         }
-        Ok(Value::Tuple(Rc::new(items)))
+        Ok(PyValue::Tuple(Rc::new(items)))
     }
 
     /// A sum, of which dimensions and formulas are made.
-    pub(super) fn sum(&mut self) -> Result<Value> {
+    pub(super) fn sum(&mut self) -> Result<PyValue> {
         if self.depth >= MAX_DEPTH {
             return Err(self.place().error(format!("nested more than {MAX_DEPTH} deep")));
         }
@@ -207,7 +209,7 @@ impl Reader<'_> {
         }
     }
 
-    fn product(&mut self) -> Result<Value> {
+    fn product(&mut self) -> Result<PyValue> {
         let mut left = self.signed()?;
         loop {
             let place = self.place();
@@ -216,7 +218,7 @@ impl Reader<'_> {
             self.advance();
             let right = self.signed()?;
             left = match (&left, &right) {
-                (Value::Formula(_), _) | (_, Value::Formula(_)) => combined(op, &left, &right, place)?,
+                (PyValue::Formula(_), _) | (_, PyValue::Formula(_)) => combined(op, &left, &right, place)?,
                 _ if op == "*" => multiplied(left, right, place)?,
                 _ => combined(op, &left, &right, place)?,
             };
@@ -224,12 +226,12 @@ impl Reader<'_> {
     }
 
     /// An operand with its sign, and its power.
-    fn signed(&mut self) -> Result<Value> {
+    fn signed(&mut self) -> Result<PyValue> {
         let place = self.place();
         if self.take("-") {
             return match self.power()? {
-                Value::Formula(formula) => negated(&formula, place),
-                value => multiplied(Value::Int(Int::from(-1)), value, place),
+                PyValue::Formula(formula) => negated(&formula, place),
+                value => multiplied(PyValue::Int(Int::from(-1)), value, place),
             };
         }
         if self.take("~") {
@@ -240,19 +242,19 @@ impl Reader<'_> {
     }
 
     /// An operand with its power.
-    fn power(&mut self) -> Result<Value> {
+    fn power(&mut self) -> Result<PyValue> {
         let base = self.atom()?;
         let place = self.place();
         if !self.take("**") {
             return Ok(base);
         }
         match (base, self.atom()?) {
-            (Value::Int(base), Value::Int(exponent)) => {
+            (PyValue::Int(base), PyValue::Int(exponent)) => {
                 let exponent = exponent.to_i64().and_then(|e| u32::try_from(e).ok());
                 let power = exponent.and_then(|exponent| base.pow(exponent, MAX_BITS));
-                power.map(Value::Int).ok_or_else(|| place.error("the number is too large for a size"))
+                power.map(PyValue::Int).ok_or_else(|| place.error("the number is too large for a size"))
             }
-            (base @ Value::Formula(_), exponent) | (base, exponent @ Value::Formula(_)) => {
+            (base @ PyValue::Formula(_), exponent) | (base, exponent @ PyValue::Formula(_)) => {
                 combined("**", &base, &exponent, place)
             }
             (base, _) => {
@@ -261,17 +263,17 @@ impl Reader<'_> {
         }
     }
 
-    fn atom(&mut self) -> Result<Value> {
+    fn atom(&mut self) -> Result<PyValue> {
         let place = self.place();
         let token = self.token().clone();
         match token {
             Token::Int(value) => {
                 self.advance();
-                Ok(Value::Int(value))
+                Ok(PyValue::Int(value))
             }
             Token::Text(text) => {
                 self.advance();
-                Ok(Value::Text(text.into()))
+                Ok(PyValue::Text(text.into()))
             }
             Token::Op("(") => {
                 self.advance();
@@ -294,7 +296,7 @@ impl Reader<'_> {
     }
 
     /// What stands in brackets, of which the first is taken: a list or tuple, or the one value of `(value)`.
-    fn items(&mut self, close: &str, round: bool) -> Result<Value> {
+    fn items(&mut self, close: &str, round: bool) -> Result<PyValue> {
         let mut items = Vec::new();
         let mut commas = false;
         while !self.is(close) {
@@ -316,17 +318,17 @@ impl Reader<'_> {
         {
             return Ok(only);
         }
-        Ok(if round { Value::Tuple(Rc::new(items)) } else { Value::List(Rc::new(items)) })
+        Ok(if round { PyValue::Tuple(Rc::new(items)) } else { PyValue::List(Rc::new(items)) })
     }
 
-    fn dictionary(&mut self) -> Result<Value> {
+    fn dictionary(&mut self) -> Result<PyValue> {
         let mut items = Entries::default();
         let is_dict_spec = std::mem::take(&mut self.begins_dict_spec);
         while !self.is("}") {
             let place = self.place();
             let key = match self.expression()? {
-                Value::Text(text) => text.to_string(),
-                Value::Int(index) => index.to_string(),
+                PyValue::Text(text) => text.to_string(),
+                PyValue::Int(index) => index.to_string(),
                 other if is_dict_spec => {
                     let message = format!("DictSpec entries must have str or int keys, got {}", other.got());
                     return Err(place.error(message));
@@ -353,13 +355,13 @@ impl Reader<'_> {
 /// The entries of a dictionary, with the places of their keys.
 #[derive(Default)]
 pub(super) struct Entries {
-    items: Vec<(String, Value)>,
-    places: FxHashMap<String, Place>,
+    items: Vec<(String, PyValue)>,
+    places: FxHashMap<String, TextPlace>,
 }
 
 impl Entries {
     /// Adds an entry whose key stands at `place`.
-    pub(super) fn add(&mut self, key: String, value: Value, place: Place) -> Result<()> {
+    pub(super) fn add(&mut self, key: String, value: PyValue, place: TextPlace) -> Result<()> {
         if self.items.len() >= MAX_KEYS {
             return Err(place.error(format!("more than {MAX_KEYS} keys")));
         }
@@ -374,7 +376,7 @@ impl Entries {
     }
 
     /// The dictionary.
-    pub(super) fn dictionary(self) -> Value {
-        Value::Dict(Rc::new(self.items))
+    pub(super) fn dictionary(self) -> PyValue {
+        PyValue::Dict(Rc::new(self.items))
     }
 }

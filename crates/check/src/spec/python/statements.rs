@@ -2,9 +2,9 @@
 //!
 //! A spec may stand in a script that builds and exports a model. Nothing is run, so a statement that is not understood
 //! takes the value from the names that it may change; where the spec needs one of them, that statement is the error.
-use super::dims::Value;
-use super::read::{MAX_DEPTH, MAX_ENTRIES, Reader, Result, SPEC};
-use super::token::{Place, Token};
+use super::dims::PyValue;
+use super::read::{MAX_DEPTH, MAX_ENTRIES, PythonReader, Result, SPEC};
+use super::token::{TextPlace, Token};
 use super::variables::{CLASSES, FUNCTIONS};
 
 /// A text has at most this many assignments and expressions.
@@ -20,9 +20,9 @@ fn second() -> String {
     format!("a second `{SPEC}`; the text has one spec")
 }
 
-impl Reader<'_> {
+impl PythonReader<'_> {
     /// Reads all statements and returns where the text ends.
-    pub(super) fn statements(&mut self) -> Result<Place> {
+    pub(super) fn statements(&mut self) -> Result<TextPlace> {
         let mut read = 0;
         loop {
             let start = self.place();
@@ -150,7 +150,7 @@ impl Reader<'_> {
         }
     }
 
-    fn assign(&mut self, names: Option<Vec<String>>, value: Value, start: Place) -> Result<()> {
+    fn assign(&mut self, names: Option<Vec<String>>, value: PyValue, start: TextPlace) -> Result<()> {
         let Some(names) = names else {
             if self.spec.is_some() {
                 return Err(start.error("a second expression; the text has one spec"));
@@ -160,11 +160,11 @@ impl Reader<'_> {
         };
         let values = match (&value, names.len()) {
             (_, 1) => vec![value],
-            (Value::List(items) | Value::Tuple(items), n) if items.len() == n => items.to_vec(),
+            (PyValue::List(items) | PyValue::Tuple(items), n) if items.len() == n => items.to_vec(),
             (other, n) => return Err(start.error(format!("{n} names for {}", other.kind()))),
         };
         for (name, value) in names.into_iter().zip(values) {
-            if let Value::Formula(formula) = &value
+            if let PyValue::Formula(formula) = &value
                 && let Some((number, _)) = formula.variable
             {
                 self.variables[number].assigned.get_or_insert_with(|| name.clone());
@@ -318,7 +318,7 @@ impl Reader<'_> {
     }
 
     /// Notes the spec in the next line of a block, where it has one.
-    fn note_block(&mut self, word: &str, head: Place) {
+    fn note_block(&mut self, word: &str, head: TextPlace) {
         let line = || self.tokens_from(self.at).take_while(|token| !ends(token));
         let is_given = |(name, next): (&Token, &Token)| {
             matches!(name, Token::Name(name) if name == SPEC) && *next == Token::Op("=")

@@ -38,7 +38,7 @@ impl Token {
 
 /// Where a token begins: line and column, from 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Place {
+pub(super) struct TextPlace {
     pub line: usize,
     pub column: usize,
 }
@@ -46,11 +46,11 @@ pub(super) struct Place {
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug)]
 pub(super) struct Wrong {
-    pub place: Place,
+    pub place: TextPlace,
     pub message: String,
 }
 
-impl Place {
+impl TextPlace {
     /// What is wrong here.
     pub(super) fn error(self, message: impl Into<String>) -> Wrong {
         Wrong { place: self, message: message.into() }
@@ -67,8 +67,8 @@ const MAX_DIGITS: usize = 40;
 
 /// Splits a text into tokens. Lines within brackets are joined, as Python joins them. What no spec has becomes
 /// [`Token::Unread`]: it may stand in statements that do not matter.
-pub(super) fn tokens(text: &str) -> Vec<(Token, Place)> {
-    let mut scan = Scan { rest: text, place: Place { line: 1, column: 1 }, depth: 0, found: Vec::new() };
+pub(super) fn tokens(text: &str) -> Vec<(Token, TextPlace)> {
+    let mut scan = Scan { rest: text, place: TextPlace { line: 1, column: 1 }, depth: 0, found: Vec::new() };
     while let Some(c) = scan.rest.chars().next() {
         let place = scan.place;
         match c {
@@ -100,17 +100,17 @@ pub(super) fn tokens(text: &str) -> Vec<(Token, Place)> {
 
 struct Scan<'t> {
     rest: &'t str,
-    place: Place,
+    place: TextPlace,
     /// How many brackets are open.
     depth: usize,
-    found: Vec<(Token, Place)>,
+    found: Vec<(Token, TextPlace)>,
 }
 
 impl Scan<'_> {
     fn skip(&mut self, bytes: usize) {
         for c in self.rest[..bytes].chars() {
             match c {
-                '\n' => self.place = Place { line: self.place.line + 1, column: 1 },
+                '\n' => self.place = TextPlace { line: self.place.line + 1, column: 1 },
                 _ => self.place.column += 1,
             }
         }
@@ -118,7 +118,7 @@ impl Scan<'_> {
     }
 
     /// A statement ends, unless a bracket is open or none has begun.
-    fn end_line(&mut self, place: Place) {
+    fn end_line(&mut self, place: TextPlace) {
         if self.depth == 0 && self.found.last().is_some_and(|(token, _)| *token != Token::Newline) {
             self.found.push((Token::Newline, place));
         }

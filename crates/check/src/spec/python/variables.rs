@@ -1,9 +1,9 @@
 //! What a ShapesSpec is made of, in Python: `ShapeVar(...)`, `TensorSpec([...])` and the rest of
 //! `torch.fx.experimental.dynamic_spec`, with the errors that torch has for them.
-use super::dims::{Binding, Declared, Formula, Kind, MARK, Part, Value};
+use super::dims::{Binding, Declared, Formula, Kind, MARK, PyValue, ShapesPart};
 use super::formula::called;
-use super::read::{Reader, Result, SPEC};
-use super::token::{Place, Token, Wrong};
+use super::read::{PythonReader, Result, SPEC};
+use super::token::{TextPlace, Token, Wrong};
 use sizewise_expr::Int;
 use std::rc::Rc;
 
@@ -20,12 +20,12 @@ pub(super) const CLASSES: [&str; 8] =
 /// The arguments of a call, with the places of their values.
 #[derive(Default)]
 struct Arguments {
-    positional: Vec<(Value, Place)>,
-    named: Vec<(String, Value, Place)>,
+    positional: Vec<(PyValue, TextPlace)>,
+    named: Vec<(String, PyValue, TextPlace)>,
 }
 
 /// An argument where it is given.
-type Given = Option<(Value, Place)>;
+type Given = Option<(PyValue, TextPlace)>;
 
 impl Arguments {
     /// The arguments by these names, the first `positional` of which may go without.
@@ -34,7 +34,7 @@ impl Arguments {
         class: &str,
         names: [&str; N],
         positional: usize,
-        place: Place,
+        place: TextPlace,
     ) -> Result<[Given; N]> {
         let mut found: [Given; N] = std::array::from_fn(|_| None);
         let least = usize::from(["TensorSpec", "SeqSpec"].contains(&class));
@@ -66,16 +66,16 @@ impl Arguments {
     }
 }
 
-impl Reader<'_> {
+impl PythonReader<'_> {
     /// What a function of sizes gives, its name read before.
-    pub(super) fn function(&mut self, name: &str, place: Place) -> Result<Value> {
+    pub(super) fn function(&mut self, name: &str, place: TextPlace) -> Result<PyValue> {
         let arguments = self.arguments()?;
-        let values: Vec<Value> = arguments.positional.into_iter().map(|(value, _)| value).collect();
+        let values: Vec<PyValue> = arguments.positional.into_iter().map(|(value, _)| value).collect();
         called(name, &values, place)
     }
 
     /// `ShapeVar(...)`, `TensorSpec(...)` and the like, the name read before.
-    pub(super) fn part(&mut self, class: &str, place: Place) -> Result<Value> {
+    pub(super) fn part(&mut self, class: &str, place: TextPlace) -> Result<PyValue> {
         self.begins_dict_spec = class == "DictSpec";
         let arguments = self.arguments();
         self.begins_dict_spec = false;
@@ -87,8 +87,8 @@ impl Reader<'_> {
                 let dims = sequence(dims, place)?;
                 for (i, dim) in dims.iter().enumerate() {
                     let is_leaf = match dim {
-                        Value::None | Value::Int(_) | Value::Bool(_) => true,
-                        Value::Formula(formula) => formula.kind == Kind::Int,
+                        PyValue::None | PyValue::Int(_) | PyValue::Bool(_) => true,
+                        PyValue::Formula(formula) => formula.kind == Kind::Int,
                         _ => false,
                     };
                     if !is_leaf {
@@ -96,49 +96,49 @@ impl Reader<'_> {
                         return Err(place.error(message));
                     }
                 }
-                Ok(part(Part::Tensor(dims)))
+                Ok(part(ShapesPart::Tensor(dims)))
             }
             "SeqSpec" => {
                 let [entries] = arguments.into(class, ["entries"], 1, place)?;
-                Ok(part(Part::Seq(sequence(entries, place)?)))
+                Ok(part(ShapesPart::Seq(sequence(entries, place)?)))
             }
             "DictSpec" => {
                 let [entries] = arguments.into(class, ["entries"], 1, place)?;
-                Ok(part(Part::Dict(fields(entries)?)))
+                Ok(part(ShapesPart::Dict(fields(entries)?)))
             }
             "ObjectSpec" => {
                 let [found] = arguments.into(class, ["fields"], 1, place)?;
-                Ok(part(Part::Object(fields(found)?)))
+                Ok(part(ShapesPart::Object(fields(found)?)))
             }
             "ParamsSpec" => {
                 let [params] = arguments.into(class, ["params"], 1, place)?;
-                Ok(part(Part::Params(checked_params(params)?)))
+                Ok(part(ShapesPart::Params(checked_params(params)?)))
             }
             _ => self.shapes(arguments, place),
         }
     }
 
-    fn shapes(&mut self, arguments: Arguments, place: Place) -> Result<Value> {
+    fn shapes(&mut self, arguments: Arguments, place: TextPlace) -> Result<PyValue> {
         let [params, globals, assumptions] =
             arguments.into("ShapesSpec", ["params", "globals", "assumptions"], 1, place)?;
         if let Some((value, at)) = globals
-            && !matches!(value, Value::None)
+            && !matches!(value, PyValue::None)
         {
             return Err(at.error("ShapesSpec.globals is not supported yet"));
         }
         let params = match params {
-            Some((Value::Part(found), at)) => match &*found {
-                Part::Params(params) => params.clone(),
+            Some((PyValue::Part(found), at)) => match &*found {
+                ShapesPart::Params(params) => params.clone(),
                 other => return Err(wrong_params(other.class(), at)),
             },
-            None | Some((Value::None | Value::Dict(_), _)) => checked_params(params)?,
+            None | Some((PyValue::None | PyValue::Dict(_), _)) => checked_params(params)?,
             Some((other, at)) => return Err(wrong_params(other.class(), at)),
         };
         let found = match assumptions {
-            None | Some((Value::None, _)) => Vec::new(),
-            Some((Value::List(items) | Value::Tuple(items), at)) => {
-                let one = |(i, value): (usize, &Value)| match value {
-                    Value::Formula(formula) if formula.kind == Kind::Bool => Ok(formula.clone()),
+            None | Some((PyValue::None, _)) => Vec::new(),
+            Some((PyValue::List(items) | PyValue::Tuple(items), at)) => {
+                let one = |(i, value): (usize, &PyValue)| match value {
+                    PyValue::Formula(formula) if formula.kind == Kind::Bool => Ok(formula.clone()),
                     other => Err(at.error(format!(
                         "ShapesSpec.assumptions[{i}]: expected SymBool, got {}",
                         other.got()
@@ -150,21 +150,21 @@ impl Reader<'_> {
                 return Err(at.error(format!("'{}' object is not iterable", other.class())));
             }
         };
-        Ok(part(Part::Shapes { params, assumptions: found }))
+        Ok(part(ShapesPart::Shapes { params, assumptions: found }))
     }
 
-    fn variable(&mut self, class: &str, arguments: Arguments, place: Place) -> Result<Value> {
+    fn variable(&mut self, class: &str, arguments: Arguments, place: TextPlace) -> Result<PyValue> {
         let names = ["name", "min", "max", "optimization_hint"];
         let [name, min, max, hint] = arguments.into(class, names, 1, place)?;
         let name = match name {
-            None | Some((Value::None, _)) => None,
-            Some((Value::Text(name), _)) => Some(name.to_string()),
+            None | Some((PyValue::None, _)) => None,
+            Some((PyValue::Text(name), _)) => Some(name.to_string()),
             Some((other, at)) => {
                 return Err(at.error(format!("expected a variable's name, found {}", other.kind())));
             }
         };
         let is_size = class == "ShapeVar";
-        if let (true, Some((Value::None, at))) = (is_size, &min) {
+        if let (true, Some((PyValue::None, at))) = (is_size, &min) {
             return Err(at.error("'<' not supported between instances of 'NoneType' and 'int'"));
         }
         let [mut min, max, hint] = [integer(min)?, integer(max)?, integer(hint)?];
@@ -190,7 +190,7 @@ impl Reader<'_> {
         let class = if is_size { "ShapeVar" } else { "IntVar" };
         let text = format!("{MARK}{number}{MARK}");
         let (kind, binding) = (Kind::Int, Binding::Atom);
-        Ok(Value::Formula(Rc::new(Formula { text, kind, binding, variable: Some((number, class)) })))
+        Ok(PyValue::Formula(Rc::new(Formula { text, kind, binding, variable: Some((number, class)) })))
     }
 
     /// torch refuses a flag of Dim specs beside a ShapesSpec.
@@ -213,7 +213,7 @@ impl Reader<'_> {
     }
 
     /// The spec that `@dynamic_spec(...)` attaches to a function, wherever in the text it stands.
-    pub(super) fn decorated(&mut self) -> Result<Option<Value>> {
+    pub(super) fn decorated(&mut self) -> Result<Option<PyValue>> {
         let mut found = None;
         for at in 0..self.tokens_from(0).count() {
             let mut tokens = self.tokens_from(at);
@@ -287,46 +287,48 @@ impl Reader<'_> {
 }
 
 /// What `@dynamic_spec(...)` makes of a value.
-fn attached(given: Value, place: Place) -> Result<Value> {
+fn attached(given: PyValue, place: TextPlace) -> Result<PyValue> {
     match &given {
-        Value::None => {
+        PyValue::None => {
             let message = "dynamic_spec(): `spec` must be a dict, ParamsSpec, or ShapesSpec, got NoneType";
             return Err(place.error(message));
         }
-        Value::Part(found) if matches!(**found, Part::Params(_) | Part::Shapes { .. }) => return Ok(given),
-        Value::Dict(_) => {}
+        PyValue::Part(found) if matches!(**found, ShapesPart::Params(_) | ShapesPart::Shapes { .. }) => {
+            return Ok(given);
+        }
+        PyValue::Dict(_) => {}
         other => {
             let class = other.class();
             let message = format!("dynamic spec expects a dict, ShapesSpec, or ParamsSpec, got {class}");
             return Err(place.error(message));
         }
     }
-    Ok(part(Part::Params(checked_params(Some((given, place)))?)))
+    Ok(part(ShapesPart::Params(checked_params(Some((given, place)))?)))
 }
 
-fn part(part: Part) -> Value {
-    Value::Part(Rc::new(part))
+fn part(part: ShapesPart) -> PyValue {
+    PyValue::Part(Rc::new(part))
 }
 
-fn wrong_params(found: &str, place: Place) -> Wrong {
+fn wrong_params(found: &str, place: TextPlace) -> Wrong {
     place.error(format!("shapes_spec must be ParamsSpec, dict, or None, got {found}"))
 }
 
 /// A list or a tuple.
-fn sequence(given: Given, place: Place) -> Result<Vec<Value>> {
+fn sequence(given: Given, place: TextPlace) -> Result<Vec<PyValue>> {
     match given {
-        Some((Value::List(items) | Value::Tuple(items), _)) => Ok(items.to_vec()),
+        Some((PyValue::List(items) | PyValue::Tuple(items), _)) => Ok(items.to_vec()),
         Some((other, at)) => Err(at.error(format!("'{}' object is not iterable", other.class()))),
         None => Err(place.error("expected a list")),
     }
 }
 
 /// A dictionary; nothing for `None`.
-fn fields(given: Given) -> Result<Vec<(String, Value)>> {
+fn fields(given: Given) -> Result<Vec<(String, PyValue)>> {
     match given {
-        None | Some((Value::None, _)) => Ok(Vec::new()),
-        Some((Value::Dict(fields), _)) => Ok(fields.to_vec()),
-        Some((other @ (Value::List(_) | Value::Tuple(_) | Value::Text(_)), at)) => {
+        None | Some((PyValue::None, _)) => Ok(Vec::new()),
+        Some((PyValue::Dict(fields), _)) => Ok(fields.to_vec()),
+        Some((other @ (PyValue::List(_) | PyValue::Tuple(_) | PyValue::Text(_)), at)) => {
             Err(at.error(format!("expected a dictionary, found {}", other.kind())))
         }
         Some((other, at)) => Err(at.error(format!("'{}' object is not iterable", other.class()))),
@@ -334,10 +336,10 @@ fn fields(given: Given) -> Result<Vec<(String, Value)>> {
 }
 
 /// The dictionary of a ParamsSpec.
-fn checked_params(given: Given) -> Result<Vec<(String, Value)>> {
+fn checked_params(given: Given) -> Result<Vec<(String, PyValue)>> {
     let place = given.as_ref().map(|(_, place)| *place);
     if let Some((other, at)) = &given
-        && !matches!(other, Value::None | Value::Dict(_))
+        && !matches!(other, PyValue::None | PyValue::Dict(_))
     {
         return Err(at.error(format!("'{}' object has no attribute 'items'", other.class())));
     }
@@ -346,7 +348,7 @@ fn checked_params(given: Given) -> Result<Vec<(String, Value)>> {
     for (key, value) in &fields {
         let class = value.class();
         let message = match (key.as_str(), value) {
-            ("*args", Value::List(_)) | ("**kwargs", Value::Dict(_)) => continue,
+            ("*args", PyValue::List(_)) | ("**kwargs", PyValue::Dict(_)) => continue,
             ("*args", _) => format!("ParamsSpec '*args' value must be a list of leaf specs, got {class}"),
             ("**kwargs", _) => {
                 format!("ParamsSpec '**kwargs' value must be a dict of leaf specs, got {class}")
@@ -363,8 +365,8 @@ fn checked_params(given: Given) -> Result<Vec<(String, Value)>> {
 
 fn integer(given: Given) -> Result<Option<Int>> {
     match given {
-        None | Some((Value::None, _)) => Ok(None),
-        Some((Value::Int(value), _)) => Ok(Some(value)),
+        None | Some((PyValue::None, _)) => Ok(None),
+        Some((PyValue::Int(value), _)) => Ok(Some(value)),
         Some((other, at)) => Err(at.error(format!("expected an integer or None, found {}", other.kind()))),
     }
 }

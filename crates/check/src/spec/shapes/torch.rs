@@ -19,7 +19,7 @@ pub(in crate::spec) fn is_torch(fields: &Map<String, Json>) -> bool {
 
 /// The variables of a spec, as far as they are found.
 #[derive(Default)]
-struct Found {
+struct FoundVariables {
     variables: IndexMap<String, Variable>,
     /// The names here of the variables of each of torch's names.
     keys: IndexMap<String, Vec<String>>,
@@ -33,7 +33,7 @@ impl Shapes {
     /// # Errors
     /// When it is none, or when expressions do not say which variable they are of.
     pub(in crate::spec) fn of_torch(fields: &Map<String, Json>) -> Result<Shapes, SpecError> {
-        let mut found = Found::default();
+        let mut found = FoundVariables::default();
         let is_params = fields.get("type").and_then(Json::as_str) == Some("ParamsSpec");
         let params = match (is_params, fields.get("params")) {
             (true, _) => Some(fields),
@@ -66,7 +66,7 @@ impl Shapes {
     }
 }
 
-impl Found {
+impl FoundVariables {
     /// Finds the variables that are sizes.
     fn collect(&mut self, json: &Json, path: &str) -> Result<(), SpecError> {
         match json {

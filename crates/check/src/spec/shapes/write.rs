@@ -12,7 +12,7 @@ const WIDTH: usize = 90;
 
 /// The text of a spec: imports, variables, and an assignment to `dynamic_shapes`.
 pub(in crate::spec) fn write(shapes: &Shapes) -> String {
-    let mut writer = Writer::new(shapes);
+    let mut writer = ShapesWriter::new(shapes);
     let mut params = String::new();
     if let Node::Dict(fields) | Node::Map(fields) | Node::Object(fields) = &shapes.params {
         for (key, node) in fields {
@@ -51,7 +51,7 @@ fn imports(text: &str) -> String {
 
 /// The text of a spec in few lines.
 pub(super) fn compact(shapes: &Shapes) -> String {
-    let mut writer = Writer::new(shapes);
+    let mut writer = ShapesWriter::new(shapes);
     let mut params = Vec::new();
     if let Node::Dict(fields) | Node::Map(fields) | Node::Object(fields) = &shapes.params {
         for (key, node) in fields {
@@ -75,7 +75,7 @@ pub(super) fn compact(shapes: &Shapes) -> String {
 
 /// The assumptions of a spec as torch takes them.
 pub(super) fn assumptions(shapes: &Shapes) -> Vec<String> {
-    Writer::new(shapes).assumptions(shapes)
+    ShapesWriter::new(shapes).assumptions(shapes)
 }
 
 /// `ShapeVar("b", min=2, max=64)`.
@@ -111,16 +111,16 @@ fn is_size_in(node: &Node, key: &str, in_list: bool) -> bool {
     }
 }
 
-struct Writer<'s> {
+struct ShapesWriter<'s> {
     shapes: &'s Shapes,
     pool: Pool,
     /// Divisors that are not zero, where the written form divides no more.
     more: Vec<String>,
 }
 
-impl<'s> Writer<'s> {
-    fn new(shapes: &'s Shapes) -> Writer<'s> {
-        Writer { shapes, pool: Pool::new(), more: Vec::new() }
+impl<'s> ShapesWriter<'s> {
+    fn new(shapes: &'s Shapes) -> ShapesWriter<'s> {
+        ShapesWriter { shapes, pool: Pool::new(), more: Vec::new() }
     }
 
     /// The assumptions, and what was lost of the expressions written so far.

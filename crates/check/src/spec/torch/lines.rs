@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 
 /// What a name is assigned to.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Value {
+enum Assigned {
     /// A named dimension in this range.
     Dim(i64, Option<i64>),
     /// `factor * root + offset`.
@@ -23,7 +23,7 @@ enum Value {
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Lines {
     comments: Vec<String>,
-    values: IndexMap<String, Value>,
+    values: IndexMap<String, Assigned>,
 }
 
 impl Lines {
@@ -36,23 +36,23 @@ impl Lines {
 
     /// Assigns a new dimension to its name.
     pub fn introduce(&mut self, name: &str, min: i64, max: Option<i64>) {
-        self.values.entry(name.to_owned()).or_insert(Value::Dim(min, max));
+        self.values.entry(name.to_owned()).or_insert(Assigned::Dim(min, max));
     }
 
     /// Makes a number static.
     pub fn fix(&mut self, path: &str) {
-        self.values.insert(path.to_owned(), Value::Static);
+        self.values.insert(path.to_owned(), Assigned::Static);
     }
 
     /// Whether a name is left to torch.export.
     pub fn is_left(&self, name: &str) -> bool {
-        matches!(self.values.get(name), Some(Value::Auto(..)))
+        matches!(self.values.get(name), Some(Assigned::Auto(..)))
     }
 
     /// What becomes of `factor * name + offset` where the name is left to torch.export; `None` where it is not.
     pub fn left_change(&self, name: &str, factor: i64, offset: i64) -> Option<Change> {
         match self.values.get(name) {
-            Some(Value::Auto(min, max)) => {
+            Some(Assigned::Auto(min, max)) => {
                 Change::Auto { min: *min, max: *max }.composed(name, factor, offset)
             }
             _ => None,
@@ -62,15 +62,15 @@ impl Lines {
     /// Changes what a name is assigned to.
     pub fn change(&mut self, name: &str, change: &Change) {
         let value = match change {
-            Change::Range { min, max } => Value::Dim(*min, *max),
+            Change::Range { min, max } => Assigned::Dim(*min, *max),
             Change::Derived { root, factor, offset } => {
-                Value::Linear { root: root.clone(), factor: *factor, offset: *offset }
+                Assigned::Linear { root: root.clone(), factor: *factor, offset: *offset }
             }
             Change::Linear { root, factor, offset, min, max } => {
-                self.values.insert(root.clone(), Value::Dim(*min, *max));
-                Value::Linear { root: root.clone(), factor: *factor, offset: *offset }
+                self.values.insert(root.clone(), Assigned::Dim(*min, *max));
+                Assigned::Linear { root: root.clone(), factor: *factor, offset: *offset }
             }
-            Change::Size(size) => Value::Size(*size),
+            Change::Size(size) => Assigned::Size(*size),
             Change::Auto { min, max } => return self.leave(name, *min, *max),
         };
         self.values.insert(name.to_owned(), value);
@@ -79,9 +79,9 @@ impl Lines {
     /// Leaves a name to torch.export, and all that is computed from it, each within its own bounds.
     fn leave(&mut self, name: &str, min: i64, max: Option<i64>) {
         let left = Change::Auto { min, max };
-        self.values.insert(name.to_owned(), Value::Auto(min, max));
+        self.values.insert(name.to_owned(), Assigned::Auto(min, max));
         let computed = self.values.iter().filter_map(|(other, value)| match value {
-            Value::Linear { root, factor, offset } if root == name => {
+            Assigned::Linear { root, factor, offset } if root == name => {
                 Some((other.clone(), left.composed(name, *factor, *offset)?))
             }
             _ => None,
@@ -97,17 +97,17 @@ impl Lines {
         sizes.map(|(name, value)| (name.clone(), self.in_words(value))).collect()
     }
 
-    fn in_words(&self, value: &Value) -> String {
+    fn in_words(&self, value: &Assigned) -> String {
         match value {
-            Value::Dim(min, max) => range_in_words(*min, *max),
-            Value::Size(size) => format!("{size} only"),
-            Value::Static => "the size of the example".to_owned(),
-            Value::Auto(0, None) => "Dim.AUTO: the module checks it".to_owned(),
-            Value::Auto(min, max) => {
+            Assigned::Dim(min, max) => range_in_words(*min, *max),
+            Assigned::Size(size) => format!("{size} only"),
+            Assigned::Static => "the size of the example".to_owned(),
+            Assigned::Auto(0, None) => "Dim.AUTO: the module checks it".to_owned(),
+            Assigned::Auto(min, max) => {
                 format!("Dim.AUTO, {}: the module checks it", range_in_words(*min, *max))
             }
-            Value::Linear { root, factor, offset } => match self.values.get(root) {
-                Some(Value::Dim(min, max)) if root.starts_with('_') => {
+            Assigned::Linear { root, factor, offset } => match self.values.get(root) {
+                Some(Assigned::Dim(min, max)) if root.starts_with('_') => {
                     let scaled = |size: i64| size.checked_mul(*factor)?.checked_add(*offset);
                     let range = scaled(*min).map(|min| range_in_words(min, max.and_then(scaled)));
                     // Of names that are computed from one new name, each says how.
@@ -128,7 +128,8 @@ impl Lines {
     /// Forgets new names that nothing is computed from, unless they are kept.
     pub fn retain(&mut self, keep: impl Fn(&str) -> bool) {
         loop {
-            let used: Vec<String> = self.values.values().filter_map(Value::root).map(str::to_owned).collect();
+            let used: Vec<String> =
+                self.values.values().filter_map(Assigned::root).map(str::to_owned).collect();
             let before = self.values.len();
             self.values.retain(|name, _| keep(name) || used.contains(name));
             if self.values.len() == before {
@@ -144,7 +145,7 @@ impl Lines {
 
     /// Whether a name is assigned to one size.
     pub fn fixes_a_size(&self) -> bool {
-        self.values.values().any(|value| matches!(value, Value::Size(_)))
+        self.values.values().any(|value| matches!(value, Assigned::Size(_)))
     }
 
     /// The lines as Python.
@@ -152,7 +153,7 @@ impl Lines {
         let mut lines = self.comments.clone();
         let mut written: Vec<&str> = Vec::new();
         while written.len() < self.values.len() {
-            let is_ready = |name: &str, value: &Value| {
+            let is_ready = |name: &str, value: &Assigned| {
                 let root = value.root().filter(|root| self.values.contains_key(*root));
                 !written.contains(&name) && root.is_none_or(|root| written.contains(&root))
             };
@@ -192,21 +193,21 @@ pub fn range_in_words(min: i64, max: Option<i64>) -> String {
     }
 }
 
-impl Value {
+impl Assigned {
     fn root(&self) -> Option<&str> {
         match self {
-            Value::Linear { root, .. } => Some(root),
+            Assigned::Linear { root, .. } => Some(root),
             _ => None,
         }
     }
 
     fn python(&self, name: &str) -> String {
         match self {
-            Value::Dim(min, max) => dim(name, *min, *max),
-            Value::Linear { root, factor, offset } => linear(&variable(root), *factor, *offset),
-            Value::Size(size) => size.to_string(),
-            Value::Auto(min, max) => auto(*min, *max),
-            Value::Static => "Dim.STATIC".to_owned(),
+            Assigned::Dim(min, max) => dim(name, *min, *max),
+            Assigned::Linear { root, factor, offset } => linear(&variable(root), *factor, *offset),
+            Assigned::Size(size) => size.to_string(),
+            Assigned::Auto(min, max) => auto(*min, *max),
+            Assigned::Static => "Dim.STATIC".to_owned(),
         }
     }
 }

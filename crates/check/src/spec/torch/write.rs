@@ -11,7 +11,7 @@ const WIDTH: usize = 100;
 
 /// The text of a spec whose dimensions stand where they are used, with the containers of a program.
 pub(in crate::spec) fn write(tree: &Json, containers: &Containers) -> String {
-    let mut writer = Writer::default();
+    let mut writer = DimsWriter::default();
     let tree = &writer.collect(tree, Some(containers));
     let body = writer.value(tree, Some(containers), 0, "dynamic_shapes = ".len());
     let mut text = String::new();
@@ -40,14 +40,14 @@ fn range(fields: &Map<String, Json>) -> String {
 }
 
 #[derive(Default)]
-struct Writer {
+struct DimsWriter {
     /// The named dimensions with their ranges, in the order in which they occur.
     dims: Vec<(String, String)>,
     /// The classes that the text needs, with their modules.
     classes: BTreeSet<(String, String)>,
 }
 
-impl Writer {
+impl DimsWriter {
     /// Gathers the dimensions and classes, and puts containers in the place of `null`.
     fn collect(&mut self, json: &Json, containers: Option<&Containers>) -> Json {
         if let Some(Kind::Named { module, name, .. }) = containers.map(Containers::kind)

@@ -36,7 +36,7 @@ pub(super) fn convert<'t>(
     let capacity = graph.tensor_values.0.len() + graph.sym_int_values.0.len() + graph.sym_bool_values.0.len();
     let mut recorded = FxHashMap::default();
     recorded.reserve(capacity);
-    let mut scope = Scope {
+    let mut scope = ConvertedGraph {
         builder: GraphBuilder::with_capacity(capacity),
         recorded,
         awaited: None,
@@ -99,7 +99,7 @@ fn graph_error(message: String) -> ReadError {
 }
 
 /// A graph under construction.
-pub(super) struct Scope<'s, 'd, 't> {
+pub(super) struct ConvertedGraph<'s, 'd, 't> {
     builder: GraphBuilder,
     /// What is recorded of the values that are not made yet.
     recorded: FxHashMap<&'d str, Recorded<'d>>,
@@ -112,10 +112,10 @@ pub(super) struct Scope<'s, 'd, 't> {
     last: [Last<'t>; 5],
 }
 
-impl<'s, 'd, 't> Scope<'s, 'd, 't> {
+impl<'s, 'd, 't> ConvertedGraph<'s, 'd, 't> {
     /// A graph whose values are made before it is known what is recorded of them.
-    pub(super) fn awaiting(shared: &'s mut Shared<'t>) -> Scope<'s, 'd, 't> {
-        Scope {
+    pub(super) fn awaiting(shared: &'s mut Shared<'t>) -> ConvertedGraph<'s, 'd, 't> {
+        ConvertedGraph {
             builder: GraphBuilder::default(),
             recorded: FxHashMap::default(),
             awaited: Some(Vec::new()),

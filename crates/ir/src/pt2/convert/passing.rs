@@ -9,7 +9,7 @@ use std::fmt;
 use rustc_hash::FxHashSet;
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::graph::{Recorded, Scope, node_name};
+use super::graph::{ConvertedGraph, Recorded, node_name};
 use super::json::{self, ExportedProgram, GraphModule, Text};
 use super::{Shared, assemble, signature};
 use crate::builder::GraphBuilder;
@@ -159,8 +159,8 @@ impl<'t> Passing<'t> for Module<'_, 't> {
         while let Some(key) = map.next_key::<Text<'t>>()? {
             match &*key {
                 "graph" => {
-                    let scope = Scope::awaiting(&mut *self.shared);
-                    once(&mut graph, map.next_value_seed(Part(Graph { scope }))?)?;
+                    let scope = ConvertedGraph::awaiting(&mut *self.shared);
+                    once(&mut graph, map.next_value_seed(Part(GraphSeed { scope }))?)?;
                 }
                 "signature" => once(&mut signature, map.next_value()?)?,
                 "module_call_graph" => once(&mut calls, map.next_value()?)?,
@@ -180,11 +180,11 @@ impl<'t> Passing<'t> for Module<'_, 't> {
     }
 }
 
-struct Graph<'s, 'd, 't> {
-    scope: Scope<'s, 'd, 't>,
+struct GraphSeed<'s, 'd, 't> {
+    scope: ConvertedGraph<'s, 'd, 't>,
 }
 
-impl<'t> Passing<'t> for Graph<'_, '_, 't> {
+impl<'t> Passing<'t> for GraphSeed<'_, '_, 't> {
     type Value = Made;
 
     fn object<A: MapAccess<'t>>(self, mut map: A) -> Result<Made, A::Error> {
@@ -246,7 +246,7 @@ impl<'t> Passing<'t> for Graph<'_, '_, 't> {
 }
 
 struct Nodes<'p, 's, 'd, 't> {
-    scope: &'p mut Scope<'s, 'd, 't>,
+    scope: &'p mut ConvertedGraph<'s, 'd, 't>,
 }
 
 impl<'t> Passing<'t> for Nodes<'_, '_, '_, 't> {
@@ -265,7 +265,7 @@ impl<'t> Passing<'t> for Nodes<'_, '_, '_, 't> {
 
 /// What is recorded of values of one kind.
 struct Records<'p, 's, 'd, 't, V> {
-    scope: &'p mut Scope<'s, 'd, 't>,
+    scope: &'p mut ConvertedGraph<'s, 'd, 't>,
     of: fn(&V) -> Recorded<'_>,
 }
 

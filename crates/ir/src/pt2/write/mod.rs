@@ -19,7 +19,7 @@ use crate::program::Program;
 use emit::object;
 use source::{MODEL, State};
 
-pub use source::Source;
+pub use source::SourceArchive;
 
 /// Why a program cannot be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,7 +63,7 @@ pub fn write(program: &Program) -> Result<Vec<u8>, WriteError> {
 /// As [`write_json`], when the source is damaged, or when writing fails.
 pub fn write_to<W: Write + Seek>(
     program: &Program,
-    source: Option<&mut Source<'_>>,
+    source: Option<&mut SourceArchive<'_>>,
     to: W,
 ) -> Result<(), WriteError> {
     write_entries(program, source, ArchiveWriter { zip: zip::ZipWriter::new(to) })
@@ -75,7 +75,7 @@ pub fn write_to<W: Write + Seek>(
 /// As [`write_to`].
 pub fn write_stream<W: Write>(
     program: &Program,
-    source: Option<&mut Source<'_>>,
+    source: Option<&mut SourceArchive<'_>>,
     to: W,
 ) -> Result<(), WriteError> {
     write_entries(program, source, ArchiveWriter { zip: zip::ZipWriter::new_stream(to) })
@@ -83,7 +83,7 @@ pub fn write_stream<W: Write>(
 
 fn write_entries<W: Write + Seek>(
     program: &Program,
-    mut source: Option<&mut Source<'_>>,
+    mut source: Option<&mut SourceArchive<'_>>,
     mut writer: ArchiveWriter<W>,
 ) -> Result<(), WriteError> {
     let model = write_json(program)?;

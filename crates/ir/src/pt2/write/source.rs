@@ -28,15 +28,15 @@ struct PayloadList {
 }
 
 /// An archive from which a program was read, for what is copied from it.
-pub struct Source<'a> {
+pub struct SourceArchive<'a> {
     archive: Archive<'a>,
     bytes: u64,
-    layout: Layout,
+    layout: ArchiveLayout,
     limits: Limits,
 }
 
 /// Where an archive keeps its entries.
-enum Layout {
+enum ArchiveLayout {
     /// In a folder of any name, by the name of the program.
     Folder { root: String, model: String },
     /// At the top: torch 2.7 and before.
@@ -73,13 +73,17 @@ fn failed(entry: &str, error: &dyn std::fmt::Display) -> WriteError {
     WriteError::new(format!("`{}` of the source archive", entry.escape_debug()), error.to_string())
 }
 
-impl<'a> Source<'a> {
+impl<'a> SourceArchive<'a> {
     /// Opens the archive from which the program called `model` was read; without a name that is the one called
     /// `model`, or the only one.
     ///
     /// # Errors
     /// When it is no archive of a program.
-    pub fn open(bytes: &'a [u8], model: Option<&str>, limits: &Limits) -> Result<Source<'a>, WriteError> {
+    pub fn open(
+        bytes: &'a [u8],
+        model: Option<&str>,
+        limits: &Limits,
+    ) -> Result<SourceArchive<'a>, WriteError> {
         let unreadable =
             |error: &dyn std::fmt::Display| WriteError::new("the source archive", error.to_string());
         let archive = archive::open(bytes).map_err(|error| unreadable(&error))?;
@@ -101,11 +105,11 @@ impl<'a> Source<'a> {
                 models.sort_by_key(|name| *name != model.unwrap_or(MODEL));
                 let found = models.first().filter(|name| model.is_none_or(|model| **name == model));
                 let found = found.ok_or_else(|| unreadable(&"it holds no program of this name"))?;
-                Layout::Folder { root: root.to_owned(), model: (*found).to_owned() }
+                ArchiveLayout::Folder { root: root.to_owned(), model: (*found).to_owned() }
             }
-            _ => Layout::Top,
+            _ => ArchiveLayout::Top,
         };
-        Ok(Source { archive, bytes, layout, limits: *limits })
+        Ok(SourceArchive { archive, bytes, layout, limits: *limits })
     }
 
     /// What is to be copied.
@@ -113,8 +117,8 @@ impl<'a> Source<'a> {
         let names = names(&self.archive);
         let mut state = State::default();
         let (root, model) = match &self.layout {
-            Layout::Folder { root, model } => (root.clone(), model.clone()),
-            Layout::Top => {
+            ArchiveLayout::Folder { root, model } => (root.clone(), model.clone()),
+            ArchiveLayout::Top => {
                 self.top(&names, &mut state);
                 return Ok(state);
             }
@@ -209,7 +213,7 @@ impl<'a> Source<'a> {
         Ok(bytes)
     }
 
-    /// Copies what [`Source::state`] says.
+    /// Copies what [`SourceArchive::state`] says.
     pub(super) fn copy<W: Write + Seek>(
         &mut self,
         state: &State,

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Read, Write};
 use std::path::Path;
 
-use super::{Source, write, write_json, write_stream, write_to};
+use super::{SourceArchive, write, write_json, write_stream, write_to};
 use crate::Program;
 use crate::pt2::{Limits, ReadOptions, outline, read};
 use crate::text;
@@ -100,7 +100,7 @@ fn entries(bytes: &[u8]) -> Vec<(String, String)> {
 }
 
 fn written(program: &Program, source: &[u8]) -> Result<Vec<u8>, String> {
-    let open = || Source::open(source, None, &Limits::default()).map_err(|error| error.to_string());
+    let open = || SourceArchive::open(source, None, &Limits::default()).map_err(|error| error.to_string());
     let mut bytes = Cursor::new(Vec::new());
     write_to(program, Some(&mut open()?), &mut bytes).map_err(|error| error.to_string())?;
     let mut streamed = Vec::new();
@@ -222,6 +222,6 @@ fn damaged_sources_are_refused() {
     let archive = with(WEIGHTS);
     let made = written(&program, &archive).expect("an archive");
     assert!(entries(&made).iter().any(|(name, _)| name.ends_with("extra/without_weights")));
-    let other = Source::open(&archive, Some("other"), &Limits::default());
+    let other = SourceArchive::open(&archive, Some("other"), &Limits::default());
     assert!(other.err().is_some_and(|error| error.to_string().contains("no program of this name")));
 }

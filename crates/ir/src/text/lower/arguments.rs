@@ -1,6 +1,6 @@
 //! Arguments: from written values to those of the IR, by what the schema asks for and what the values are.
 
-use super::{Known, Lowering, Scope};
+use super::{Known, LoweredGraph, Lowering};
 use crate::error::ReadResult;
 use crate::schema::{Schema, Type};
 use crate::text::raw::{Raw, RawValue};
@@ -59,7 +59,7 @@ impl Lowering<'_> {
         joined
     }
 
-    fn value(&self, scope: &Scope<'_>, raw: &Raw, name: &str) -> ReadResult<Argument> {
+    fn value(&self, scope: &LoweredGraph<'_>, raw: &Raw, name: &str) -> ReadResult<Argument> {
         match scope.names.get(name) {
             Some(Known::Value(value)) => Ok(match scope.builder.meta(*value) {
                 Some(Meta::SymInt(_)) => Argument::SymInt(Operand::Value(*value)),
@@ -77,7 +77,12 @@ impl Lowering<'_> {
     }
 
     /// An argument of a call, or what a graph returns.
-    pub(super) fn argument(&self, scope: &Scope<'_>, raw: &Raw, ty: Option<&Type>) -> ReadResult<Argument> {
+    pub(super) fn argument(
+        &self,
+        scope: &LoweredGraph<'_>,
+        raw: &Raw,
+        ty: Option<&Type>,
+    ) -> ReadResult<Argument> {
         let (inner, optional) = ty.map_or((None, true), |ty| {
             let (inner, optional) = ty.strip_optional();
             (Some(inner), optional)
@@ -140,7 +145,7 @@ impl Lowering<'_> {
         self.error(raw.spot, format!("`{name}` is no dtype, layout, memory format or operator"))
     }
 
-    fn element(&self, scope: &Scope<'_>, raw: &Raw) -> ReadResult<Element> {
+    fn element(&self, scope: &LoweredGraph<'_>, raw: &Raw) -> ReadResult<Element> {
         Ok(match self.argument(scope, raw, None)? {
             Argument::Tensor(value) => Element::Tensor(value),
             Argument::None => Element::Nothing,
@@ -160,7 +165,7 @@ impl Lowering<'_> {
 
     fn list_argument(
         &self,
-        scope: &Scope<'_>,
+        scope: &LoweredGraph<'_>,
         raw: &Raw,
         items: &[Raw],
         ty: Option<&Type>,

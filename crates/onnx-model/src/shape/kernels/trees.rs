@@ -38,7 +38,7 @@ enum State {
 
 /// How the walk of a tree comes to a node.
 #[derive(Clone, Copy, PartialEq)]
-enum Step {
+enum TreeStep {
     Root,
     OnTrue,
     OnFalse,
@@ -65,24 +65,28 @@ impl Trees {
 
     /// Walks the tree of a root as onnxruntime does, children for `false` first; whether it is a tree.
     fn walk(&mut self, root: usize) -> bool {
-        let mut rest = vec![(root, Step::Root)];
+        let mut rest = vec![(root, TreeStep::Root)];
         while let Some((at, step)) = rest.pop() {
-            if step == Step::Back {
+            if step == TreeStep::Back {
                 self.states[at] = State::Done;
                 continue;
             }
-            let is_child = step != Step::Root && self.children[at].is_some();
+            let is_child = step != TreeStep::Root && self.children[at].is_some();
             if is_child && self.has_one_parent && std::mem::replace(&mut self.entered[at], true) {
                 return false;
             }
             match (self.states[at], self.children[at]) {
                 (State::Open, _) => return false,
-                (State::Done, _) if step == Step::OnFalse && !self.has_one_parent => return false,
+                (State::Done, _) if step == TreeStep::OnFalse && !self.has_one_parent => return false,
                 (State::Done, _) => {}
                 (State::New, None) => self.states[at] = State::Done,
                 (State::New, Some([on_true, on_false])) => {
                     self.states[at] = State::Open;
-                    rest.extend([(at, Step::Back), (on_true, Step::OnTrue), (on_false, Step::OnFalse)]);
+                    rest.extend([
+                        (at, TreeStep::Back),
+                        (on_true, TreeStep::OnTrue),
+                        (on_false, TreeStep::OnFalse),
+                    ]);
                 }
             }
         }

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::check::evaluate::Refused;
 use crate::check::integers::CLAUSE;
-use crate::check::symbolic::Named;
+use crate::check::symbolic::SizeSymbol;
 use rustc_hash::FxHashMap;
 use sizewise_check::check::{Search, tried, usual_sizes};
 use sizewise_check::report::GuardReport;
@@ -29,7 +29,8 @@ impl Check<'_> {
     /// The sizes near which counterexamples are looked for: those of the example, or smaller ones at which the model's
     /// conditions hold, too.
     pub(super) fn sizes_to_show(&self) -> FxHashMap<Symbol, Int> {
-        let hint = |(symbol, _): &(Symbol, Named)| Some((*symbol, Int::from(self.symbolic.hint(*symbol)?)));
+        let hint =
+            |(symbol, _): &(Symbol, SizeSymbol)| Some((*symbol, Int::from(self.symbolic.hint(*symbol)?)));
         let hints: FxHashMap<Symbol, Int> = self.symbolic.symbols.iter().filter_map(hint).collect();
         let most = hints.values().max().cloned().unwrap_or(Int::ZERO);
         if most <= Int::from(LARGE) || !self.walk.failures.is_empty() {

@@ -2,7 +2,7 @@
 use super::Check;
 use crate::check::declaration::written_size;
 use crate::check::names;
-use crate::check::symbolic::Named;
+use crate::check::symbolic::SizeSymbol;
 use rustc_hash::FxHashMap;
 use sizewise_expr::escape::is_identifier;
 use sizewise_expr::text::print;
@@ -67,7 +67,7 @@ impl Check<'_> {
 
     /// The symbol of a dimension that is declared by a name, or by nothing.
     fn symbol_of(&self, value: &str, at: usize, dim: &DimensionProto) -> Option<Symbol> {
-        let is_it = |named: &Named| match &dim.value {
+        let is_it = |named: &SizeSymbol| match &dim.value {
             Some(Dimension::Name(name)) if named.declared.is_some() => named.declared.as_ref() == Some(name),
             Some(Dimension::Size(size)) if *size >= 0 => false,
             _ => {

@@ -6,7 +6,7 @@ use crate::check::declaration::Declaration;
 use crate::check::limits::Limits;
 use crate::check::shapes::{info, shapes_of};
 use crate::check::ways::OTHER_WAY;
-use crate::check::{Named, Sizes};
+use crate::check::{SizeSymbol, Sizes};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
 use sizewise_check::check::{declared_ranges, hash, minimal, of_conditions, tool};
@@ -113,7 +113,7 @@ impl Check<'_> {
 
     /// The values of symbols that sizes of inputs give.
     pub(super) fn named_sizes(&self, inputs: &Sizes) -> IndexMap<String, Json> {
-        let value = |(_, named): &(Symbol, Named)| {
+        let value = |(_, named): &(Symbol, SizeSymbol)| {
             let (input, dim) = named.source.as_ref()?;
             Some((named.name.clone(), Json::from(*inputs.get(input)?.get(*dim)?)))
         };
@@ -132,7 +132,7 @@ impl Check<'_> {
     /// That a node refuses its operands whatever the sizes of the inputs are: what it refuses is no condition on sizes, and
     /// neither sizes nor data choose whether it runs.
     fn runs_nowhere(&self) -> Option<Diagnostic> {
-        let chooses = self.walk.steps.iter().any(Step::has_graphs)
+        let chooses = self.walk.steps.iter().any(WalkStep::has_graphs)
             || self.walk.env.guards().iter().any(|guard| guard.kind == GuardKind::Branch)
             || !(self.by_example.is_empty() && self.wide.is_empty());
         let is_blind = |violation: &&Violation| violation.data.is_none() && violation.guard.expr == "False";
@@ -313,7 +313,7 @@ fn changed_spec(spec: &Json, entries: &[Entry]) -> String {
     lines.join("\n")
 }
 
-fn symbol(named: &Named) -> (String, SymbolReport) {
+fn symbol(named: &SizeSymbol) -> (String, SymbolReport) {
     let report = SymbolReport {
         min: Some(json!(named.min)),
         max: named.max.map(Json::from),

@@ -11,7 +11,7 @@ use crate::check::size::ShownSize;
 use rustc_hash::FxHashMap;
 use sizewise_expr::{Expr, Pool, Symbol};
 use sizewise_onnx_model::shape::Dtype;
-use sizewise_onnx_model::walk::{Given, Input, Step, declared};
+use sizewise_onnx_model::walk::{Given, Input, WalkStep, declared};
 
 /// The most nodes that are visited for samples.
 const MAX_SAMPLED: usize = 20_000;
@@ -88,7 +88,7 @@ impl Check<'_> {
 
     /// What a node asks for, by the code of its operator's condition.
     fn guard_of(&self, (node, code): (String, String)) -> GuardReport {
-        let op = self.walk.steps.iter().find(|step| step.node() == node).map(Step::op);
+        let op = self.walk.steps.iter().find(|step| step.node() == node).map(WalkStep::op);
         let shown = sentence(&code);
         GuardReport { shown, ..self.guard_at((Some(node), op), code.clone(), &code) }
     }
