@@ -63,7 +63,7 @@ fn limits(symbolic: &Symbolic, walk: &mut Walk) -> Limits {
     let inputs = known.map(|(input, sizes)| (input.name.clone(), sizes.clone())).collect();
     let mut conditions: Vec<Expr> = walk.env.guards().iter().map(|guard| guard.condition).collect();
     conditions.extend(symbolic.ranges(&mut walk.env.pool));
-    let hint = |(symbol, _): &(_, Named)| Some((*symbol, Int::from(hint_in(&walk.env, *symbol)?)));
+    let hint = |(symbol, _): &(_, SizeSymbol)| Some((*symbol, Int::from(hint_in(&walk.env, *symbol)?)));
     let example = symbolic.symbols.iter().filter_map(hint).collect();
     Limits { inputs, conditions, example }
 }

@@ -55,7 +55,7 @@ impl<'m> Sources<'m> {
     }
 
     /// What decides a condition on elements that a node leaves to run time.
-    pub fn of_condition(&self, step: Step<'m>, left: &RunTime) -> Decides {
+    pub fn of_condition(&self, step: WalkStep<'m>, left: &RunTime) -> Decides {
         if !left.is_position() {
             return self.of_input(step, left.input);
         }
@@ -65,7 +65,7 @@ impl<'m> Sources<'m> {
     }
 
     /// What decides the elements of an input.
-    pub fn of_input(&self, step: Step<'m>, input: usize) -> Decides {
+    pub fn of_input(&self, step: WalkStep<'m>, input: usize) -> Decides {
         self.of(vec![step.input(input)])
     }
 

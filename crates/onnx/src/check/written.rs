@@ -41,7 +41,7 @@ fn entry(symbolic: &Symbolic, names: &FxHashMap<Symbol, String>, size: Expr, is_
     for (term, factor) in &poly.terms {
         let symbol = symbolic.env.pool.as_symbol(*term).filter(|_| factor.is_positive());
         let found = symbol.and_then(|symbol| Some((symbolic.named(symbol)?, names.get(&symbol)?)));
-        let Some((Named { min, max, .. }, name)) = found else { return Some(Json::Null) };
+        let Some((SizeSymbol { min, max, .. }, name)) = found else { return Some(Json::Null) };
         parts.push(linear_text(name, factor.to_i64()?, 0));
         roots.push(json!({"dim": name, "min": min, "max": max}));
     }

@@ -19,7 +19,7 @@ use sizewise_env::GuardKind;
 use sizewise_expr::Symbol;
 use sizewise_expr::text::print;
 use sizewise_onnx_model::read::Model;
-use sizewise_onnx_model::walk::{Step, inputs};
+use sizewise_onnx_model::walk::{WalkStep, inputs};
 use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
