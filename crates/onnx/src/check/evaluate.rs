@@ -8,7 +8,7 @@ use sizewise_expr::text::print;
 use sizewise_kernels::{Backend, KernelError};
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::{Dtype, Element, Elements, MAX_ELEMENTS, Sequence, Tensor, Value};
-use sizewise_onnx_model::walk::{Branches, Given, Input, WalkStep, Walk, declared, filling, inputs, value};
+use sizewise_onnx_model::walk::{Branches, Given, Input, Walk, WalkStep, declared, filling, inputs, value};
 use std::sync::Arc;
 
 /// The elements of an input.

@@ -8,7 +8,7 @@ use sizewise_kernels::KernelError;
 use sizewise_onnx_model::read::Model;
 use sizewise_onnx_model::shape::Value;
 use sizewise_onnx_model::shape::clauses::Broadcast;
-use sizewise_onnx_model::walk::{Failure, WalkStep, Walk};
+use sizewise_onnx_model::walk::{Failure, Walk, WalkStep};
 use sizewise_solve::{Budget, Verdict, decide};
 
 /// How often other example sizes are looked for.
