@@ -56,7 +56,7 @@ pub const KERNELS: &[(&str, Kernel)] = kernels! {
 };
 
 clauses! { view {
-    C1 "The product of `size` is the number of elements of `self`; one entry may be -1."
+    C1 "The product of `size` is the number of elements of `self`. One entry may be -1."
     C2 "The strides of `self` allow a view of this shape."
 } }
 
@@ -142,7 +142,7 @@ fn ravel(cx: &mut Cx, args: &Args) -> KernelResult {
 clauses! { unflatten {
     C1 "`dim` is in range, and `self` has at least 1 dimension."
     C2 "`sizes` is not empty."
-    C3 "The product of `sizes` is `self.size(dim)`; one entry may be -1."
+    C3 "The product of `sizes` is `self.size(dim)`. One entry may be -1."
 } }
 
 /// `aten::unflatten.int(Tensor self, int dim, SymInt[] sizes) -> Tensor`: one dimension becomes several.
