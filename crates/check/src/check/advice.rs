@@ -57,7 +57,8 @@ fn read_as_numbers(report: &Report) -> Option<String> {
     };
     Some(format!(
         "{names} {are} in the program: the code, or a library that it calls, reads or compares {they} while it is traced (int(), \
-         range(), a layer that loops over steps); an export keeps dynamic what is used as a size only"
+         range(), a layer that loops over steps). For other sizes pad the input, export once for each, or write the loop with \
+         torch.while_loop or scan"
     ))
 }
 

@@ -144,6 +144,7 @@ fn refused_by(guard: &mut GuardReport, step: &Step, clause: Option<String>, mess
         guard.traced = Traced::Fails;
     }
     if says_check(guard) && guard.node.as_deref() == Some(&*step.node()) {
-        guard.consequence = Some(format!("{} fails: {message}", step.node()));
+        guard.consequence =
+            Some(format!("{} fails: {message} (the exported module refuses it before)", step.node()));
     }
 }

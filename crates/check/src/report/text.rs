@@ -203,6 +203,7 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
         if report.unsupported.len() > MAX_LISTED {
             let _ = writeln!(out, "  ... and {} more", report.unsupported.len() - MAX_LISTED);
         }
+        rest(out, report);
         return;
     }
     let _ = writeln!(
@@ -215,6 +216,20 @@ fn unsupported(out: &mut String, report: &Report, style: Style) {
         let shown = nodes.iter().take(3).map(|node| visible(node)).collect::<Vec<_>>().join(", ");
         let more = if nodes.len() > 3 { format!(" and {} more", nodes.len() - 3) } else { String::new() };
         let _ = writeln!(out, "  {}: {shown}{more}", visible(op));
+    }
+    rest(out, report);
+}
+
+/// What is known besides nodes that are not followed, and what can be done where nothing else is open.
+fn rest(out: &mut String, report: &Report) {
+    let is_open = report.guards.iter().any(|guard| guard.verdict != GuardVerdict::Implied)
+        || report.diagnostics.iter().any(|diagnostic| diagnostic.level != Level::Note);
+    if report.verdict == Outcome::Unknown && !is_open {
+        let they = if report.unsupported.len() == 1 { "it needs" } else { "they need" };
+        let _ = writeln!(
+            out,
+            "  nothing else is open: only what {they} of these sizes is not known; `sizewise eval` tries given sizes"
+        );
     }
 }
 
