@@ -25,7 +25,8 @@ pub(super) fn changed_entries<'j>(spec: &'j Json, before: Option<&Json>, model: 
             let given = input.shape.as_ref().and_then(|shape| shape.get(dim)).cloned();
             let is_same = before.and_then(|before| before.get(&input.name)?.get(dim)) == Some(json);
             let is_name = matches!(given, Some(Given::Name(_)));
-            if !is_same && !(is_name && found.iter().any(|known| known.given == given)) {
+            let is_known = is_name && found.iter().any(|known| known.given == given);
+            if !is_same && !is_known {
                 found.push(Entry { input: input.name.clone(), dim, given, json });
             }
         }
