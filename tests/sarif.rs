@@ -197,7 +197,7 @@ fn annotations_of_github_say_the_same() {
     for part in [
         "::error file=model.py,line=73,endLine=73,title=sizewise guard-not-implied::Your spec allows shapes",
         "%0A    pairs = frames.view(-1, 2, 3).mean(1)%0A",
-        "%0AThen view fails: shape [-1, 2, 3] is invalid for input of size 27.",
+        "%0AThen view fails: shape [-1, 2, 3] is invalid for input of size 27 (the exported module refuses it before).",
         "%0AShapes nearby that work: frames: f32[8, 3], labels: f32[4, 3].",
         "%0AFix, proved: _frames = Dim('_frames', min=2, max=50); frames = 2*_frames; pairs = _frames",
     ] {
