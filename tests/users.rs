@@ -252,7 +252,7 @@ fn needs() -> Vec<Need> {
             json!({"x": [dim("b", 1, 16), dim("t", 8, 512), null], "mask": [dim("b", 1, 16), null]}),
             vec!["t == 32"],
             "# mask.shape[1] is t, as x.shape[1]\nb = Dim('b', min=1, max=16)\n_t = Dim('_t', min=2, max=64)\ndynamic_shapes = \
-             {\n    'mask': [b, 8*_t],\n    'x': [b, 8*_t, None],\n}",
+             {'mask': [b, 8*_t], 'x': [b, 8*_t, None]}",
             free,
         ),
     ]
