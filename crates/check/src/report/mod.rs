@@ -56,4 +56,4 @@ pub use store::{StoreClass, StoreEntry, StoreReport};
 pub use style::{Detail, Style};
 pub use text::to_text;
 pub use torch::to_torch;
-pub use words::every_element;
+pub use words::{every_element, within};

@@ -1,13 +1,13 @@
 //! Where a condition comes from, in words: what needs it, or why torch.export recorded it.
 //! This is the one home of the words of a cause.
 use super::model::{Cause, ConditionKind, GuardReport, Traced};
-use super::words::plural;
+use super::words::{plural, within};
 use crate::propagate::condition_text;
 
 /// The longest condition of the exported module that is shown, in characters.
 const MAX_CHECKED: usize = 60;
 /// The longest condition of an operator that is shown, in characters.
-const MAX_SENTENCE: usize = 80;
+const MAX_SENTENCE: usize = 100;
 
 /// What needs a condition, or why it was recorded: `needed by view = aten.view.default (view.C1)`.
 pub fn origin(guard: &GuardReport) -> String {
@@ -42,12 +42,9 @@ pub(super) fn checks(guard: &GuardReport) -> Option<&str> {
 pub(super) fn says(guard: &GuardReport) -> String {
     let known = guard.says.or_else(|| condition_text(guard.clause.as_deref()?));
     let sentence = known.unwrap_or_default();
-    let first = sentence.split_once(". ").map_or(sentence, |(first, _)| first).trim_end_matches('.');
-    let mut letters = first.chars();
-    match letters.next() {
-        Some(letter) if first.chars().count() <= MAX_SENTENCE => {
-            format!(": {}{}", letter.to_lowercase(), letters.as_str())
-        }
+    let first = sentence.split_once(". ").map_or(sentence, |(first, _)| first);
+    match first.chars().count() {
+        1..=MAX_SENTENCE => format!(": {}", within(first)),
         _ => String::new(),
     }
 }

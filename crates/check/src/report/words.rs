@@ -29,6 +29,18 @@ pub(super) fn assumed(report: &Report) -> &'static str {
 /// The most inputs whose elements a sentence gives.
 const MAX_ELEMENTS: usize = 8;
 
+/// A sentence as a part of another one: without its full stop, and with a small letter unless it begins with a name.
+pub fn within(sentence: &str) -> String {
+    let sentence = sentence.trim_end_matches('.');
+    let mut letters = sentence.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            first.to_lowercase().chain(sentence.chars().skip(1)).collect()
+        }
+        _ => sentence.to_owned(),
+    }
+}
+
 /// What the elements of inputs are: `, every element being: c true, x 0.5`. Of many inputs, flags are named first and
 /// floats last, as these seldom choose what a model does.
 pub fn every_element(values: &IndexMap<String, Json>) -> String {
@@ -113,4 +125,23 @@ pub(super) fn shown_file(file: &str) -> &str {
         return file.rsplit(['/', '\\']).next().unwrap_or(file);
     }
     file
+}
+
+#[cfg(test)]
+mod tests {
+    use super::within;
+
+    #[test]
+    fn a_name_at_the_beginning_keeps_its_letters() {
+        for (sentence, part) in [
+            ("The shapes broadcast.", "the shapes broadcast"),
+            ("A mask has 2 dimensions.", "a mask has 2 dimensions"),
+            ("`A` has 2 dimensions.", "`A` has 2 dimensions"),
+            ("LAPACK computes in the dtype.", "LAPACK computes in the dtype"),
+            ("X.", "X"),
+            ("", ""),
+        ] {
+            assert_eq!(within(sentence), part);
+        }
+    }
 }

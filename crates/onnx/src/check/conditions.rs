@@ -37,7 +37,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use sizewise_check::check::{consequences, excluded, readable};
 use sizewise_check::report::{
     AssertReport, Cause, ConditionKind, Diagnostic, GuardReport, GuardVerdict, MismatchReport, Needed,
-    Outcome, UnsupportedReport,
+    Outcome, UnsupportedReport, within,
 };
 use sizewise_env::ShapeEnv;
 use sizewise_expr::text::print;
@@ -410,14 +410,5 @@ impl Check<'_> {
 
 /// The sentence of an operator's condition, to stand within another; its code where it has none.
 fn sentence(clause: &str) -> String {
-    let Some(sentence) = condition_text(clause) else { return clause.to_owned() };
-    let sentence = sentence.trim_end_matches('.').replace('`', "");
-    let mut letters = sentence.chars();
-    match (letters.next(), letters.next()) {
-        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
-            let rest: String = sentence.chars().skip(1).collect();
-            format!("{}{rest}", first.to_lowercase())
-        }
-        _ => sentence,
-    }
+    condition_text(clause).map_or_else(|| clause.to_owned(), |sentence| within(sentence).replace('`', ""))
 }
