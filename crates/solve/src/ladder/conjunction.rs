@@ -97,10 +97,13 @@ impl Ladder<'_> {
         Settled::Closed(rung)
     }
 
-    /// Whether no fact is about other symbols only, or none are told apart.
+    /// Whether no fact is about other symbols only, or none are told apart. A part without symbols is false only if the facts
+    /// are satisfiable, all of them.
     fn concerns_all_facts(&mut self, part: Expr) -> bool {
         let facts = &mut *self.facts;
-        facts.is_whole() || facts.concerning(self.pool, part) == facts.conditions().len()
+        facts.is_whole()
+            || part.as_literal_bool().is_some()
+            || facts.concerning(self.pool, part) == facts.conditions().len()
     }
 
     fn among_all_facts(&mut self, part: Expr, budget: &Budget) -> Settled {
