@@ -399,7 +399,11 @@ fn wrong_record(out: &mut String, report: &Report, mismatch: &MismatchReport, st
     let (value, recorded, derived) =
         (visible(&mismatch.value), visible(&mismatch.recorded), visible(&mismatch.derived));
     let recorded_as = if report.program.onnx.is_some() { "declared" } else { "recorded" };
-    let _ = writeln!(out, "\n{code}: `{value}` is {recorded_as} as {recorded} but computed as {derived}");
+    let _ = writeln!(
+        out,
+        "\n{code}: `{value}` is {recorded_as} as {recorded} but {} {derived}",
+        mismatch.computed_as()
+    );
     let _ = writeln!(out, "  node {}", visible(&mismatch.node));
     if let Some(inputs) = &mismatch.inputs {
         let _ = writeln!(out, "  for inputs    {}", shapes(report, inputs));

@@ -57,8 +57,11 @@ pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
         let mut finding = Finding::at(&MISMATCH, &mismatch.stack, &mismatch.value);
         finding.node = Some(&mismatch.node);
         out.push(finding.saying([format!(
-            "`{}` is {recorded} as {} but computed as {}.",
-            mismatch.value, mismatch.recorded, mismatch.derived
+            "`{}` is {recorded} as {} but {} {}.",
+            mismatch.value,
+            mismatch.recorded,
+            mismatch.computed_as(),
+            mismatch.derived
         )]));
     }
     for item in &report.unsupported {

@@ -368,6 +368,14 @@ pub struct MismatchReport {
     pub stack: Vec<Frame>,
 }
 
+impl MismatchReport {
+    /// What stands before the size that is computed: a number may be that of some inputs only.
+    pub(super) fn computed_as(&self) -> &'static str {
+        let is_number = self.derived.bytes().all(|byte| byte.is_ascii_digit());
+        if self.inputs.is_some() && is_number { "some inputs make it" } else { "computed as" }
+    }
+}
+
 /// A node whose operator has no kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct UnsupportedReport {
