@@ -3,7 +3,7 @@ use super::args::{Colour, Effort, Format, Given, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
 use super::programs::{Loaded, failed};
 use super::{files, operators};
-use crate::kernels::coverage;
+use crate::kernels::{coverage, refused_call};
 use crate::report::{CODES, Explanation, Style, explained};
 use crate::{escape, onnx_model, propagate};
 use clap::Args;
@@ -13,9 +13,6 @@ use std::process::ExitCode;
 
 const CHOICE: &str = "The operator goes one way or another by the sizes of its operands. The example took one of them; the condition \
                       says where the program is followed that way. What happens elsewhere is not known from this program.";
-
-/// A call that each condition refuses: a code and a call in each line. A test compares the list with what operators do.
-const REFUSALS: &str = include_str!("../../data/refusals.txt");
 
 /// Options of `explain`.
 #[derive(Args, Debug)]
@@ -108,8 +105,7 @@ fn clause(code: &str) -> Result<String> {
         Some(says) => format!("{code}\n  A condition on the operands of an operator:\n  {says}\n"),
         None => format!("{code}\n  A condition on the operands of an operator.\n"),
     };
-    let mut refusals = REFUSALS.lines().filter_map(|line| line.split_once(' '));
-    if let Some((_, call)) = refusals.find(|(refusing, _)| *refusing == code) {
+    if let Some(call) = refused_call(code) {
         let _ = writeln!(text, "  For example, it refuses {call}");
     }
     if let Some((_, family)) = found.first() {

@@ -37,6 +37,16 @@ pub struct Coverage {
 
 /// Each overload with its clauses, one a line.
 const CLAUSES: &str = include_str!("../data/clauses.txt");
+/// A call that each condition refuses, of an operator of torch or ONNX: a code and a call in each line. A test compares the
+/// list with what operators do.
+const REFUSALS: &str = include_str!("../data/refusals.txt");
+
+/// A call that a condition refuses, by the code of the condition: `aten.roll.default(f32[0,3], [1,2], [0])`.
+pub fn refused_call(code: &str) -> Option<&'static str> {
+    let mut refusals = REFUSALS.lines().filter_map(|line| line.split_once(' '));
+    refusals.find(|(refusing, _)| *refusing == code).map(|(_, call)| call)
+}
+
 /// The conditions that several families share.
 const SHARED: &[Clauses] = &[
     args::CLAUSES,

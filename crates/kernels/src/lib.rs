@@ -50,7 +50,7 @@ pub use backend::Backend;
 pub use bind::{BindError, bind};
 pub use context::Cx;
 pub use conv::windows;
-pub use coverage::{Coverage, Served, conditions, coverage};
+pub use coverage::{Coverage, Served, conditions, coverage, refused_call};
 pub use custom::{DeclarationError, Library, libraries};
 pub use error::{KernelError, KernelResult};
 pub use kernel::{FakeKernel, Kernel};
