@@ -42,11 +42,14 @@ def not_core(program):
     return sorted(map(str, found))
 
 
+PRECISIONS = {torch.bfloat16: 4e-2, torch.float16: 1e-2}
+
+
 def precision(program):
     """How close results have to be: halves are rounded otherwise where they are computed otherwise."""
     nodes = [node for module in program.graph_module.modules() if hasattr(module, "graph") for node in module.graph.nodes]
     dtypes = {node.meta["val"].dtype for node in nodes if isinstance(node.meta.get("val"), torch.Tensor)}
-    return 4e-2 if torch.bfloat16 in dtypes else 1e-2 if torch.float16 in dtypes else 1e-4
+    return max([1e-4] + [PRECISIONS.get(dtype, 0) for dtype in dtypes])
 
 
 def as_recorded(program, values):
@@ -146,11 +149,12 @@ class Check:
 
     def compared(self, label, program, got, given):
         try:
-            expected = as_recorded(program, outputs(program, given))
+            given_back = outputs(program, given)
         except Exception:
             return 0
-        own = outputs(got, given)
-        if len(own) != len(expected) or not all(equal(a, c, precision(program)) for a, c in zip(own, expected)):
+        expected, own = as_recorded(program, given_back), outputs(got, given)
+        close = max([precision(program)] + [PRECISIONS.get(x.dtype, 0) for x in given_back if isinstance(x, torch.Tensor)])
+        if len(own) != len(expected) or not all(equal(a, c, close) for a, c in zip(own, expected)):
             self.say(label, f"outputs differ at {[tuple(x.shape) for x in pytree.tree_leaves(given)]}")
         for a, c in zip(own, expected):
             if isinstance(a, torch.Tensor) and a.numel() > 1 and a.stride() != c.stride():

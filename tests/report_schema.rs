@@ -189,6 +189,9 @@ fn reports_keep_to_the_schema() {
         "StatedReport.verdict",
         // What other tests of reports have: tests/blamed.rs.
         "GuardReport.relation",
+        "WrongRelation.size",
+        "WrongRelation.says",
+        "WrongRelation.needs",
         "GuardReport.beside",
         // What data of their own break, and the lines of wrong records and of skipped nodes.
         "GuardReport.values",

@@ -3,7 +3,8 @@ use super::args::{Colour, Effort, Format, Given, Kernels, ModelChoice};
 use super::failure::{Failure, Result};
 use super::programs::{Loaded, failed};
 use super::{files, operators};
-use crate::kernels::{coverage, refused_call};
+use crate::env::OpClause;
+use crate::kernels::{conditions, coverage, refused_call};
 use crate::report::{CODES, Explanation, Style, explained};
 use crate::{escape, onnx_model, propagate};
 use clap::Args;
@@ -63,9 +64,10 @@ pub fn run(options: &ExplainOptions) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What a condition of an operator says: of a model, or of a program.
-fn condition_text(code: &str) -> Option<&'static str> {
-    onnx_model::condition_text(code).or_else(|| propagate::condition_text(code))
+/// A condition of an operator, of a model or of a program, by its code.
+fn condition(code: &str) -> Option<&'static OpClause> {
+    let mut all = conditions().chain(onnx_model::conditions()).chain(propagate::conditions());
+    all.find(|clause| clause.code == code)
 }
 
 /// Whether a text looks like a code rather than the name of a file.
@@ -76,11 +78,10 @@ fn is_like_a_code(text: &str) -> bool {
 
 /// Whether a text looks like the code of an operator's condition: `pointwise.C1`.
 fn is_like_a_clause(text: &str) -> bool {
-    let condition = text.rsplit_once('.').map(|(_, condition)| condition);
-    if condition_text(text).is_some() {
+    if condition(text).is_some() {
         return true;
     }
-    let number = condition.and_then(|condition| condition.strip_prefix(['C', 'S']));
+    let number = text.rsplit_once('.').and_then(|(_, last)| last.strip_prefix(['C', 'S']));
     number.is_some_and(|n| !n.is_empty() && n.bytes().all(|c| c.is_ascii_digit()))
 }
 
@@ -89,20 +90,19 @@ const MAX_OPERATORS: usize = 12;
 
 /// What a condition of operators says, and the operators that have it.
 fn clause(code: &str) -> Result<String> {
-    let says = condition_text(code);
+    let known = condition(code);
     let operators = coverage().into_iter().filter(|operator| operator.clauses.contains(&code));
     let found: Vec<(String, &str)> = operators.map(|o| (o.name, o.family.unwrap_or_default())).collect();
-    if says.is_none() && found.is_empty() {
+    if known.is_none() && found.is_empty() {
         let message = "no operator is known to refuse a call by this condition, and there is no such file";
         return Err(Failure::program(format!(
             "`{}`: {message}; docs/coverage.md lists all",
             escape::visible(code)
         )));
     }
-    let mut text = match says {
-        // A choice.
-        Some(says) if says.starts_with("Whether ") => format!("{code}\n  {says}\n  {CHOICE}\n"),
-        Some(says) => format!("{code}\n  A condition on the operands of an operator:\n  {says}\n"),
+    let mut text = match known {
+        Some(choice) if choice.is_choice() => format!("{code}\n  {}\n  {CHOICE}\n", choice.says),
+        Some(clause) => format!("{code}\n  A condition on the operands of an operator:\n  {}\n", clause.says),
         None => format!("{code}\n  A condition on the operands of an operator.\n"),
     };
     if let Some(call) = refused_call(code) {

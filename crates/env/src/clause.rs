@@ -10,6 +10,13 @@ pub struct OpClause {
     pub says: &'static str,
 }
 
+impl OpClause {
+    /// Whether it requires nothing: by it an operator goes one way or another. Its sentence begins with "Whether".
+    pub fn is_choice(&self) -> bool {
+        self.says.starts_with("Whether ")
+    }
+}
+
 impl fmt::Display for OpClause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.code)

@@ -25,10 +25,10 @@ impl Values {
         steps: &'s [Step<'p>],
         condition: Expr,
     ) -> Option<&'s Step<'p>> {
-        let compared = compared(pool, condition)?;
+        let (compared, is_order) = compared(pool, condition)?;
         steps.iter().find(|step| {
             let is_slice = !step.is_nested() && step.op() == "aten.slice.Tensor";
-            is_slice && self.ends(pool, step).into_iter().any(|end| is_same(pool, compared, end))
+            is_slice && self.ends(pool, step).into_iter().any(|end| is_same(pool, (compared, is_order), end))
         })
     }
 
@@ -62,23 +62,52 @@ impl Values {
     }
 }
 
-/// What a comparison asks the sign of.
-fn compared(pool: &Pool, condition: Expr) -> Option<Expr> {
+/// What a comparison asks the sign of, and whether it asks which of two is larger.
+fn compared(pool: &Pool, condition: Expr) -> Option<(Expr, bool)> {
     match pool.as_call(condition)? {
-        (Func::Not, &[inner]) => Some(pool.as_func(inner, Func::IsZero)?[0]),
-        (Func::NotPositive | Func::IsZero, &[p]) => Some(p),
+        (Func::Not, &[inner]) => Some((pool.as_func(inner, Func::IsZero)?[0], false)),
+        (Func::IsZero, &[p]) => Some((p, false)),
+        (Func::NotPositive, &[p]) => Some((p, true)),
         _ => None,
     }
 }
 
-/// Whether a difference is another one, in either direction; a strict comparison adds 1.
-fn is_same(pool: &mut Pool, compared: Expr, difference: Expr) -> bool {
+/// Whether a difference is another one, in either direction. A strict comparison of two sizes adds 1; an equation does not.
+fn is_same(pool: &mut Pool, (compared, is_order): (Expr, bool), difference: Expr) -> bool {
     if pool.free_symbols(&[difference]).is_empty() {
         return false;
     }
     let opposite = pool.neg(difference);
     [difference, opposite].into_iter().any(|one| {
         let apart = pool.sub(compared, one);
-        pool.as_int(apart).is_some_and(|apart| apart.is_zero() || apart == Int::ONE)
+        pool.as_int(apart).is_some_and(|apart| apart.is_zero() || is_order && apart == Int::ONE)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{compared, is_same};
+    use sizewise_expr::{Pool, read};
+
+    #[test]
+    fn an_equation_with_another_number_is_not_that_of_a_slice() {
+        for (condition, is_of_slice) in [
+            ("Ne(t, 10)", true),
+            ("Eq(t, 10)", true),
+            ("Ne(t, 11)", false),
+            ("Ne(t, 9)", false),
+            ("t >= 10", true),
+            ("t > 10", true),
+            ("t <= 10", true),
+            ("t < 10", true),
+            ("t >= 12", false),
+            ("Ne(n, 10)", false),
+        ] {
+            let mut pool = Pool::new();
+            let difference = read::closed(&mut pool, "t - 10").expect("a size").expr;
+            let e = read::closed(&mut pool, condition).expect("a condition").expr;
+            let found = compared(&pool, e).is_some_and(|sign| is_same(&mut pool, sign, difference));
+            assert_eq!(found, is_of_slice, "{condition}");
+        }
+    }
 }

@@ -103,7 +103,7 @@ fn note(pool: &mut Pool, rows: &mut IndexMap<&str, Row>, condition: Expr, names:
 }
 
 /// The symbol that a condition says to be a number, or not to be it.
-fn number(pool: &Pool, condition: Expr) -> Option<(Symbol, Int, bool)> {
+pub(super) fn number(pool: &Pool, condition: Expr) -> Option<(Symbol, Int, bool)> {
     let (equation, is_equal) = match pool.as_call(condition)? {
         (Func::Not, &[inner]) => (inner, false),
         _ => (condition, true),

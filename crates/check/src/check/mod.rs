@@ -77,3 +77,4 @@ pub use session::Session;
 pub use simpler::{simplest, simplest_size};
 pub use summary::{hash, tool};
 pub use usual_sizes::usual_sizes;
+pub use whole::to_be_pasted;

@@ -1,13 +1,14 @@
 //! Relations of sizes that a spec gets wrong: it says `d + 4` where the program needs `2*d`.
 use super::error::CheckError;
+use super::exact_rows::number;
 use super::inferred::solved;
 use super::pipeline::Examined;
 use super::session::Session;
 use super::whole::shown_whole;
-use crate::report::{Changed, Fix, GuardVerdict, Outcome};
+use crate::report::{Changed, Fix, GuardVerdict, Outcome, WrongRelation};
 use crate::spec::{Related, Spec};
-use sizewise_expr::Func;
 use sizewise_expr::escape::visible;
+use sizewise_expr::{Func, Symbol};
 use sizewise_solve::Budget;
 
 /// A size that the program needs to be another function of a dimension than the spec says.
@@ -34,29 +35,23 @@ impl Session<'_> {
             related.into_iter().filter_map(|place| needed(&mut examined, place)).collect();
         let mut fixed = spec.clone();
         let mut changes: Vec<Changed> = Vec::new();
-        let mut says: Vec<(String, String)> = Vec::new();
+        let mut relations: Vec<(&str, WrongRelation)> = Vec::new();
         for Wrong { place, factor, offset } in &wrong {
             let Some((related, text)) = fixed.relating(contract, place, *factor, *offset) else {
                 return Ok(None);
             };
             if text != place.says {
                 fixed = related;
-                let needs = text.clone();
-                changes.push(Changed { dim: place.path.clone(), source: Some(place.path.clone()), needs });
-                says.push((
-                    place.root.clone(),
-                    format!(
-                        "your spec makes {} `{}`, and the program needs `{text}`",
-                        visible(&place.path),
-                        visible(&place.says)
-                    ),
-                ));
+                let size = place.path.clone();
+                changes.push(Changed { dim: size.clone(), source: Some(size.clone()), needs: text.clone() });
+                let relation = WrongRelation { size, says: place.says.clone(), needs: text };
+                relations.push((place.root.as_str(), relation));
             }
         }
-        if says.is_empty() || self.examine(Some(&fixed), budget, false)?.report.verdict != Outcome::Ok {
+        if relations.is_empty() || self.examine(Some(&fixed), budget, false)?.report.verdict != Outcome::Ok {
             return Ok(None);
         }
-        blame(first, &says);
+        blame(first, relations);
         let mut fix = self.as_it_is(&fixed, true);
         let comments = changes.iter().map(|change| format!("# {} is {}", visible(&change.dim), change.needs));
         let comments = comments.collect::<Vec<_>>().join("\n");
@@ -92,16 +87,18 @@ fn needed(examined: &mut Examined, place: Related) -> Option<Wrong> {
 }
 
 /// Blames a relation for the equation of the dimension that it comes to: under the right relations no error is left.
-fn blame(first: &mut Examined, says: &[(String, String)]) {
-    for (root, says) in says {
-        let guards = first.report.guards.iter_mut();
-        let mut own = guards.filter(|guard| guard.verdict == GuardVerdict::Violated && !guard.follows);
-        let is_equation = |shown: &str| {
-            let number = shown.strip_prefix(root.as_str()).and_then(|rest| rest.strip_prefix(" == "));
-            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
-        };
-        if let Some(guard) = own.find(|guard| guard.relation.is_none() && is_equation(&guard.shown)) {
-            guard.relation = Some(says.clone());
+fn blame(first: &mut Examined, relations: Vec<(&str, WrongRelation)>) {
+    let (pool, dims) = (&first.assumptions.env.pool, &first.assumptions.dims);
+    for (root, relation) in relations {
+        let is_root = |symbol: Symbol| dims.get(&symbol).is_some_and(|name| name == root);
+        let guards = first.report.guards.iter_mut().filter(|guard| guard.verdict == GuardVerdict::Violated);
+        let of_root = guards.zip(&first.violated).find(|(guard, condition)| {
+            let equation = number(pool, **condition);
+            let is_equation = equation.is_some_and(|(symbol, _, is_equal)| is_equal && is_root(symbol));
+            is_equation && !guard.follows && guard.relation.is_none()
+        });
+        if let Some((guard, _)) = of_root {
+            guard.relation = Some(relation);
         }
     }
 }

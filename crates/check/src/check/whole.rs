@@ -8,8 +8,13 @@ const MAX_LINE: usize = 100;
 
 /// The lines of a fix's spec that are to be pasted, if they are few.
 pub(super) fn shown_whole(fix: &Fix) -> Option<String> {
-    let whole = fix.code.as_deref().unwrap_or_default().trim_end();
-    let whole = whole.lines().skip_while(|line| !line.contains(" = "));
+    let whole = to_be_pasted(fix.code.as_deref().unwrap_or_default());
+    (1..=MAX_LINES).contains(&whole.len()).then(|| whole.join("\n"))
+}
+
+/// The lines of a spec in Python without its imports, its tree in one line if that is short.
+pub fn to_be_pasted(python: &str) -> Vec<String> {
+    let whole = python.lines().skip_while(|line| !line.contains(" = "));
     let mut whole: Vec<String> = whole.filter(|line| !line.is_empty()).map(str::to_owned).collect();
     if let Some(at) = whole.iter().position(|line| line.starts_with("dynamic_shapes = ")) {
         let tree: Vec<&str> = whole[at..].iter().map(|line| line.trim()).collect();
@@ -20,5 +25,5 @@ pub(super) fn shown_whole(fix: &Fix) -> Option<String> {
             whole.push(tree);
         }
     }
-    (1..=MAX_LINES).contains(&whole.len()).then(|| whole.join("\n"))
+    whole
 }

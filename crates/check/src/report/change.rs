@@ -58,3 +58,14 @@ pub struct DimensionReport {
     /// The places that need it: lines of code, or nodes.
     pub from: Vec<String>,
 }
+
+/// A size that a spec computes from a dimension in another way than the program needs it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct WrongRelation {
+    /// The size: `y.shape[0]`.
+    pub size: String,
+    /// What the spec makes it: `d + 4`.
+    pub says: String,
+    /// What the program needs it to be: `2*d`.
+    pub needs: String,
+}

@@ -22,9 +22,9 @@ fn row(report: &Report, errors: &[&GuardReport], change: &Changed) -> DimensionR
         symbol.dim.as_ref() == Some(dim) || symbol.source.as_ref() == Some(dim) || is_there
     };
     let found = report.symbols.iter().find(|(_, symbol)| speaks(symbol));
-    let is_related = |says: &String| says.contains(&format!(" {dim} "));
     let is_left_static = |guard: &&&GuardReport| {
-        guard.left_static.as_ref() == Some(dim) || guard.relation.as_ref().is_some_and(is_related)
+        let related = guard.relation.as_ref().map(|relation| &relation.size);
+        guard.left_static.as_ref() == Some(dim) || related == Some(dim)
     };
     let (allows, source) = match found {
         Some((_, symbol)) => {

@@ -2,9 +2,11 @@
 use super::model::{
     Assumed, Cause, ConditionKind, Frame, GuardReport, GuardVerdict, MismatchReport, Outcome, Report,
 };
-use super::origin::{checks, needed, needed_again, reason, says};
+use super::origin::{FAILS_IN, NEEDED_BY, checks, needed, needed_again, reason, says};
 use super::style::{Style, WHOLE};
-use super::words::{allows, every_element, has_word, plural, settled_too, shapes, short, shown_file};
+use super::words::{
+    allows, computed_as, every_element, has_word, plural, settled_too, shapes, short, shown_file,
+};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -199,7 +201,13 @@ pub(super) fn broken(report: &Report, guard: &GuardReport) -> String {
         );
     }
     if let Some(relation) = &guard.relation {
-        return format!("{}: they agree only where {}", visible(relation), condition(report, guard));
+        return format!(
+            "your spec makes {} `{}`, and the program needs `{}`: they agree only where {}",
+            visible(&relation.size),
+            visible(&relation.says),
+            visible(&relation.needs),
+            condition(report, guard)
+        );
     }
     if guard.kind == ConditionKind::Runtime && guard.clause.as_deref() != Some("some data passes") {
         let there = guard.witness.as_ref().map(|witness| assignment(report, witness)).unwrap_or_default();
@@ -294,7 +302,7 @@ pub(super) fn place(out: &mut String, report: &Report, guard: &GuardReport, styl
     }
     let (word, mut what) = needed_in(report, guard);
     // What the operator asks for is said behind its code.
-    if let (Some(clause), "needed by") = (&guard.clause, word) {
+    if let (Some(clause), NEEDED_BY | FAILS_IN) = (&guard.clause, word) {
         what = what.replacen(&format!("({clause})"), &format!("({clause}{})", says(guard)), 1);
     }
     let _ = writeln!(out, "  {word:<14}{}", visible(&what));
@@ -402,7 +410,7 @@ fn wrong_record(out: &mut String, report: &Report, mismatch: &MismatchReport, st
     let _ = writeln!(
         out,
         "\n{code}: `{value}` is {recorded_as} as {recorded} but {} {derived}",
-        mismatch.computed_as()
+        computed_as(mismatch)
     );
     let _ = writeln!(out, "  node {}", visible(&mismatch.node));
     if let Some(inputs) = &mismatch.inputs {

@@ -3,7 +3,7 @@ use super::errors::{broken, far, own_and_follow};
 use super::model::{Frame, GuardReport, GuardVerdict, Outcome, Report};
 use super::origin::needed;
 use super::rules::{self, DIAGNOSTIC_NOTE, MISMATCH, Rule, UNDECIDED, UNSUPPORTED};
-use super::words::{assumed, every_element, fix_settles, plural, settled_too, shapes, standing};
+use super::words::{assumed, computed_as, every_element, fix_settles, plural, settled_too, shapes, standing};
 
 /// The most conditions that a remark names.
 const MAX_NAMED: usize = 3;
@@ -60,7 +60,7 @@ pub(super) fn findings(report: &Report) -> Vec<Finding<'_>> {
             "`{}` is {recorded} as {} but {} {}.",
             mismatch.value,
             mismatch.recorded,
-            mismatch.computed_as(),
+            computed_as(mismatch),
             mismatch.derived
         )]));
     }

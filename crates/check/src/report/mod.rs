@@ -34,7 +34,7 @@ mod torch;
 mod words;
 
 pub use annotations::{AnnotatedFile, AnnotatedLine, Annotations, FoundSource, Made};
-pub use change::{Changed, DimensionReport, Fix};
+pub use change::{Changed, DimensionReport, Fix, WrongRelation};
 pub use codes::CODES;
 pub use costs::{CostReport, Figure, ValueCost};
 pub use counted::{Findings, Known, is_code, is_of_remarks, known_codes};

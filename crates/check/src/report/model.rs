@@ -1,5 +1,5 @@
 //! The report as data. Field order is the order of the JSON.
-use super::change::{DimensionReport, Fix};
+use super::change::{DimensionReport, Fix, WrongRelation};
 use super::costs::CostReport;
 use super::needs::Needs;
 use indexmap::IndexMap;
@@ -273,9 +273,9 @@ pub struct GuardReport {
     /// The size that the spec leaves static, if that breaks the condition: `y.shape[1]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_static: Option<String>,
-    /// What relation of the spec is wrong, as a sentence, if that alone breaks the condition.
+    /// The relation of the spec that is wrong, if that alone breaks the condition.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub relation: Option<String>,
+    pub relation: Option<WrongRelation>,
     /// Whether every operator takes the inputs of the witness: only what the exported module checks itself refuses them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unneeded: bool,
@@ -366,14 +366,6 @@ pub struct MismatchReport {
     /// The calls on the way to the node, innermost first; torch's own are left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame>,
-}
-
-impl MismatchReport {
-    /// What stands before the size that is computed: a number may be that of some inputs only.
-    pub(super) fn computed_as(&self) -> &'static str {
-        let is_number = self.derived.bytes().all(|byte| byte.is_ascii_digit());
-        if self.inputs.is_some() && is_number { "some inputs make it" } else { "computed as" }
-    }
 }
 
 /// A node whose operator has no kernel.

@@ -6,6 +6,10 @@ use crate::propagate::condition_text;
 
 /// The longest condition of the exported module that is shown, in characters.
 const MAX_CHECKED: usize = 60;
+/// How it is said that an operator needs a condition.
+pub(super) const NEEDED_BY: &str = "needed by";
+/// How it is said that an operator refuses the counterexample of a condition.
+pub(super) const FAILS_IN: &str = "fails in";
 /// The longest condition of an operator that is shown, in characters.
 const MAX_SENTENCE: usize = 100;
 
@@ -68,7 +72,9 @@ fn needed_for(guard: &GuardReport, reason: &str) -> (&'static str, String) {
             let what = "torch compares the end of a slice with the size that it cuts; the export keeps what the example answers";
             ("because", format!("{what}{checks} ({node} = {op})"))
         }
-        (_, Some((node, op))) => ("needed by", format!("{node} = {op}{clause}{more}")),
+        // What fails at the counterexample may need less.
+        (Traced::Fails, Some((node, op))) => (FAILS_IN, format!("{node} = {op}{clause}{more}")),
+        (_, Some((node, op))) => (NEEDED_BY, format!("{node} = {op}{clause}{more}")),
         (Traced::Asked, _) => ("because", asked_by(guard.cause, &guard.shown).to_owned()),
         (_, None) if guard.cause == Cause::Declared => ("declared", guard.because.join(", ")),
         (traced, None) => {
@@ -98,7 +104,8 @@ pub fn cause(guard: &GuardReport) -> String {
     let words = match (&guard.op, guard.traced) {
         (Some(op), _) if op == "aten._assert_scalar.default" => "the program asserts it when it runs",
         (Some(_), Traced::Compared) => "torch compares the end of a slice with the size that it cuts",
-        (Some(op), _) => return format!("needed by {op}"),
+        (Some(op), Traced::Fails) => return format!("{FAILS_IN} {op}"),
+        (Some(op), _) => return format!("{NEEDED_BY} {op}"),
         (None, Traced::Asked) => asked_by(guard.cause, &guard.shown),
         (None, _) => of_guard(guard),
     };
@@ -139,7 +146,7 @@ pub fn recorded_because(cause: Cause, is_contract: bool, shown: &str) -> &'stati
             "torch.export takes dynamic sizes to be 2 or more; 0 and 1 are constants to it"
         }
         Cause::Branch if is_small_and_computed(shown) => {
-            "the trace compared a size that was 0 or 1 in the example, and the export keeps only what the example answers; \
+            "the trace compared a computed size that was 0 or 1 in the example, and the export keeps only what the example answers; \
              an example in which it is 2 or more may keep it dynamic"
         }
         // An archive has the condition, and not what asked for it.

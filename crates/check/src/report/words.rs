@@ -1,6 +1,6 @@
 //! Pieces of text that reports are made of.
 use super::change::Fix;
-use super::model::{Assumed, Report};
+use super::model::{Assumed, MismatchReport, Report};
 use indexmap::IndexMap;
 use serde_json::Value as Json;
 use sizewise_expr::escape::visible;
@@ -105,6 +105,12 @@ pub(super) fn standing(report: &Report, fix: &Fix) -> &'static str {
 /// Whether the first fix settles what is undecided, too. That of an exported program leaves open skipped nodes alone.
 pub(super) fn fix_settles(report: &Report) -> bool {
     report.fixes.first().is_some_and(|fix| fix.proved || report.program.onnx.is_none())
+}
+
+/// What stands before the size that is computed, where another is recorded: a number may be that of some inputs only.
+pub(super) fn computed_as(mismatch: &MismatchReport) -> &'static str {
+    let is_number = mismatch.derived.bytes().all(|byte| byte.is_ascii_digit());
+    if mismatch.inputs.is_some() && is_number { "some inputs make it" } else { "computed as" }
 }
 
 /// Whether a name stands in an expression as a word of its own.

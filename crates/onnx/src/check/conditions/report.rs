@@ -9,7 +9,7 @@ use crate::check::ways::OTHER_WAY;
 use crate::check::{SizeSymbol, Sizes};
 use indexmap::IndexMap;
 use serde_json::{Value as Json, json};
-use sizewise_check::check::{declared_ranges, hash, minimal, of_conditions, tool};
+use sizewise_check::check::{declared_ranges, hash, minimal, of_conditions, to_be_pasted, tool};
 use sizewise_check::report::{
     self, Assumed, Diagnostic, Level, Needs, ProgramInfo, Report, StatedReport, SymbolReport, dimensions,
     every_element, origin,
@@ -24,8 +24,6 @@ use sizewise_solve::Budget;
 
 /// The most conditions that a sentence names.
 const MAX_NAMED: usize = 3;
-/// The longest spec that is written in one line.
-const MAX_LINE: usize = 90;
 
 /// Checks a model that was read from these bytes, under a spec, or under what it declares where there is none. `name`
 /// is that of the file; each condition has the budget.
@@ -303,14 +301,7 @@ fn changed_spec(spec: &Json, entries: &[Entry]) -> String {
         // The other sizes of the input stand there too: `None` would read as a size that does not vary.
         changed.entry(input).or_insert_with(|| spec[input].clone());
     }
-    let text = Spec::of_tree(changed.into()).to_python();
-    let (names, tree) = text.split_once("dynamic_shapes = ").unwrap_or((&text, ""));
-    let mut lines: Vec<&str> = names.lines().filter(|line| line.contains(" = ")).collect();
-    let in_one: String = tree.lines().map(str::trim).collect::<Vec<_>>().join(" ");
-    let in_one = in_one.replace("{ ", "{").replace(", }", "}");
-    let whole = format!("dynamic_shapes = {}", if in_one.len() <= MAX_LINE { &in_one } else { tree });
-    lines.extend(whole.lines());
-    lines.join("\n")
+    to_be_pasted(&Spec::of_tree(changed.into()).to_python()).join("\n")
 }
 
 fn symbol(named: &SizeSymbol) -> (String, SymbolReport) {
