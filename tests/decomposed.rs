@@ -277,6 +277,13 @@ const LEFT: &[(&str, &str, &str, &str)] = &[
     (r#"x: "f32[s0, 6]""#, "cumprod.default(x, 1)", "f32[s0, 6]", "no decomposition"),
     (r#"x: "i64[s0]""#, "one_hot.default(x)", "i64[s0, u0]", "data decide"),
     (r#"x: "f32[s0, 6]""#, "nextafter.default(x, x)", "f32[s0, 6]", "`aten.nextafter.default`"),
+    (r#"x: "c64[s0, 6]""#, "sgn.default(x)", "c64[s0, 6]", "complex tensors are not decomposed"),
+    (
+        r#"x: "f32[s0, 2, 5, 8]""#,
+        "scaled_dot_product_attention.default(x, x, x, None, 0.0, False, scale = -1.0)",
+        "f32[s0, 2, 5, 8]",
+        "its scale is not positive",
+    ),
 ];
 
 #[test]

@@ -24,6 +24,15 @@ use std::cell::RefCell;
 const MAX_IMPROVED: usize = 24;
 /// What an exported module does that checks a condition.
 const REFUSES: &str = "the exported module refuses it";
+/// What a program does that asserts a condition.
+const ASSERTS: &str = "the program asserts";
+/// How a condition is said that something needs, where it is not known what.
+const NEEDS: &str = "it needs";
+
+/// Whether what is said to happen at a counterexample is a check of the module or an assertion, and no operator's.
+pub(super) fn is_check(consequence: &str) -> bool {
+    [REFUSES, ASSERTS, NEEDS, "_assert"].iter().any(|begin| consequence.starts_with(begin))
+}
 
 impl<'p> Examination<'_, 'p> {
     /// Replaces the counterexamples by some near the example.
@@ -159,7 +168,7 @@ impl<'p> Examination<'_, 'p> {
         let instance = instance(self.assumptions, &base.pool, obligation.condition, &sizes, &checked);
         let is_long = checked.chars().count() > MAX_INSTANCE;
         guard.consequence = Some(match guard.kind {
-            ConditionKind::Assertion => format!("the program asserts `{checked}`{instance}"),
+            ConditionKind::Assertion => format!("{ASSERTS} `{checked}`{instance}"),
             _ if is_guard && is_long => {
                 let about = base.pool.free_symbols(&[obligation.condition]);
                 let names: Vec<&str> =
@@ -170,7 +179,7 @@ impl<'p> Examination<'_, 'p> {
             // The program runs there.
             _ if own || alone || obligation.source == Source::RecordedSize => return,
             _ if instance.is_empty() => format!("`{checked}` is false"),
-            _ => format!("it needs `{checked}`{instance}"),
+            _ => format!("{NEEDS} `{checked}`{instance}"),
         });
     }
 }

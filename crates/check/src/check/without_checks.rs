@@ -5,6 +5,7 @@
 //! take it, only the export keeps it.
 use super::evaluate::Unchecked;
 use super::examine::Examination;
+use super::nearby::is_check;
 use super::place::place;
 use crate::propagate::Step;
 use crate::report::{ConditionKind, GuardReport, GuardVerdict, Traced};
@@ -128,9 +129,7 @@ fn is_assertion(guard: &GuardReport) -> bool {
 
 /// Whether what is said to happen is a check of the module, and no operator's.
 fn says_check(guard: &GuardReport) -> bool {
-    let says = guard.consequence.as_deref().unwrap_or_default();
-    let checks = says.starts_with("the exported module refuses") || says.starts_with("the program asserts");
-    checks || says.starts_with("it needs ") || says.starts_with("_assert")
+    guard.consequence.as_deref().is_some_and(is_check)
 }
 
 /// Says that an operator refuses the counterexample.

@@ -83,7 +83,7 @@ impl<'t, 'o> Builder<'t, 'o> {
     fn decomposed(&mut self, op: &str, call: Call<'_>) -> Made {
         let rule = (self.find)(op).ok_or_else(|| refused(format!("there is no decomposition of `{op}`")))?;
         if self.depth >= MAX_DEPTH {
-            return Err(refused("decompositions stand on each other without end"));
+            return Err(refused("the recursion limit of decompositions is reached"));
         }
         self.depth += 1;
         let made = rule.apply(self, &call);

@@ -138,7 +138,7 @@ fn take_along(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let dim = b.dim(call.int("dim")?, b.rank(x)?)?;
     let (mut places, mut wide) = (b.sizes(index)?, b.sizes(x)?);
     if places.len() != wide.len() {
-        return Err(refused("operands of other ranks are left"));
+        return Err(refused("operands of other ranks are not decomposed"));
     }
     let (picked, full) = (places[dim], wide[dim]);
     let (x_sizes, index_sizes) = (b.tensor(x)?.sizes.clone(), b.tensor(index)?.sizes.clone());

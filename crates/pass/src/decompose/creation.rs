@@ -87,7 +87,7 @@ fn empty_like(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let keeps = matches!(format, Argument::None | Argument::MemoryFormat(MemoryFormat::Preserve));
     let contiguous = matches!(format, Argument::MemoryFormat(MemoryFormat::Contiguous));
     if !(contiguous || keeps && b.is_contiguous(x)?) {
-        return Err(refused("values that do not lie in order are left"));
+        return Err(refused("values that do not lie in order are not decomposed"));
     }
     let tensor = b.tensor(x)?;
     let mut options = with_dtype(options(call), tensor.dtype);

@@ -23,7 +23,7 @@ pub const RULES: &[(&str, Function)] = &[
     ("_weight_norm.default", weight_norm),
     ("linalg_matrix_norm.str_ord", |b, call| {
         if call.text("ord")? != "fro" {
-            return Err(refused("norms of singular values are left"));
+            return Err(refused("norms of singular values are not decomposed"));
         }
         let given = [call.argument("self"), Argument::Int(2), call.argument("dim"), call.argument("keepdim")];
         b.one_with("linalg_vector_norm.default", &given, &[("dtype", call.argument("dtype"))]).map(one)
@@ -46,7 +46,7 @@ fn renorm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let x = call.tensor("self")?;
     let (rank, dtype) = (b.rank(x)?, b.dtype(x)?);
     if rank < 2 || !dtype.is_float() {
-        return Err(refused("operands of one dimension, and other than floating ones, are left"));
+        return Err(refused("operands of one dimension, and other than floating ones, are not decomposed"));
     }
     let dim = b.dim(call.int("dim")?, rank)?;
     let halves = matches!(dtype, Dtype::Float16 | Dtype::Bfloat16);
@@ -70,7 +70,7 @@ fn weight_norm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (v, g) = (call.tensor("v")?, call.tensor("g")?);
     let (rank, dim) = (b.rank(v)?, call.int("dim")?);
     if !matches!(b.dtype(v)?, Dtype::Float32 | Dtype::Float64) || rank < 2 {
-        return Err(refused("halves, and directions of one dimension, are left"));
+        return Err(refused("halves, and directions of one dimension, are not decomposed"));
     }
     let length = match dim {
         -1 => b.one("linalg_vector_norm.default", &[v.into(), Argument::Int(2)])?,

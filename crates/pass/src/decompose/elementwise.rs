@@ -10,10 +10,7 @@ use sizewise_ir::{Argument, Dtype};
 
 pub const RULES: &[(&str, Function)] = &[
     ("sgn.default", |b, call| {
-        let x = call.tensor("self")?;
-        if b.dtype(x)?.is_complex() {
-            return Err(refused("complex numbers are left"));
-        }
+        let x = real(b, call)?;
         b.one("sign.default", &[x.into()]).map(one)
     }),
     ("nan_to_num.default", nan_to_num),
@@ -42,14 +39,14 @@ pub const RULES: &[(&str, Function)] = &[
 
 fn real(b: &Builder<'_, '_>, call: &Call<'_>) -> Result<Proxy, TraceError> {
     let x = call.tensor("self")?;
-    if b.dtype(x)?.is_complex() { Err(refused("complex tensors are left")) } else { Ok(x) }
+    if b.dtype(x)?.is_complex() { Err(refused("complex tensors are not decomposed")) } else { Ok(x) }
 }
 
 /// An operand in `float64`.
 fn wide(b: &mut Builder<'_, '_>, call: &Call<'_>, name: &str) -> Result<Proxy, TraceError> {
     let x = call.tensor(name)?;
     if b.dtype(x)?.is_complex() {
-        return Err(refused("complex tensors are left"));
+        return Err(refused("complex tensors are not decomposed"));
     }
     b.cast(x, Dtype::Float64)
 }
@@ -71,7 +68,7 @@ fn nan_to_num(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let tensor = b.tensor(x)?;
     if !tensor.dtype.is_float() {
         return match tensor.dtype.is_complex() {
-            true => Err(refused("complex tensors are left")),
+            true => Err(refused("complex tensors are not decomposed")),
             false => b.one("clone.default", &[x.into()]).map(one),
         };
     }
@@ -132,7 +129,7 @@ fn logit(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let dtype = b.dtype(given)?;
     let result = if dtype.is_float() { dtype } else { Dtype::Float32 };
     if dtype.is_complex() {
-        return Err(refused("complex tensors are left"));
+        return Err(refused("complex tensors are not decomposed"));
     }
     let computed = if result == Dtype::Float64 { Dtype::Float64 } else { Dtype::Float32 };
     let mut x = b.cast(given, computed)?;

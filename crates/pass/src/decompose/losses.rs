@@ -45,7 +45,7 @@ pub fn reduced(b: &mut Builder<'_, '_>, call: &Call<'_>, losses: Proxy) -> Made 
 fn difference(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Result<Proxy, TraceError> {
     let (x, target) = (call.tensor("self")?, call.tensor("target")?);
     if matches!(b.dtype(x)?, Dtype::Float16 | Dtype::Bfloat16) {
-        return Err(refused("halves are left"));
+        return Err(refused("halves are not decomposed"));
     }
     b.one("sub.Tensor", &[x.into(), target.into()])
 }

@@ -107,7 +107,7 @@ fn multi_margin(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (x, target) = (call.tensor("self")?, call.tensor("target")?);
     let (single, dtype, power) = (b.rank(x)? < 2, b.dtype(x)?, call.int("p")?);
     if !matches!(dtype, Dtype::Float32 | Dtype::Float64) || !matches!(power, 1 | 2) || single {
-        return Err(refused("halves, other powers, and single samples are left"));
+        return Err(refused("halves, other powers, and single samples are not decomposed"));
     }
     let column = unsqueezed(b, target, 1)?;
     let named = b.one("gather.default", &[x.into(), Argument::Int(1), column.into()])?;
@@ -137,7 +137,7 @@ fn multilabel_margin(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (x, target) = (call.tensor("self")?, call.tensor("target")?);
     let tensor = b.tensor(x)?;
     if !matches!(tensor.dtype, Dtype::Float32 | Dtype::Float64) || tensor.sizes.len() != 2 {
-        return Err(refused("halves and single samples are left"));
+        return Err(refused("halves and single samples are not decomposed"));
     }
     let classes = b.size(x, 1)?;
     let places = super::creation::numbers(b, classes, &tensor.device)?;

@@ -107,7 +107,7 @@ fn instance_norm(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let rank = b.rank(x)?;
     let dtype = b.dtype(x)?;
     if statistics || rank < 3 || matches!(dtype, Dtype::Float16 | Dtype::Bfloat16) {
-        return Err(refused("running statistics, halves and fewer than three dimensions are left"));
+        return Err(refused("running statistics, halves and fewer than three dimensions are not decomposed"));
     }
     let arguments = [x.into(), dims(2..rank)];
     let named = [("correction", Argument::Int(0)), ("keepdim", Argument::Bool(true))];
@@ -158,7 +158,7 @@ fn batch_norm_training(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let x = call.tensor("input")?;
     let dtype = b.dtype(x)?;
     if !call.truth("training")? || matches!(dtype, Dtype::Float16 | Dtype::Bfloat16) {
-        return Err(refused("halves, and evaluation, are left"));
+        return Err(refused("halves, and evaluation, are not decomposed"));
     }
     let rank = b.rank(x)?;
     let over = || dims((0..rank).filter(|dim| *dim != 1));

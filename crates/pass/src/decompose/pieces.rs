@@ -393,7 +393,7 @@ fn index_add(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
 fn indexed(b: &mut Builder<'_, '_>, call: &Call<'_>, source: Argument, accumulates: bool) -> Made {
     let (x, index) = (call.tensor("self")?, call.tensor("index")?);
     if b.rank(x)? == 0 || b.rank(index)? != 1 {
-        return Err(refused("operands without dimensions are left"));
+        return Err(refused("operands without dimensions are not decomposed"));
     }
     let dim = axis(b, call, x)?;
     let mut indices: Vec<Option<ValueId>> = vec![None; dim];
@@ -417,7 +417,7 @@ fn diff(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     }
     let (boolean, times) = (b.dtype(x)?.is_bool(), call.int("n")?);
     if !(1..=64).contains(&times) {
-        return Err(refused("differences of this order are left"));
+        return Err(refused("differences of this order are not decomposed"));
     }
     for _ in 0..times {
         let full = b.size(x, dim)?;

@@ -246,7 +246,7 @@ fn kron(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
 
 /// Refuses complex operands.
 fn real(b: &Builder<'_, '_>, x: Proxy) -> Result<(), TraceError> {
-    if b.dtype(x)?.is_complex() { Err(refused("complex tensors are left")) } else { Ok(()) }
+    if b.dtype(x)?.is_complex() { Err(refused("complex tensors are not decomposed")) } else { Ok(()) }
 }
 
 /// Products of elements turned against each other: `a1*b2 - a2*b1` in each of three places.
@@ -319,7 +319,7 @@ fn power(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let mut square = call.tensor("self")?;
     let mut left = call.int("n")?;
     if !(1..=1 << 20).contains(&left) {
-        return Err(refused("powers that are not positive, or very large, are left"));
+        return Err(refused("powers that are not positive, or very large, are not decomposed"));
     }
     let mut made: Option<Proxy> = None;
     while left > 0 {

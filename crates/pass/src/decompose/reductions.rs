@@ -205,7 +205,7 @@ fn quantile(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         || rank == 0
         || flat && call.truth("keepdim")?
     {
-        return Err(refused("halves, and all elements with dimensions that stay, are left"));
+        return Err(refused("halves, and all elements with dimensions that stay, are not decomposed"));
     }
     if flat {
         x = super::views::reshaped(b, x, &[sizewise_ir::Operand::Literal(-1)])?;
@@ -223,7 +223,7 @@ fn quantile(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let (low, high) = (b.one("floor.default", &[place.into()])?, b.one("ceil.default", &[place.into()])?);
     let behind = match call.text("interpolation")?.as_str() {
         "linear" => b.one("sub.Tensor", &[place.into(), low.into()])?,
-        _ => return Err(refused("other interpolations than linear ones are left")),
+        _ => return Err(refused("other interpolations than linear ones are not decomposed")),
     };
     let mut ends = Vec::with_capacity(2);
     for place in [low, high] {

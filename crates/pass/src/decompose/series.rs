@@ -119,7 +119,7 @@ fn trapezoid(b: &mut Builder<'_, '_>, call: &Call<'_>, cumulative: bool) -> Made
     let rank = tensor.sizes.len();
     let dim = b.dim(call.int("dim")?, rank)?;
     if rank == 0 || !tensor.dtype.is_float() || !b.has_at_least(y, dim, 1)? {
-        return Err(refused("a row that may be empty, and other than floating numbers, are left"));
+        return Err(refused("a row that may be empty, and other than floating numbers, are not decomposed"));
     }
     let (behind, before) = neighbours(b, y, dim)?;
     let sums = b.one("add.Tensor", &[behind.into(), before.into()])?;
@@ -128,7 +128,7 @@ fn trapezoid(b: &mut Builder<'_, '_>, call: &Call<'_>, cumulative: bool) -> Made
             let at = if b.rank(x)? == 1 { 0 } else { b.dim(call.int("dim")?, b.rank(x)?)? };
             let single = b.rank(x)? == 1;
             if !single && b.rank(x)? != rank || b.dtype(x)? != tensor.dtype {
-                return Err(refused("places of another rank or dtype are left"));
+                return Err(refused("places of another rank or dtype are not decomposed"));
             }
             let behind = if single { rank - 1 - dim } else { 0 };
             for _ in 0..behind {
@@ -160,7 +160,7 @@ fn gradient(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
         _ => vec![b.dim(call.int("dim")?, rank)?],
     };
     if !b.dtype(x)?.is_float() || call.int("edge_order")? != 1 {
-        return Err(refused("integers, and edges of second order, are left"));
+        return Err(refused("integers, and edges of second order, are not decomposed"));
     }
     let mut made = Vec::with_capacity(dims.len());
     for dim in dims {

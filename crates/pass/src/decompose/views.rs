@@ -111,7 +111,7 @@ fn swap_last(b: &mut Builder<'_, '_>, call: &Call<'_>) -> Made {
     let x = call.tensor("self")?;
     let tensor = b.tensor(x)?;
     if tensor.dtype.is_complex() || tensor.sizes.len() < 2 {
-        return Err(refused("complex tensors and those of fewer than two dimensions are left"));
+        return Err(refused("complex tensors and those of fewer than two dimensions are not decomposed"));
     }
     transposed(b, x, tensor.sizes.len() - 2, tensor.sizes.len() - 1).map(one)
 }

@@ -5,7 +5,7 @@ use sizewise_expr::Expr;
 use sizewise_expr::text::print;
 use sizewise_ir::{Argument, Node, Target, ValueId};
 use sizewise_kernels::{Operators, Tensor, Value};
-use sizewise_solve::{Budget, Facts, Verdict, decide};
+use sizewise_solve::{Budget, Facts, decide};
 use std::sync::Arc;
 
 /// The work for one condition: a program has many, and one that stays open only leaves an operator as it is.
@@ -91,7 +91,7 @@ impl<'o> Tracer<'o> {
         for at in known..self.env.guards().len() {
             let condition = self.env.guards()[at].condition;
             let answer = decide(&mut self.env.pool, facts, condition, &BUDGET);
-            if !matches!(answer.verdict, Verdict::Implied { .. }) {
+            if !answer.verdict.is_implied() {
                 return Some(print::expression(&self.env.pool, condition));
             }
             facts.assume(&mut self.env.pool, condition);
@@ -109,7 +109,7 @@ impl<'o> Tracer<'o> {
         let mut same = |a: Expr, b: Expr| {
             let equal = self.env.pool.eq(a, b);
             let (pool, facts) = self.env.facts();
-            matches!(decide(pool, facts, equal, &BUDGET).verdict, Verdict::Implied { .. })
+            decide(pool, facts, equal, &BUDGET).verdict.is_implied()
         };
         a.len() == b.len() && a.iter().zip(b).all(|(&a, &b)| a == b || same(a, b))
     }
@@ -118,6 +118,27 @@ impl<'o> Tracer<'o> {
     pub(crate) fn note_size_read(&mut self, tensor: Proxy, dim: usize, size: Proxy) {
         if let Some(over) = &mut self.over {
             over.sizes_read.insert((tensor.value, dim), size);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tracer;
+    use sizewise_ir::{Argument, Dtype};
+    use sizewise_kernels::Operators;
+
+    #[test]
+    fn a_guard_that_the_facts_before_it_do_not_imply_is_open() {
+        let operators = Operators::new();
+        for (size, open) in [("s0", Some("Eq(Mod(s0, 4), 0)")), ("4*s0", None)] {
+            let mut tracer = Tracer::new(&operators);
+            tracer.size("s0", 2, None, 8).expect("a size");
+            let x = tracer.tensor("x", Dtype::Float32, &[size]).expect("an input");
+            let (known, mut facts) = (tracer.guard_count(), tracer.facts());
+            let sizes = Argument::Ints(vec![-1, 4]);
+            tracer.call("aten.view.default", [("self", x.into()), ("size", sizes)]).expect("a view");
+            assert_eq!(tracer.first_open_guard(known, &mut facts).as_deref(), open, "{size}");
         }
     }
 }
